@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/commands/command_table.h"
+#include "engine/commands/command_spec.h"
 
 namespace rushgate {
 

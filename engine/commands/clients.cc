@@ -16,7 +16,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
@@ -25,6 +25,23 @@
 #include "engine/commands/transactions.h"
 
 namespace rushgate {
+
+void end_session(CommandServices& services, Session& session) {
+  session.is_ended = true;
+  services.blocked.unblock(session.id, std::nullopt);
+  end_transaction(session, services.keyspace);
+  services.channels.leave_all(session);
+  services.sessions.remove(session.id);
+}
+
+bool set_client_name(Session& session, std::string_view name) {
+  const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
+  if (!is_valid) return false;
+  std::string(name).swap(session.name);  // releases the old one's memory
+  session.held_bytes.name = heap_bytes(session.name);
+  return true;
+}
+
 namespace {
 
 // ---- Facts about a client ----
@@ -96,11 +113,7 @@ struct Filter {
   }
 };
 
-}  // namespace
-
 // ---- LIST ----
-
-namespace {
 
 Reply lines_of(const CommandContext& context,
                const std::vector<std::shared_ptr<Session>>& sessions) {
@@ -114,9 +127,6 @@ Reply lines_of(const CommandContext& context,
   return Reply::verbatim(std::move(lines));
 }
 
-}  // namespace
-
-// CLIENT LIST [TYPE NORMAL | MASTER | REPLICA | PUBSUB] [ID client-id [client-id ...]]
 Reply client_list_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   std::optional<std::string> type;
@@ -142,22 +152,11 @@ Reply client_list_command(CommandContext& context) {
   return lines_of(context, listed);
 }
 
-// CLIENT INFO
 Reply client_info_command(CommandContext& context) {
   return Reply::verbatim("txt:" + line_of(context, context.session()));
 }
 
 // ---- KILL ----
-
-void end_session(CommandServices& services, Session& session) {
-  session.is_ended = true;
-  services.blocked.unblock(session.id, std::nullopt);
-  end_transaction(session, services.keyspace);
-  services.channels.leave_all(session);
-  services.sessions.remove(session.id);
-}
-
-namespace {
 
 /// Returns false for a client of this process, which has no connection to close.
 bool kill(const CommandContext& context, Session& session) {
@@ -180,10 +179,6 @@ Reply kill_address(const CommandContext& context) {
   return killed ? Reply::ok() : errors::no_such_client();
 }
 
-}  // namespace
-
-// CLIENT KILL address | <[ID client-id] [TYPE type] [USER username] [ADDR address]
-//   [LADDR address] [SKIPME YES | NO]>
 Reply client_kill_command(CommandContext& context) {
   if (context.size() == 3) return kill_address(context);
   Filter filter;
@@ -223,24 +218,20 @@ Reply client_kill_command(CommandContext& context) {
 
 // ---- The client itself ----
 
-// CLIENT ID
 Reply client_id_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(context.session().id));
 }
 
-// CLIENT GETNAME
 Reply client_getname_command(CommandContext& context) {
   const std::string& name = context.session().name;
   return name.empty() ? Reply::nil() : Reply::bulk(name);
 }
 
-// CLIENT SETNAME connection-name
 Reply client_setname_command(CommandContext& context) {
   if (!set_client_name(context.session(), context[2])) return errors::invalid_client_name();
   return Reply::ok();
 }
 
-// CLIENT REPLY ON | OFF | SKIP
 Reply client_reply_command(CommandContext& context) {
   Session& session = context.session();
   Arguments arguments(context.request(), 2);
@@ -257,7 +248,6 @@ Reply client_reply_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// CLIENT NO-EVICT ON | OFF
 Reply client_no_evict_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const bool is_on = arguments.accept("ON");
@@ -266,12 +256,9 @@ Reply client_no_evict_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// CLIENT GETREDIR
 Reply client_getredir_command(CommandContext& /*context*/) { return Reply::integer(-1); }
 
 // ---- Others ----
-
-namespace {
 
 /// As in Redis, the unblocked command counts as failed; so does CLIENT UNBLOCK … ERROR.
 void note_unblocked(CommandContext& context, std::uint64_t id, const std::optional<Reply>& error) {
@@ -285,9 +272,6 @@ void note_unblocked(CommandContext& context, std::uint64_t id, const std::option
   context.set_failures(1);
 }
 
-}  // namespace
-
-// CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
 Reply client_unblock_command(CommandContext& context) {
   if (context.size() > 4) return errors::unknown_subcommand_or_arity("CLIENT", context[1]);
   Arguments arguments(context.request(), 2);
@@ -305,7 +289,6 @@ Reply client_unblock_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// CLIENT HELP
 Reply client_help_command(CommandContext& /*context*/) {
   static constexpr std::string_view kLines[] = {
       "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -337,12 +320,104 @@ Reply client_help_command(CommandContext& /*context*/) {
   return help_reply(kLines);
 }
 
-bool set_client_name(Session& session, std::string_view name) {
-  const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
-  if (!is_valid) return false;
-  std::string(name).swap(session.name);  // releases the old one's memory
-  session.held_bytes.name = heap_bytes(session.name);
-  return true;
-}
+// ---- The records ----
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "client",
+     .arity = -2,
+     .flags = kContainer | kEndsBatch,
+     .summary = "Describes and controls clients.",
+     .since = "2.4.0",
+     .complexity = "Depends on the subcommand."},
+    {.name = "client|getname",
+     .function = client_getname_command,
+     .arity = 2,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .summary = "Returns the name of the connection.",
+     .since = "2.6.9",
+     .complexity = "O(1)"},
+    {.name = "client|getredir",
+     .function = client_getredir_command,
+     .arity = 2,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .summary = "Returns the client that gets messages about changed keys; -1 for none.",
+     .since = "6.0.0",
+     .complexity = "O(1)"},
+    help_record("client|help", client_help_command, "5.0.0"),
+    {.name = "client|id",
+     .function = client_id_command,
+     .arity = 2,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .summary = "Returns the connection's id.",
+     .since = "5.0.0",
+     .complexity = "O(1)"},
+    {.name = "client|info",
+     .function = client_info_command,
+     .arity = 2,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .summary = "Describes the connection in one line.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+    {.name = "client|kill",
+     .function = client_kill_command,
+     .arity = -3,
+     .flags = kAdministers,
+     .syntax = "<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER "
+               "username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>]>",
+     .summary = "Closes the connections that match.",
+     .since = "2.4.0",
+     .complexity = "O(N), N clients"},
+    {.name = "client|list",
+     .function = client_list_command,
+     .arity = -2,
+     .flags = kAdministers,
+     .syntax = "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
+     .summary = "Describes all connections, a line each.",
+     .since = "2.4.0",
+     .complexity = "O(N), N clients"},
+    {.name = "client|no-evict",
+     .function = client_no_evict_command,
+     .arity = 3,
+     .flags = kAdministers,
+     .connection = ConnectionUse::kChangesState,
+     .syntax = "<ON | OFF>",
+     .summary = "Exempts the client from being closed for lack of memory.",
+     .since = "7.0.0",
+     .complexity = "O(1)"},
+    {.name = "client|reply",
+     .function = client_reply_command,
+     .arity = 3,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kUnsupported,
+     .syntax = "<ON | OFF | SKIP>",
+     .summary = "Sets whether the client gets replies.",
+     .since = "3.2.0",
+     .complexity = "O(1)"},
+    {.name = "client|setname",
+     .function = client_setname_command,
+     .arity = 3,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .syntax = "connection-name",
+     .summary = "Names the connection.",
+     .since = "2.6.9",
+     .complexity = "O(1)"},
+    {.name = "client|unblock",
+     .function = client_unblock_command,
+     .arity = -3,
+     .flags = kAdministers,
+     .syntax = "client-id [TIMEOUT | ERROR]",
+     .summary = "Ends another client's wait.",
+     .since = "5.0.0",
+     .complexity = "O(log N), N clients"},
+};
+
+}  // namespace
+
+CommandFamily client_commands() { return {CommandGroup::kConnection, kCommands}; }
 
 }  // namespace rushgate

@@ -2,14 +2,12 @@
 #include "engine/commands/command_docs.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
 #include "engine/commands/command_syntax.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
@@ -36,7 +34,7 @@ class Fields {
 class ArgumentReplies {
  public:
   explicit ArgumentReplies(const CommandSpec& spec)
-      : command_(spec.name), key_specs_(spec.keys.end() - spec.keys.begin()) {}
+      : key_specs_(spec.keys.end() - spec.keys.begin()) {}
 
   Reply list(const std::vector<SyntaxArgument>& arguments) {
     std::vector<Reply> replies;
@@ -48,16 +46,13 @@ class ArgumentReplies {
   Reply reply(const SyntaxArgument& argument) {
     Fields fields;
     const std::string_view type = argument_type(argument);
-    const std::string name = argument_name(argument);
-    fields.add("name", Reply::bulk(name));
+    fields.add("name", Reply::bulk(argument_name(argument)));
     fields.add("type", Reply::bulk(type));
     if (type == "key")
       fields.add("key_spec_index", Reply::integer(std::min(keys_++, key_specs_ - 1)));
     const bool is_word = argument.kind == SyntaxArgument::Kind::kWord;
     const std::string_view word = is_word ? argument.text : argument.word;
     if (!word.empty()) fields.add("token", Reply::bulk(word));
-    const std::string_view since = since_of_argument(command_, word.empty() ? name : word);
-    if (!since.empty()) fields.add("since", Reply::bulk(since));
     if (argument.is_optional || argument.is_multiple) fields.add("flags", flags(argument));
     if (!argument.parts.empty()) fields.add("arguments", list(argument.parts));
     return fields.reply();
@@ -70,30 +65,23 @@ class ArgumentReplies {
     return Reply::set(std::move(flags));
   }
 
-  const std::string_view command_;
   const std::int64_t key_specs_;
   std::int64_t keys_ = 0;  // so far
 };
 
 Reply doc_reply(const CommandSpec& spec) {
-  const CommandDoc& doc = find_doc(spec.name);
   Fields fields;
-  fields.add("summary", Reply::bulk(doc.summary));
-  fields.add("since", Reply::bulk(doc.since));
+  fields.add("summary", Reply::bulk(spec.summary));
+  fields.add("since", Reply::bulk(spec.since));
   fields.add("group", Reply::bulk(group_name(spec.group)));
-  fields.add("complexity", Reply::bulk(doc.complexity));
-  if (!doc.deprecated_since.empty()) {
+  fields.add("complexity", Reply::bulk(spec.complexity));
+  if (!spec.deprecated_since.empty()) {
     fields.add("doc_flags", Reply::set({Reply::status("deprecated")}));
-    fields.add("deprecated_since", Reply::bulk(doc.deprecated_since));
-    fields.add("replaced_by", Reply::bulk(doc.replaced_by));
+    fields.add("deprecated_since", Reply::bulk(spec.deprecated_since));
+    fields.add("replaced_by", Reply::bulk(spec.replaced_by));
   }
-  std::vector<Reply> history;
-  for (const CommandChange& change : changes_of(spec.name)) {
-    history.push_back(Reply::array({Reply::bulk(change.version), Reply::bulk(change.what)}));
-  }
-  if (!history.empty()) fields.add("history", Reply::set(std::move(history)));
-  if (!doc.syntax.empty())
-    fields.add("arguments", ArgumentReplies(spec).list(parse_syntax(doc.syntax)));
+  if (!spec.syntax.empty())
+    fields.add("arguments", ArgumentReplies(spec).list(parse_syntax(spec.syntax)));
   if (!subcommands_of(spec).empty()) {
     Fields subcommands;
     for (const CommandSpec& subcommand : subcommands_of(spec))
@@ -105,17 +93,6 @@ Reply doc_reply(const CommandSpec& spec) {
 
 }  // namespace
 
-const CommandDoc& find_doc(std::string_view name) {
-  for (const auto docs : {docs_of_values(), docs_of_server()}) {
-    const auto doc = std::ranges::find(docs, name, &CommandDoc::name);
-    if (doc != docs.end()) return *doc;
-  }
-  assert(false);
-  static constexpr CommandDoc kNone = {};
-  return kNone;
-}
-
-// COMMAND DOCS [command-name ...]
 Reply command_docs_command(CommandContext& context) {
   Fields docs;
   if (context.size() == 2) {

@@ -9,9 +9,9 @@
 #include "engine/commands/acl_categories.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_docs.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/command_table.h"
-#include "engine/commands/command_tips.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
@@ -29,12 +29,6 @@ Reply statuses(const std::vector<std::string_view>& texts, std::string_view pref
   for (const std::string_view text : texts)
     replies.push_back(Reply::status(std::string(prefix) + std::string(text)));
   return Reply::set(std::move(replies));
-}
-
-Reply tips_reply(std::string_view name) {
-  std::vector<Reply> tips;
-  for (const std::string_view tip : command_tips(name)) tips.push_back(Reply::bulk(tip));
-  return Reply::set(std::move(tips));
 }
 
 /// {type: …, spec: {…}}
@@ -76,10 +70,11 @@ Reply info_reply(const CommandSpec& spec) {
   for (const CommandSpec& subcommand : subcommands_of(spec))
     subcommands.push_back(info_reply(subcommand));
   const KeyRange range = key_range(spec.keys);
+  Reply tips = Reply::set({});  // docs/differences.md
   return Reply::array({Reply::bulk(spec.name), Reply::integer(spec.arity),
                        statuses(flag_names(spec)), Reply::integer(range.first),
                        Reply::integer(range.last), Reply::integer(range.step),
-                       statuses(acl_categories(spec), "@"), tips_reply(spec.name),
+                       statuses(acl_categories(spec), "@"), std::move(tips),
                        key_specs_reply(spec.keys), Reply::set(std::move(subcommands))});
 }
 
@@ -91,12 +86,8 @@ Reply all_infos() {
   return Reply::array(std::move(infos));
 }
 
-}  // namespace
-
-// COMMAND
 Reply command_command(CommandContext&) { return all_infos(); }
 
-// COMMAND INFO [command-name ...]
 Reply command_info_command(CommandContext& context) {
   if (context.size() == 2) return all_infos();
   std::vector<Reply> infos;
@@ -109,15 +100,12 @@ Reply command_info_command(CommandContext& context) {
   return Reply::array(std::move(infos));
 }
 
-// COMMAND COUNT
 Reply command_count_command(CommandContext&) {
   return Reply::integer(std::ranges::count_if(
       command_table(), [](const CommandSpec& spec) { return !is_subcommand(spec); }));
 }
 
 // ---- COMMAND LIST ----
-
-namespace {
 
 /// Selects commands.
 struct Filter {
@@ -162,9 +150,6 @@ Filter read_filter(Arguments& arguments) {
   return filter;
 }
 
-}  // namespace
-
-// COMMAND LIST [FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]
 Reply command_list_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const Filter filter = read_filter(arguments);
@@ -177,8 +162,6 @@ Reply command_list_command(CommandContext& context) {
 }
 
 // ---- COMMAND GETKEYS ----
-
-namespace {
 
 /// Applies `reply_to` to each key of the request that begins at argument 2.
 template <class ReplyTo>
@@ -199,14 +182,10 @@ Reply keys_reply(const CommandContext& context, const ReplyTo& reply_to) {
   return Reply::array(std::move(replies));
 }
 
-}  // namespace
-
-// COMMAND GETKEYS command [argument ...]
 Reply command_getkeys_command(CommandContext& context) {
   return keys_reply(context, [](std::string_view key, unsigned) { return Reply::bulk(key); });
 }
 
-// COMMAND GETKEYSANDFLAGS command [argument ...]
 Reply command_getkeysandflags_command(CommandContext& context) {
   return keys_reply(context, [](std::string_view key, unsigned flags) {
     return Reply::array({Reply::bulk(key), statuses(key_flag_names(flags))});
@@ -215,7 +194,6 @@ Reply command_getkeysandflags_command(CommandContext& context) {
 
 // ---- COMMAND HELP ----
 
-// COMMAND HELP
 Reply command_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -242,5 +220,71 @@ Reply command_help_command(CommandContext&) {
   };
   return help_reply(kLines);
 }
+
+// ---- The records ----
+
+constexpr unsigned kDescribes = kAnytime | kAclConnection;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "command",
+     .function = command_command,
+     .arity = -1,
+     .flags = kDescribes | kContainer,
+     .summary = "Describes all commands.",
+     .since = "2.8.13",
+     .complexity = "O(N), N commands"},
+    {.name = "command|count",
+     .function = command_count_command,
+     .arity = 2,
+     .flags = kDescribes,
+     .summary = "Counts the commands.",
+     .since = "2.8.13",
+     .complexity = "O(1)"},
+    {.name = "command|docs",
+     .function = command_docs_command,
+     .arity = -2,
+     .flags = kDescribes,
+     .syntax = "[command-name [command-name ...]]",
+     .summary = "Returns the documentation of commands.",
+     .since = "7.0.0",
+     .complexity = "O(N), N commands requested"},
+    {.name = "command|getkeys",
+     .function = command_getkeys_command,
+     .arity = -4,
+     .flags = kDescribes,
+     .syntax = "command [arg [arg ...]]",
+     .summary = "Returns the keys of a command with its arguments.",
+     .since = "2.8.13",
+     .complexity = "O(N), N arguments"},
+    {.name = "command|getkeysandflags",
+     .function = command_getkeysandflags_command,
+     .arity = -4,
+     .flags = kDescribes,
+     .syntax = "command [arg [arg ...]]",
+     .summary = "Returns the keys of a command, with the flags of each.",
+     .since = "7.0.0",
+     .complexity = "O(N), N arguments"},
+    help_record("command|help", command_help_command, "5.0.0", kDescribes),
+    {.name = "command|info",
+     .function = command_info_command,
+     .arity = -2,
+     .flags = kDescribes,
+     .syntax = "[command-name [command-name ...]]",
+     .summary = "Returns arity, flags, keys and categories of commands.",
+     .since = "2.8.13",
+     .complexity = "O(N), N commands requested"},
+    {.name = "command|list",
+     .function = command_list_command,
+     .arity = -2,
+     .flags = kDescribes,
+     .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+     .summary = "Returns the names of all commands, or of the matching ones.",
+     .since = "7.0.0",
+     .complexity = "O(N), N commands"},
+};
+
+}  // namespace
+
+CommandFamily command_commands() { return {CommandGroup::kServer, kCommands}; }
 
 }  // namespace rushgate

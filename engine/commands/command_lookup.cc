@@ -1,4 +1,4 @@
-// Finds a command's row by its name, and derives facts from the row.
+// Finds a command's record by its name, and derives facts from the record.
 #include <array>
 #include <bit>
 #include <cassert>
@@ -15,7 +15,7 @@
 namespace rushgate {
 namespace {
 
-/// A hash table of the rows without subcommands.
+/// A hash table of the records without subcommands.
 class CommandIndex {
  public:
   CommandIndex() {

@@ -1,309 +1,69 @@
 #include "engine/commands/command_table.h"
 
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 
 namespace rushgate {
 namespace {
 
-using enum CommandGroup;
-using namespace key_specs;
+using Family = CommandFamily();
 
-// ---- Flags that go together ----
-
-// Both have no effect here: an open engine has loaded its data, and has no master.
-constexpr unsigned kAnytime = kLoading | kStale;
-constexpr unsigned kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
-constexpr unsigned kAdministers = kAdmin | kNoScript | kAnytime;
-constexpr unsigned kDescribes = kAnytime | kAclConnection;
-constexpr unsigned kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
-constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
-
-// For keys: the value is read; changed depending on its old value; returned and removed.
-constexpr unsigned kReads = kRO | kAccess;
-constexpr unsigned kChanges = kRW | kAccess | kUpdate;
-constexpr unsigned kTakes = kRW | kAccess | kDelete;
-
-// ---- The commands ----
-
-constexpr CommandSpec kCommands[] = {
-    // name, function, arity, flags, group, keys
-
-    {"auth", auth_command, -2, kGreets | kEndsBatch, kConnection},
-    {"client", nullptr, -2, kContainer | kEndsBatch, kConnection},
-    {"client|getname", client_getname_command, 2, kNoScript | kAnytime, kConnection},
-    {"client|getredir", client_getredir_command, 2, kNoScript | kAnytime, kConnection},
-    {"client|help", client_help_command, 2, kAnytime, kConnection},
-    {"client|id", client_id_command, 2, kNoScript | kAnytime, kConnection},
-    {"client|info", client_info_command, 2, kNoScript | kAnytime, kConnection},
-    {"client|kill", client_kill_command, -3, kAdministers, kConnection},
-    {"client|list", client_list_command, -2, kAdministers, kConnection},
-    {"client|no-evict", client_no_evict_command, 3, kAdministers, kConnection},
-    {"client|reply", client_reply_command, 3, kNoScript | kAnytime, kConnection},
-    {"client|setname", client_setname_command, 3, kNoScript | kAnytime, kConnection},
-    {"client|unblock", client_unblock_command, -3, kAdministers, kConnection},
-    {"echo", echo_command, 2, kAnytime | kFast, kConnection},
-    {"hello", hello_command, -1, kGreets | kEndsBatch, kConnection},
-    {"ping", ping_command, -1, kFast | kWhileSubscribed, kConnection},
-    {"quit", quit_command, -1, kGreets | kNotQueued | kEndsBatch | kWhileSubscribed, kConnection},
-    {"reset", reset_command, 1, kGreets | kNotQueued | kEndsBatch | kWhileSubscribed, kConnection},
-    {"select", select_command, 2, kAnytime | kFast, kConnection},
-
-    {"subscribe", subscribe_command, -2, kSubscribes, kChannels},
-    {"unsubscribe", unsubscribe_command, -1, kSubscribes, kChannels},
-    {"psubscribe", psubscribe_command, -2, kSubscribes, kChannels},
-    {"punsubscribe", punsubscribe_command, -1, kSubscribes, kChannels},
-    {"ssubscribe", ssubscribe_command, -2, kSubscribes, kChannels, keys(1, -1, kNotKey)},
-    {"sunsubscribe", sunsubscribe_command, -1, kSubscribes, kChannels, keys(1, -1, kNotKey)},
-    {"publish", publish_command, 3, kPubSub | kAnytime | kFast, kChannels},
-    {"spublish", spublish_command, 3, kPubSub | kAnytime | kFast, kChannels, key(1, kNotKey)},
-    {"pubsub", nullptr, -2, kContainer, kChannels},
-    {"pubsub|channels", pubsub_channels_command, -2, kPubSub | kAnytime, kChannels},
-    {"pubsub|numpat", pubsub_numpat_command, 2, kPubSub | kAnytime, kChannels},
-    {"pubsub|numsub", pubsub_numsub_command, -2, kPubSub | kAnytime, kChannels},
-    {"pubsub|shardchannels", pubsub_shardchannels_command, -2, kPubSub | kAnytime, kChannels},
-    {"pubsub|shardnumsub", pubsub_shardnumsub_command, -2, kPubSub | kAnytime, kChannels},
-    {"pubsub|help", pubsub_help_command, 2, kAnytime, kChannels},
-
-    {"multi", multi_command, 1, kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
-     kTransactions},
-    {"exec", exec_command, 1, kNoScript | kAnytime | kSkipSlowlog | kNotQueued | kEndsBatch,
-     kTransactions},
-    {"discard", discard_command, 1, kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
-     kTransactions},
-    {"watch", watch_command, -2, kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
-     kTransactions, keys(1, -1, kRO)},
-    {"unwatch", unwatch_command, 1, kNoScript | kAnytime | kFast | kAllowBusy, kTransactions},
-
-    {"time", time_command, 1, kAnytime | kFast, kServer},
-    {"dbsize", dbsize_command, 1, kReadOnly | kFast | kAclKeyspace, kServer},
-    {"flushdb", flushdb_command, -1, kWrite | kAclKeyspace | kAclDangerous, kServer},
-    {"flushall", flushall_command, -1, kWrite | kAclKeyspace | kAclDangerous, kServer},
-    {"swapdb", swapdb_command, 3, kWrite | kFast | kAclKeyspace | kAclDangerous, kServer},
-    {"config", nullptr, -2, kContainer, kServer},
-    {"config|get", config_get_command, -3, kAdministers, kServer},
-    {"config|set", config_set_command, -4, kAdministers, kServer},
-    {"config|resetstat", config_resetstat_command, 2, kAdministers, kServer},
-    {"config|rewrite", config_rewrite_command, 2, kAdministers, kServer},
-    {"config|help", config_help_command, 2, kAnytime, kServer},
-    {"info", info_command, -1, kAnytime | kAclDangerous, kServer},
-    {"shutdown", shutdown_command, -1, kAdministers | kNoMulti | kAllowBusy | kEndsBatch, kServer},
-
-    {"del", del_command, -2, kWrite, kGeneric, keys(1, -1, kRM | kDelete)},
-    {"unlink", del_command, -2, kWrite | kFast, kGeneric, keys(1, -1, kRM | kDelete)},
-    {"exists", exists_command, -2, kReadOnly | kFast, kGeneric, keys(1, -1, kRO)},
-    {"type", type_command, 2, kReadOnly | kFast, kGeneric, key(1, kRO)},
-    {"touch", touch_command, -2, kReadOnly | kFast, kGeneric, keys(1, -1, kRO)},
-    {"object", nullptr, -2, kContainer, kGeneric},
-    {"object|encoding", object_encoding_command, 3, kReadOnly, kGeneric, key(2, kRO)},
-    {"object|freq", object_freq_command, 3, kReadOnly, kGeneric, key(2, kRO)},
-    {"object|idletime", object_idletime_command, 3, kReadOnly, kGeneric, key(2, kRO)},
-    {"object|refcount", object_refcount_command, 3, kReadOnly, kGeneric, key(2, kRO)},
-    {"object|help", object_help_command, 2, kAnytime, kGeneric},
-    {"keys", keys_command, 2, kReadOnly | kAclDangerous, kGeneric},
-    {"scan", scan_command, -2, kReadOnly, kGeneric},
-    {"randomkey", randomkey_command, 1, kReadOnly, kGeneric},
-    {"rename", rename_command, 3, kWrite, kGeneric, key(1, kTakes) + key(2, kOW | kUpdate)},
-    {"renamenx", renamenx_command, 3, kWrite | kFast, kGeneric,
-     key(1, kTakes) + key(2, kOW | kInsert)},
-    {"move", move_command, 3, kWrite | kFast, kGeneric, key(1, kChanges)},
-    {"copy", copy_command, -3, kWrite | kDenyOom, kGeneric, key(1, kReads) + key(2, kOW | kUpdate)},
-    {"expire", expire_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
-    {"pexpire", pexpire_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
-    {"expireat", expireat_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
-    {"pexpireat", pexpireat_command, -3, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
-    {"expiretime", expiretime_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
-    {"pexpiretime", pexpiretime_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
-    {"ttl", ttl_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
-    {"pttl", pttl_command, 2, kReadOnly | kFast, kGeneric, key(1, kReads)},
-    {"persist", persist_command, 2, kWrite | kFast, kGeneric, key(1, kRW | kUpdate)},
-
-    {"get", get_command, 2, kReadOnly | kFast, kString, key(1, kReads)},
-    {"set", set_command, -3, kWrite | kDenyOom, kString, key(1, kChanges | kVariableFlags)},
-    {"setnx", setnx_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kOW | kInsert)},
-    {"mget", mget_command, -2, kReadOnly | kFast, kString, keys(1, -1, kReads)},
-    {"mset", mset_command, -3, kWrite | kDenyOom, kString, keys(1, -1, kOW | kUpdate, 2)},
-    {"msetnx", msetnx_command, -3, kWrite | kDenyOom, kString, keys(1, -1, kOW | kInsert, 2)},
-    {"setex", setex_command, 4, kWrite | kDenyOom, kString, key(1, kOW | kUpdate)},
-    {"psetex", psetex_command, 4, kWrite | kDenyOom, kString, key(1, kOW | kUpdate)},
-    {"getset", getset_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
-    {"getdel", getdel_command, 2, kWrite | kFast, kString, key(1, kTakes)},
-    {"getex", getex_command, -2, kWrite | kFast, kString, key(1, kChanges)},
-    {"strlen", strlen_command, 2, kReadOnly | kFast, kString, key(1, kRO)},
-    {"append", append_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kRW | kInsert)},
-    {"setrange", setrange_command, 4, kWrite | kDenyOom, kString, key(1, kRW | kUpdate)},
-    {"getrange", getrange_command, 4, kReadOnly, kString, key(1, kReads)},
-    {"substr", getrange_command, 4, kReadOnly, kString, key(1, kReads)},
-    {"lcs", lcs_command, -3, kReadOnly, kString, keys(1, 2, kReads)},
-    {"incrbyfloat", incrbyfloat_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
-    {"incr", incr_command, 2, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
-    {"incrby", incrby_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
-    {"decr", decr_command, 2, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
-    {"decrby", decrby_command, 3, kWrite | kDenyOom | kFast, kString, key(1, kChanges)},
-
-    {"hget", hget_command, 3, kReadOnly | kFast, kHash, key(1, kReads)},
-    {"hset", hset_command, -4, kWrite | kDenyOom | kFast, kHash, key(1, kRW | kUpdate)},
-    {"hmget", hmget_command, -3, kReadOnly | kFast, kHash, key(1, kReads)},
-    {"hgetall", hgetall_command, 2, kReadOnly, kHash, key(1, kReads)},
-    {"hincrby", hincrby_command, 4, kWrite | kDenyOom | kFast, kHash, key(1, kChanges)},
-    {"hdel", hdel_command, -3, kWrite | kFast, kHash, key(1, kRW | kDelete)},
-    {"hlen", hlen_command, 2, kReadOnly | kFast, kHash, key(1, kRO)},
-    {"hexists", hexists_command, 3, kReadOnly | kFast, kHash, key(1, kRO)},
-    {"hsetnx", hsetnx_command, 4, kWrite | kDenyOom | kFast, kHash, key(1, kRW | kInsert)},
-    {"hmset", hmset_command, -4, kWrite | kDenyOom | kFast, kHash, key(1, kRW | kUpdate)},
-    {"hincrbyfloat", hincrbyfloat_command, 4, kWrite | kDenyOom | kFast, kHash, key(1, kChanges)},
-    {"hkeys", hkeys_command, 2, kReadOnly, kHash, key(1, kReads)},
-    {"hvals", hvals_command, 2, kReadOnly, kHash, key(1, kReads)},
-    {"hstrlen", hstrlen_command, 3, kReadOnly | kFast, kHash, key(1, kRO)},
-    {"hrandfield", hrandfield_command, -2, kReadOnly, kHash, key(1, kReads)},
-    {"hscan", hscan_command, -3, kReadOnly, kHash, key(1, kReads)},
-
-    {"sadd", sadd_command, -3, kWrite | kDenyOom | kFast, kSet, key(1, kRW | kInsert)},
-    {"srem", srem_command, -3, kWrite | kFast, kSet, key(1, kRW | kDelete)},
-    {"sismember", sismember_command, 3, kReadOnly | kFast, kSet, key(1, kRO)},
-    {"smismember", smismember_command, -3, kReadOnly | kFast, kSet, key(1, kReads)},
-    {"scard", scard_command, 2, kReadOnly | kFast, kSet, key(1, kRO)},
-    {"smembers", smembers_command, 2, kReadOnly, kSet, key(1, kReads)},
-    {"smove", smove_command, 4, kWrite | kFast, kSet, key(1, kTakes) + key(2, kRW | kInsert)},
-    {"spop", spop_command, -2, kWrite | kFast, kSet, key(1, kTakes)},
-    {"srandmember", srandmember_command, -2, kReadOnly, kSet, key(1, kReads)},
-    {"sscan", sscan_command, -3, kReadOnly, kSet, key(1, kReads)},
-    {"sinter", sinter_command, -2, kReadOnly, kSet, keys(1, -1, kReads)},
-    {"sinterstore", sinterstore_command, -3, kWrite | kDenyOom, kSet,
-     key(1, kRW | kUpdate) + keys(2, -1, kReads)},
-    {"sintercard", sintercard_command, -3, kReadOnly, kSet, counted_keys(1, kReads)},
-    {"sunion", sunion_command, -2, kReadOnly, kSet, keys(1, -1, kReads)},
-    {"sunionstore", sunionstore_command, -3, kWrite | kDenyOom, kSet,
-     key(1, kOW | kUpdate) + keys(2, -1, kReads)},
-    {"sdiff", sdiff_command, -2, kReadOnly, kSet, keys(1, -1, kReads)},
-    {"sdiffstore", sdiffstore_command, -3, kWrite | kDenyOom, kSet,
-     key(1, kOW | kUpdate) + keys(2, -1, kReads)},
-
-    {"lpush", lpush_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
-    {"rpush", rpush_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
-    {"lpushx", lpushx_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
-    {"rpushx", rpushx_command, -3, kWrite | kDenyOom | kFast, kList, key(1, kRW | kInsert)},
-    {"lpop", lpop_command, -2, kWrite | kFast, kList, key(1, kTakes)},
-    {"rpop", rpop_command, -2, kWrite | kFast, kList, key(1, kTakes)},
-    {"llen", llen_command, 2, kReadOnly | kFast, kList, key(1, kRO)},
-    {"lindex", lindex_command, 3, kReadOnly, kList, key(1, kReads)},
-    {"lrange", lrange_command, 4, kReadOnly, kList, key(1, kReads)},
-    {"lset", lset_command, 4, kWrite | kDenyOom, kList, key(1, kRW | kUpdate)},
-    {"linsert", linsert_command, 5, kWrite | kDenyOom, kList, key(1, kRW | kInsert)},
-    {"lrem", lrem_command, 4, kWrite, kList, key(1, kRW | kDelete)},
-    {"ltrim", ltrim_command, 4, kWrite, kList, key(1, kRW | kDelete)},
-    {"lpos", lpos_command, -3, kReadOnly, kList, key(1, kReads)},
-    {"lmpop", lmpop_command, -4, kWrite, kList, counted_keys(1, kTakes)},
-    {"lmove", lmove_command, 5, kWrite | kDenyOom, kList, key(1, kTakes) + key(2, kRW | kInsert)},
-    {"rpoplpush", rpoplpush_command, 3, kWrite | kDenyOom, kList,
-     key(1, kTakes) + key(2, kRW | kInsert)},
-    {"blpop", blpop_command, -3, kWrite | kNoScript | kBlocking, kList, keys(1, -2, kTakes)},
-    {"brpop", brpop_command, -3, kWrite | kNoScript | kBlocking, kList, keys(1, -2, kTakes)},
-    {"blmpop", blmpop_command, -5, kWrite | kBlocking, kList, counted_keys(2, kTakes)},
-    {"blmove", blmove_command, 6, kWrite | kDenyOom | kNoScript | kBlocking, kList,
-     key(1, kTakes) + key(2, kRW | kInsert)},
-    {"brpoplpush", brpoplpush_command, 4, kWrite | kDenyOom | kNoScript | kBlocking, kList,
-     key(1, kTakes) + key(2, kRW | kInsert)},
-
-    {"zadd", zadd_command, -4, kWrite | kDenyOom | kFast, kSortedSet, key(1, kRW | kUpdate)},
-    {"zincrby", zincrby_command, 4, kWrite | kDenyOom | kFast, kSortedSet, key(1, kChanges)},
-    {"zrem", zrem_command, -3, kWrite | kFast, kSortedSet, key(1, kRW | kDelete)},
-    {"zcard", zcard_command, 2, kReadOnly | kFast, kSortedSet, key(1, kRO)},
-    {"zscore", zscore_command, 3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
-    {"zmscore", zmscore_command, -3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
-    {"zrank", zrank_command, 3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
-    {"zrevrank", zrevrank_command, 3, kReadOnly | kFast, kSortedSet, key(1, kReads)},
-    {"zrandmember", zrandmember_command, -2, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zscan", zscan_command, -3, kReadOnly, kSortedSet, key(1, kReads)},
-
-    {"zcount", zcount_command, 4, kReadOnly | kFast, kSortedSet, key(1, kReads)},
-    {"zlexcount", zlexcount_command, 4, kReadOnly | kFast, kSortedSet, key(1, kReads)},
-    {"zrange", zrange_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zrangestore", zrangestore_command, -5, kWrite | kDenyOom, kSortedSet,
-     key(1, kOW | kUpdate) + key(2, kReads)},
-    {"zrevrange", zrevrange_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zrangebyscore", zrangebyscore_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zrevrangebyscore", zrevrangebyscore_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zrangebylex", zrangebylex_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zrevrangebylex", zrevrangebylex_command, -4, kReadOnly, kSortedSet, key(1, kReads)},
-    {"zremrangebyrank", zremrangebyrank_command, 4, kWrite, kSortedSet, key(1, kRW | kDelete)},
-    {"zremrangebyscore", zremrangebyscore_command, 4, kWrite, kSortedSet, key(1, kRW | kDelete)},
-    {"zremrangebylex", zremrangebylex_command, 4, kWrite, kSortedSet, key(1, kRW | kDelete)},
-
-    {"zpopmin", zpopmin_command, -2, kWrite | kFast, kSortedSet, key(1, kTakes)},
-    {"zpopmax", zpopmax_command, -2, kWrite | kFast, kSortedSet, key(1, kTakes)},
-    {"zmpop", zmpop_command, -4, kWrite, kSortedSet, counted_keys(1, kTakes)},
-    {"bzpopmin", bzpopmin_command, -3, kWrite | kNoScript | kBlocking | kFast, kSortedSet,
-     keys(1, -2, kTakes)},
-    {"bzpopmax", bzpopmax_command, -3, kWrite | kNoScript | kBlocking | kFast, kSortedSet,
-     keys(1, -2, kTakes)},
-    {"bzmpop", bzmpop_command, -5, kWrite | kBlocking, kSortedSet, counted_keys(2, kTakes)},
-
-    {"zunion", zunion_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
-    {"zunionstore", zunionstore_command, -4, kWrite | kDenyOom, kSortedSet,
-     key(1, kOW | kUpdate) + counted_keys(2, kReads)},
-    {"zinter", zinter_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
-    {"zinterstore", zinterstore_command, -4, kWrite | kDenyOom, kSortedSet,
-     key(1, kOW | kUpdate) + counted_keys(2, kReads)},
-    {"zintercard", zintercard_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
-    {"zdiff", zdiff_command, -3, kReadOnly, kSortedSet, counted_keys(1, kReads)},
-    {"zdiffstore", zdiffstore_command, -4, kWrite | kDenyOom, kSortedSet,
-     key(1, kOW | kUpdate) + counted_keys(2, kReads)},
-
-    {"xadd", xadd_command, -5, kWrite | kDenyOom | kFast, kStream, key(1, kRW | kUpdate)},
-    {"xlen", xlen_command, 2, kReadOnly | kFast, kStream, key(1, kRO)},
-    {"xrange", xrange_command, -4, kReadOnly, kStream, key(1, kReads)},
-    {"xrevrange", xrevrange_command, -4, kReadOnly, kStream, key(1, kReads)},
-    {"xdel", xdel_command, -3, kWrite | kFast, kStream, key(1, kRW | kDelete)},
-    {"xsetid", xsetid_command, -3, kWrite | kDenyOom | kFast, kStream, key(1, kRW | kUpdate)},
-    {"xtrim", xtrim_command, -4, kWrite, kStream, key(1, kRW | kDelete)},
-    {"xread", xread_command, -4, kReadOnly | kBlocking, kStream, keys_after("STREAMS", 1, kReads)},
-
-    {"xgroup", nullptr, -2, kContainer, kStream},
-    {"xgroup|create", xgroup_create_command, -5, kWrite | kDenyOom, kStream, key(2, kRW | kInsert)},
-    {"xgroup|setid", xgroup_setid_command, -5, kWrite, kStream, key(2, kRW | kUpdate)},
-    {"xgroup|destroy", xgroup_destroy_command, 4, kWrite, kStream, key(2, kRW | kDelete)},
-    {"xgroup|createconsumer", xgroup_createconsumer_command, 5, kWrite | kDenyOom, kStream,
-     key(2, kRW | kInsert)},
-    {"xgroup|delconsumer", xgroup_delconsumer_command, 5, kWrite, kStream, key(2, kRW | kDelete)},
-    {"xgroup|help", xgroup_help_command, 2, kAnytime, kStream},
-    {"xreadgroup", xreadgroup_command, -7, kWrite | kBlocking, kStream,
-     keys_after("STREAMS", 4, kReads)},
-    {"xack", xack_command, -4, kWrite | kFast, kStream, key(1, kRW | kUpdate)},
-    {"xpending", xpending_command, -3, kReadOnly, kStream, key(1, kReads)},
-    {"xclaim", xclaim_command, -6, kWrite | kFast, kStream, key(1, kRW | kUpdate)},
-    {"xautoclaim", xautoclaim_command, -6, kWrite | kFast, kStream, key(1, kRW | kDelete)},
-    {"xinfo", nullptr, -2, kContainer, kStream},
-    {"xinfo|stream", xinfo_stream_command, -3, kReadOnly, kStream, key(2, kReads)},
-    {"xinfo|groups", xinfo_groups_command, 3, kReadOnly, kStream, key(2, kReads)},
-    {"xinfo|consumers", xinfo_consumers_command, 4, kReadOnly, kStream, key(2, kReads)},
-    {"xinfo|help", xinfo_help_command, 2, kAnytime, kStream},
-
-    {"eval", eval_command, -3, kRunsScript, kScripting, counted_keys(2, kChanges)},
-    {"evalsha", evalsha_command, -3, kRunsScript, kScripting, counted_keys(2, kChanges)},
-    {"eval_ro", eval_ro_command, -3, kReadOnly | kRunsScript, kScripting, counted_keys(2, kReads)},
-    {"evalsha_ro", evalsha_ro_command, -3, kReadOnly | kRunsScript, kScripting,
-     counted_keys(2, kReads)},
-    {"fcall", fcall_command, -3, kRunsScript, kScripting, counted_keys(2, kChanges)},
-    {"script", nullptr, -2, kContainer, kScripting},
-    {"script|load", script_load_command, 3, kNoScript | kStale, kScripting},
-    {"script|exists", script_exists_command, -3, kNoScript, kScripting},
-    {"script|flush", script_flush_command, -2, kNoScript, kScripting},
-    {"script|kill", script_kill_command, 2, kNoScript | kAllowBusy, kScripting},
-    {"script|debug", script_debug_command, 3, kNoScript, kScripting},
-    {"script|help", script_help_command, 2, kAnytime, kScripting},
-
-    {"command", command_command, -1, kDescribes | kContainer, kServer},
-    {"command|count", command_count_command, 2, kDescribes, kServer},
-    {"command|docs", command_docs_command, -2, kDescribes, kServer},
-    {"command|getkeys", command_getkeys_command, -4, kDescribes, kServer},
-    {"command|getkeysandflags", command_getkeysandflags_command, -4, kDescribes, kServer},
-    {"command|help", command_help_command, 2, kDescribes, kServer},
-    {"command|info", command_info_command, -2, kDescribes, kServer},
-    {"command|list", command_list_command, -2, kDescribes, kServer},
+// In the order of COMMAND's replies.
+constexpr Family* kFamilies[] = {
+    connection_commands,
+    client_commands,
+    channel_commands,
+    transaction_commands,
+    server_commands,
+    config_commands,
+    info_commands,
+    shutdown_commands,
+    key_commands,
+    object_commands,
+    scan_commands,
+    expiry_commands,
+    string_commands,
+    string_range_commands,
+    lcs_commands,
+    string_number_commands,
+    hash_commands,
+    hash_scan_commands,
+    set_commands,
+    set_scan_commands,
+    set_operation_commands,
+    list_commands,
+    list_pop_commands,
+    sorted_set_commands,
+    sorted_set_scan_commands,
+    sorted_set_range_commands,
+    sorted_set_pop_commands,
+    sorted_set_algebra_commands,
+    stream_commands,
+    stream_group_commands,
+    stream_claim_commands,
+    stream_info_commands,
+    scripting_commands,
+    command_commands,
 };
+
+std::vector<CommandSpec> concatenated() {
+  std::vector<CommandSpec> table;
+  for (Family* const family : kFamilies) {
+    const auto [group, commands] = family();
+    for (CommandSpec spec : commands) {
+      spec.row = static_cast<std::uint16_t>(table.size());
+      spec.group = group;
+      if (spec.timeout != BlockTimeout::kNone) spec.flags |= kBlocking;
+      table.push_back(spec);
+    }
+  }
+  return table;
+}
 
 }  // namespace
 
-std::span<const CommandSpec> command_table() { return kCommands; }
+std::span<const CommandSpec> command_table() {
+  static const std::vector<CommandSpec> kTable = concatenated();
+  return kTable;
+}
 
 }  // namespace rushgate

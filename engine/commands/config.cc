@@ -15,7 +15,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
@@ -182,9 +182,6 @@ std::optional<std::string_view> asked_for(const CommandContext& context, std::st
   return std::nullopt;
 }
 
-}  // namespace
-
-// CONFIG GET parameter [parameter ...]
 Reply config_get_command(CommandContext& context) {
   const CommandServices& services = context.services();
   std::vector<Reply> names_and_values;
@@ -203,8 +200,6 @@ Reply config_get_command(CommandContext& context) {
 }
 
 // ---- CONFIG SET ----
-
-namespace {
 
 /// Returns true for the only supported policy. Else sets `reason`.
 bool is_policy(std::string_view text, std::string& reason) {
@@ -278,9 +273,6 @@ std::optional<Reply> find_settings(const CommandContext& context,
   return std::nullopt;
 }
 
-}  // namespace
-
-// CONFIG SET parameter value [parameter value ...]
 Reply config_set_command(CommandContext& context) {
   if (context.size() % 2 != 0) return errors::syntax();
   std::vector<const Setting*> settings;
@@ -306,7 +298,6 @@ Reply config_set_command(CommandContext& context) {
 
 // ---- The others ----
 
-// CONFIG RESETSTAT
 Reply config_resetstat_command(CommandContext& context) {
   CommandServices& services = context.services();
   services.statistics = {};
@@ -315,10 +306,8 @@ Reply config_resetstat_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// CONFIG REWRITE
 Reply config_rewrite_command(CommandContext&) { return errors::no_configuration_file(); }
 
-// CONFIG HELP
 Reply config_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -335,5 +324,51 @@ Reply config_help_command(CommandContext&) {
   };
   return help_reply(kLines);
 }
+
+// ---- The records ----
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "config",
+     .arity = -2,
+     .flags = kContainer,
+     .summary = "Reads and changes settings.",
+     .since = "2.0.0",
+     .complexity = "Depends on the subcommand."},
+    {.name = "config|get",
+     .function = config_get_command,
+     .arity = -3,
+     .flags = kAdministers,
+     .syntax = "parameter [parameter ...]",
+     .summary = "Returns the settings that match, with their values.",
+     .since = "2.0.0",
+     .complexity = "O(N), N settings requested"},
+    {.name = "config|set",
+     .function = config_set_command,
+     .arity = -4,
+     .flags = kAdministers,
+     .syntax = "parameter value [parameter value ...]",
+     .summary = "Changes settings.",
+     .since = "2.0.0",
+     .complexity = "O(N), N settings"},
+    {.name = "config|resetstat",
+     .function = config_resetstat_command,
+     .arity = 2,
+     .flags = kAdministers,
+     .summary = "Resets the statistics.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "config|rewrite",
+     .function = config_rewrite_command,
+     .arity = 2,
+     .flags = kAdministers,
+     .summary = "Returns an error: there is no configuration file.",
+     .since = "2.8.0",
+     .complexity = "O(1)"},
+    help_record("config|help", config_help_command, "5.0.0"),
+};
+
+}  // namespace
+
+CommandFamily config_commands() { return {CommandGroup::kServer, kCommands}; }
 
 }  // namespace rushgate

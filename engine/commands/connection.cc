@@ -9,7 +9,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/clients.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/transactions.h"
 
@@ -37,9 +37,6 @@ Reply hello_reply(const Session& session) {
                      text("modules"), Reply::array()});
 }
 
-}  // namespace
-
-// AUTH [username] password
 Reply auth_command(CommandContext& context) {
   if (context.size() > 3) return errors::syntax();
   Session& session = context.session();
@@ -50,10 +47,8 @@ Reply auth_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// ECHO message
 Reply echo_command(CommandContext& context) { return Reply::bulk(context[1]); }
 
-// HELLO [protover [AUTH username password] [SETNAME clientname]]
 // As in Redis, an option takes effect even if a later one is invalid.
 Reply hello_command(CommandContext& context) {
   Session& session = context.session();
@@ -81,7 +76,6 @@ Reply hello_command(CommandContext& context) {
   return hello_reply(session);
 }
 
-// PING [message]
 Reply ping_command(CommandContext& context) {
   if (context.size() > 2) return errors::wrong_arity("ping");
   const Session& session = context.session();
@@ -92,13 +86,11 @@ Reply ping_command(CommandContext& context) {
   return Reply::status("PONG");
 }
 
-// QUIT
 Reply quit_command(CommandContext& context) {
   context.session().is_closing = true;
   return Reply::ok();
 }
 
-// RESET
 Reply reset_command(CommandContext& context) {
   Session& session = context.session();
   end_transaction(context);
@@ -111,7 +103,6 @@ Reply reset_command(CommandContext& context) {
   return Reply::status("RESET");
 }
 
-// SELECT index
 Reply select_command(CommandContext& context) {
   Arguments arguments(context.request());
   const std::uint8_t db = arguments.next_database();
@@ -119,5 +110,75 @@ Reply select_command(CommandContext& context) {
   context.session().db = db;
   return Reply::ok();
 }
+
+// ---- The records ----
+
+constexpr unsigned kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "auth",
+     .function = auth_command,
+     .arity = -2,
+     .flags = kGreets | kEndsBatch,
+     .connection = ConnectionUse::kChangesState,
+     .syntax = "[username] password",
+     .summary = "Authenticates the client with a password.",
+     .since = "1.0.0",
+     .complexity = "O(N), N passwords of the user"},
+    {.name = "echo",
+     .function = echo_command,
+     .arity = 2,
+     .flags = kAnytime | kFast,
+     .syntax = "message",
+     .summary = "Returns its argument.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "hello",
+     .function = hello_command,
+     .arity = -1,
+     .flags = kGreets | kEndsBatch | kChangesProtocol,
+     .connection = ConnectionUse::kUnsupported,
+     .syntax = "[protover [AUTH username password] [SETNAME clientname]]",
+     .summary = "Sets the protocol's version, and may authenticate the client.",
+     .since = "6.0.0",
+     .complexity = "O(1)"},
+    {.name = "ping",
+     .function = ping_command,
+     .arity = -1,
+     .flags = kFast | kWhileSubscribed,
+     .syntax = "[message]",
+     .summary = "Returns PONG, or its argument.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "quit",
+     .function = quit_command,
+     .arity = -1,
+     .flags = kGreets | kNotQueued | kEndsBatch | kWhileSubscribed | kEndsMulti,
+     .connection = ConnectionUse::kChangesState,
+     .summary = "Closes the connection.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "reset",
+     .function = reset_command,
+     .arity = 1,
+     .flags = kGreets | kNotQueued | kEndsBatch | kWhileSubscribed | kChangesProtocol | kEndsMulti,
+     .connection = ConnectionUse::kChangesState,
+     .summary = "Resets the connection to its initial state.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+    {.name = "select",
+     .function = select_command,
+     .arity = 2,
+     .flags = kAnytime | kFast,
+     .connection = ConnectionUse::kChangesState,
+     .syntax = "index",
+     .summary = "Selects the database of the connection.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+};
+
+}  // namespace
+
+CommandFamily connection_commands() { return {CommandGroup::kConnection, kCommands}; }
 
 }  // namespace rushgate

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "engine/commands/command_functions.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/memory_limit.h"
@@ -139,7 +138,7 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   const bool refused = is_refused(context, spec, why);
   note_command(session, spec, context);
   if (refused) {
-    if (spec != nullptr && spec->function == exec_command) {
+    if (spec != nullptr && (spec->flags & kRunsQueue) != 0) {
       end_transaction(context);  // without a transaction: ends the watches
       why = errors::transaction_aborted(why);
     } else if (session.transaction) {

@@ -5,7 +5,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
@@ -103,48 +103,129 @@ Reply expiry_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t s
   return Reply::integer(static_cast<std::int64_t>((left_ms + unit / 2) / unit));
 }
 
-}  // namespace
-
-// EXPIRE key seconds [NX | XX | GT | LT]
 Reply expire_command(CommandContext& context) {
   return expire(context, "expire", kSecond, context.now_ms());
 }
 
-// PEXPIRE key milliseconds [NX | XX | GT | LT]
 Reply pexpire_command(CommandContext& context) {
   return expire(context, "pexpire", kMs, context.now_ms());
 }
 
-// EXPIREAT key unix-time-seconds [NX | XX | GT | LT]
 Reply expireat_command(CommandContext& context) {
   return expire(context, "expireat", kSecond, kEpoch);
 }
 
-// PEXPIREAT key unix-time-milliseconds [NX | XX | GT | LT]
 Reply pexpireat_command(CommandContext& context) {
   return expire(context, "pexpireat", kMs, kEpoch);
 }
 
-// TTL key
 Reply ttl_command(CommandContext& context) {
   return expiry_reply(context, kSecond, context.now_ms());
 }
 
-// PTTL key
 Reply pttl_command(CommandContext& context) { return expiry_reply(context, kMs, context.now_ms()); }
 
-// EXPIRETIME key
 Reply expiretime_command(CommandContext& context) { return expiry_reply(context, kSecond, kEpoch); }
 
-// PEXPIRETIME key
 Reply pexpiretime_command(CommandContext& context) { return expiry_reply(context, kMs, kEpoch); }
 
-// PERSIST key
 Reply persist_command(CommandContext& context) {
   Object* object = context.db().find(context[1]);
   if (object == nullptr || object->expire_at_ms == kNoExpiry) return Reply::integer(0);
   context.db().set_expiry(*object, kNoExpiry);
   return Reply::integer(1);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "expire",
+     .function = expire_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key seconds [NX | XX | GT | LT]",
+     .summary = "Sets the expiry of a key, in seconds from now.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "pexpire",
+     .function = pexpire_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key milliseconds [NX | XX | GT | LT]",
+     .summary = "Sets the expiry of a key, in milliseconds from now.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "expireat",
+     .function = expireat_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key unix-time-seconds [NX | XX | GT | LT]",
+     .summary = "Sets the expiry of a key, in seconds since 1970.",
+     .since = "1.2.0",
+     .complexity = "O(1)"},
+    {.name = "pexpireat",
+     .function = pexpireat_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key unix-time-milliseconds [NX | XX | GT | LT]",
+     .summary = "Sets the expiry of a key, in milliseconds since 1970.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "expiretime",
+     .function = expiretime_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns the expiry of a key, in seconds since 1970.",
+     .since = "7.0.0",
+     .complexity = "O(1)"},
+    {.name = "pexpiretime",
+     .function = pexpiretime_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns the expiry of a key, in milliseconds since 1970.",
+     .since = "7.0.0",
+     .complexity = "O(1)"},
+    {.name = "ttl",
+     .function = ttl_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns the seconds until a key expires.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "pttl",
+     .function = pttl_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns the milliseconds until a key expires.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "persist",
+     .function = persist_command,
+     .arity = 2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key",
+     .summary = "Removes the expiry of a key.",
+     .since = "2.2.0",
+     .complexity = "O(1)"},
+};
+
+}  // namespace
+
+CommandFamily expiry_commands() { return {CommandGroup::kGeneric, kCommands}; }
 
 }  // namespace rushgate

@@ -12,7 +12,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/reply_allowance.h"
@@ -101,30 +101,24 @@ Reply draw_fields(CommandContext& context) {
   return drawn_reply(context, hash->hash(), *fields, with_values);
 }
 
-}  // namespace
-
-// HGET key field
 Reply hget_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   return field_reply(hash, context[2]);
 }
 
-// HSET key field value [field value ...]
 Reply hset_command(CommandContext& context) {
   std::int64_t added = 0;
   if (auto error = set_fields(context, added)) return std::move(*error);
   return Reply::integer(added);
 }
 
-// HMSET key field value [field value ...]
 Reply hmset_command(CommandContext& context) {
   std::int64_t added = 0;
   if (auto error = set_fields(context, added)) return std::move(*error);
   return Reply::ok();
 }
 
-// HSETNX key field value
 Reply hsetnx_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
@@ -134,7 +128,6 @@ Reply hsetnx_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// HMGET key field [field ...]
 Reply hmget_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
@@ -148,7 +141,6 @@ Reply hmget_command(CommandContext& context) {
   return Reply::array(std::move(values));
 }
 
-// HGETALL key
 Reply hgetall_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
@@ -162,7 +154,6 @@ Reply hgetall_command(CommandContext& context) {
   return Reply::map(std::move(fields_and_values));
 }
 
-// HINCRBY key field increment
 Reply hincrby_command(CommandContext& context) {
   const auto amount = parse_int64(context[3]);
   if (!amount) return errors::not_an_integer();
@@ -183,7 +174,6 @@ Reply hincrby_command(CommandContext& context) {
   return Reply::integer(*sum);
 }
 
-// HINCRBYFLOAT key field increment
 Reply hincrbyfloat_command(CommandContext& context) {
   const auto amount = parse_long_double(context[3]);
   if (!amount) return errors::not_a_float();
@@ -202,7 +192,6 @@ Reply hincrbyfloat_command(CommandContext& context) {
   return Reply::bulk(std::move(text));
 }
 
-// HDEL key field [field ...]
 Reply hdel_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
@@ -217,21 +206,18 @@ Reply hdel_command(CommandContext& context) {
   return Reply::integer(removed);
 }
 
-// HLEN key
 Reply hlen_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   return Reply::integer(hash == nullptr ? 0 : static_cast<std::int64_t>(hash->hash().size()));
 }
 
-// HEXISTS key field
 Reply hexists_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   return Reply::integer(hash != nullptr && hash->hash().contains(context[2]) ? 1 : 0);
 }
 
-// HSTRLEN key field
 Reply hstrlen_command(CommandContext& context) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
@@ -239,17 +225,14 @@ Reply hstrlen_command(CommandContext& context) {
   return Reply::integer(value ? static_cast<std::int64_t>(value->size()) : 0);
 }
 
-// HKEYS key
 Reply hkeys_command(CommandContext& context) {
   return list_fields(context, [](std::string_view field, std::string_view) { return field; });
 }
 
-// HVALS key
 Reply hvals_command(CommandContext& context) {
   return list_fields(context, [](std::string_view, std::string_view value) { return value; });
 }
 
-// HRANDFIELD key [count [WITHVALUES]]
 Reply hrandfield_command(CommandContext& context) {
   if (context.size() > 2) return draw_fields(context);
   Object* hash = nullptr;
@@ -257,5 +240,153 @@ Reply hrandfield_command(CommandContext& context) {
   if (hash == nullptr) return Reply::nil();
   return Reply::bulk(hash->hash().draw(context.keyspace().random()));
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "hget",
+     .function = hget_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key field",
+     .summary = "Returns the value of a field.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "hset",
+     .function = hset_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key field value [field value ...]",
+     .summary = "Sets fields of a hash.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields"},
+    {.name = "hmget",
+     .function = hmget_command,
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key field [field ...]",
+     .summary = "Returns the values of several fields.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields"},
+    {.name = "hgetall",
+     .function = hgetall_command,
+     .arity = 2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns all fields and values.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields of the hash"},
+    {.name = "hincrby",
+     .function = hincrby_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key field increment",
+     .summary = "Adds to an integer in a field.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "hdel",
+     .function = hdel_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key field [field ...]",
+     .summary = "Removes fields.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields to remove"},
+    {.name = "hlen",
+     .function = hlen_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Counts the fields.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "hexists",
+     .function = hexists_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key field",
+     .summary = "Returns 1 if a field exists.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "hsetnx",
+     .function = hsetnx_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key field value",
+     .summary = "Sets a field that does not exist yet.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "hmset",
+     .function = hmset_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key field value [field value ...]",
+     .summary = "Sets fields of a hash.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields",
+     .deprecated_since = "4.0.0",
+     .replaced_by = "HSET"},
+    {.name = "hincrbyfloat",
+     .function = hincrbyfloat_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key field increment",
+     .summary = "Adds a floating-point number to a number in a field.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "hkeys",
+     .function = hkeys_command,
+     .arity = 2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns all fields.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields of the hash"},
+    {.name = "hvals",
+     .function = hvals_command,
+     .arity = 2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns all values.",
+     .since = "2.0.0",
+     .complexity = "O(N), N fields of the hash"},
+    {.name = "hstrlen",
+     .function = hstrlen_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key field",
+     .summary = "Returns the length of a field's value.",
+     .since = "3.2.0",
+     .complexity = "O(1)"},
+    {.name = "hrandfield",
+     .function = hrandfield_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key [count [WITHVALUES]]",
+     .summary = "Returns random fields.",
+     .since = "6.2.0",
+     .complexity = "O(N), N fields returned"},
+};
+
+}  // namespace
+
+CommandFamily hash_commands() { return {CommandGroup::kHash, kCommands}; }
 
 }  // namespace rushgate

@@ -21,7 +21,7 @@
 #include "engine/base/version.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
@@ -237,9 +237,6 @@ bool is_asked_for(const CommandContext& context, const Section& section) {
   });
 }
 
-}  // namespace
-
-// INFO [section [section ...]]
 Reply info_command(CommandContext& context) {
   std::string info;
   for (const Section& section : kSections) {
@@ -252,5 +249,22 @@ Reply info_command(CommandContext& context) {
   }
   return Reply::verbatim("txt:" + info);
 }
+
+// ---- The records ----
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "info",
+     .function = info_command,
+     .arity = -1,
+     .flags = kAnytime | kAclDangerous,
+     .syntax = "[section [section ...]]",
+     .summary = "Returns statistics of the server.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+};
+
+}  // namespace
+
+CommandFamily info_commands() { return {CommandGroup::kServer, kCommands}; }
 
 }  // namespace rushgate

@@ -9,7 +9,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
-#include "engine/commands/command_table.h"
+#include "engine/commands/command_spec.h"
 
 namespace rushgate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/stream_errors.h"
@@ -40,10 +40,6 @@ std::optional<Reply> rename(CommandContext& context, bool only_if_absent) {
   return std::nullopt;
 }
 
-}  // namespace
-
-// DEL key [key ...]
-// UNLINK key [key ...]
 Reply del_command(CommandContext& context) {
   std::int64_t removed = 0;
   for (std::size_t i = 1; i < context.size(); ++i) {
@@ -55,19 +51,15 @@ Reply del_command(CommandContext& context) {
   return Reply::integer(removed);
 }
 
-// EXISTS key [key ...]
 Reply exists_command(CommandContext& context) { return Reply::integer(count_keys(context)); }
 
-// TYPE key
 Reply type_command(CommandContext& context) {
   const Object* object = context.db().find(context[1]);
   return Reply::status(object == nullptr ? "none" : std::string(type_name(object->type())));
 }
 
-// TOUCH key [key ...]
 Reply touch_command(CommandContext& context) { return Reply::integer(count_keys(context)); }
 
-// KEYS pattern
 Reply keys_command(CommandContext& context) {
   const std::string_view pattern = context[1];
   std::vector<Reply> keys;
@@ -79,7 +71,6 @@ Reply keys_command(CommandContext& context) {
   return Reply::array(std::move(keys));
 }
 
-// RANDOMKEY
 Reply randomkey_command(CommandContext& context) {
   Database& db = context.db();
   while (db.size() > 0) {
@@ -89,17 +80,14 @@ Reply randomkey_command(CommandContext& context) {
   return Reply::nil();
 }
 
-// RENAME key newkey
 Reply rename_command(CommandContext& context) {
   return rename(context, false).value_or(Reply::ok());
 }
 
-// RENAMENX key newkey
 Reply renamenx_command(CommandContext& context) {
   return rename(context, true).value_or(Reply::integer(1));
 }
 
-// MOVE key db
 Reply move_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   Database& to = context.keyspace().db(arguments.next_database());
@@ -111,7 +99,6 @@ Reply move_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// COPY source destination [DB destination-db] [REPLACE]
 Reply copy_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   Database* to = &context.db();
@@ -139,5 +126,112 @@ Reply copy_command(CommandContext& context) {
   context.keyspace().changes().roll_back_to(before);
   return errors::store_failed(copied);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "del",
+     .function = del_command,
+     .arity = -2,
+     .flags = kWrite,
+     .keys = keys(1, -1, kRM | kDelete),
+     .syntax = "key [key ...]",
+     .summary = "Removes keys.",
+     .since = "1.0.0",
+     .complexity = "O(N), N keys and elements of their values"},
+    {.name = "unlink",
+     .function = del_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = keys(1, -1, kRM | kDelete),
+     .syntax = "key [key ...]",
+     .summary = "Removes keys, as DEL does.",
+     .since = "4.0.0",
+     .complexity = "O(N), N keys"},
+    {.name = "exists",
+     .function = exists_command,
+     .arity = -2,
+     .flags = kReadOnly | kFast,
+     .keys = keys(1, -1, kRO),
+     .syntax = "key [key ...]",
+     .summary = "Counts the existing ones of the keys.",
+     .since = "1.0.0",
+     .complexity = "O(N), N keys"},
+    {.name = "type",
+     .function = type_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Returns the type of a value.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "touch",
+     .function = touch_command,
+     .arity = -2,
+     .flags = kReadOnly | kFast,
+     .keys = keys(1, -1, kRO),
+     .syntax = "key [key ...]",
+     .summary = "Counts the existing ones of the keys, and updates their time of use.",
+     .since = "3.2.1",
+     .complexity = "O(N), N keys"},
+    {.name = "keys",
+     .function = keys_command,
+     .arity = 2,
+     .flags = kReadOnly | kAclDangerous,
+     .syntax = "pattern",
+     .summary = "Returns all keys that match a pattern.",
+     .since = "1.0.0",
+     .complexity = "O(N), N keys of the database"},
+    {.name = "randomkey",
+     .function = randomkey_command,
+     .arity = 1,
+     .flags = kReadOnly,
+     .summary = "Returns a random key.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "rename",
+     .function = rename_command,
+     .arity = 3,
+     .flags = kWrite,
+     .keys = key(1, kTakes) + key(2, kOW | kUpdate),
+     .syntax = "key newkey",
+     .summary = "Renames a key, and overwrites the new name.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "renamenx",
+     .function = renamenx_command,
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes) + key(2, kOW | kInsert),
+     .syntax = "key newkey",
+     .summary = "Renames a key, unless the new name exists.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "move",
+     .function = move_command,
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key db",
+     .summary = "Moves a key to another database.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "copy",
+     .function = copy_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kReads) + key(2, kOW | kUpdate),
+     .syntax = "source destination [DB destination-db] [REPLACE]",
+     .summary = "Copies a value to another key.",
+     .since = "6.2.0",
+     .complexity = "O(N), N elements"},
+};
+
+}  // namespace
+
+CommandFamily key_commands() { return {CommandGroup::kGeneric, kCommands}; }
 
 }  // namespace rushgate

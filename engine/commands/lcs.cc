@@ -11,7 +11,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/limits.h"
 
@@ -146,9 +146,6 @@ Reply subsequence_reply(const LcsTable& table, std::string_view a) {
   return Reply::bulk(std::move(text));
 }
 
-}  // namespace
-
-// LCS key1 key2 [LEN] [IDX] [MINMATCHLEN length] [WITHMATCHLEN]
 Reply lcs_command(CommandContext& context) {
   Object* first = nullptr;
   Object* second = nullptr;
@@ -169,5 +166,25 @@ Reply lcs_command(CommandContext& context) {
   if (options.length) return Reply::integer(static_cast<std::int64_t>(table.length()));
   return subsequence_reply(table, a);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "lcs",
+     .function = lcs_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = keys(1, 2, kReads),
+     .syntax = "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
+     .summary = "Finds the longest sequence of bytes that two strings share.",
+     .since = "7.0.0",
+     .complexity = "O(N*M), the lengths of the strings"},
+};
+
+}  // namespace
+
+CommandFamily lcs_commands() { return {CommandGroup::kString, kCommands}; }
 
 }  // namespace rushgate

@@ -11,7 +11,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/block_timeout.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/keyspace/lists.h"
 
@@ -193,15 +193,10 @@ Move from_tail_to_head(const CommandContext& context) {
   return {.from = context[1], .to = context[2], .from_end = End::kTail, .to_end = End::kHead};
 }
 
-}  // namespace
-
-// LPOP key [count]
 Reply lpop_command(CommandContext& context) { return pop(context, "lpop", End::kHead); }
 
-// RPOP key [count]
 Reply rpop_command(CommandContext& context) { return pop(context, "rpop", End::kTail); }
 
-// LMPOP numkeys key [key ...] <LEFT | RIGHT> [COUNT count]
 Reply lmpop_command(CommandContext& context) {
   Arguments arguments(context.request());
   const MultiPop pop = read_multi_pop(arguments, 2);
@@ -212,7 +207,6 @@ Reply lmpop_command(CommandContext& context) {
   return pair_reply(found->key, pop_reply(context.db(), *found->list, pop.end, pop.count));
 }
 
-// LMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT>
 Reply lmove_command(CommandContext& context) {
   Arguments arguments(context.request());
   const Move move = read_move(arguments);
@@ -220,18 +214,14 @@ Reply lmove_command(CommandContext& context) {
   return move_at_once(context, move);
 }
 
-// RPOPLPUSH source destination
 Reply rpoplpush_command(CommandContext& context) {
   return move_at_once(context, from_tail_to_head(context));
 }
 
-// BLPOP key [key ...] timeout
 Reply blpop_command(CommandContext& context) { return blocking_pop(context, End::kHead); }
 
-// BRPOP key [key ...] timeout
 Reply brpop_command(CommandContext& context) { return blocking_pop(context, End::kTail); }
 
-// BLMPOP timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]
 Reply blmpop_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const MultiPop pop = read_multi_pop(arguments, 3);
@@ -243,7 +233,6 @@ Reply blmpop_command(CommandContext& context) {
   return pair_reply(found->key, pop_reply(context.db(), *found->list, pop.end, pop.count));
 }
 
-// BLMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
 Reply blmove_command(CommandContext& context) {
   Arguments arguments(context.request());
   const Move move = read_move(arguments);
@@ -251,9 +240,122 @@ Reply blmove_command(CommandContext& context) {
   return move_or_wait(context, move, context[5]);
 }
 
-// BRPOPLPUSH source destination timeout
 Reply brpoplpush_command(CommandContext& context) {
   return move_or_wait(context, from_tail_to_head(context), context[3]);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "lpop",
+     .function = lpop_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes),
+     .syntax = "key [count]",
+     .summary = "Removes and returns the first elements.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements taken"},
+    {.name = "rpop",
+     .function = rpop_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes),
+     .syntax = "key [count]",
+     .summary = "Removes and returns the last elements.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements taken"},
+    {.name = "lmpop",
+     .function = lmpop_command,
+     .arity = -4,
+     .flags = kWrite,
+     .keys = counted_keys(1, kTakes),
+     .syntax = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+     .summary = "Removes and returns elements of the first non-empty list.",
+     .since = "7.0.0",
+     .complexity = "O(N+M), N keys, M elements taken"},
+    {.name = "lmove",
+     .function = lmove_command,
+     .arity = 5,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kTakes) + key(2, kRW | kInsert),
+     .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+     .summary = "Moves an element from an end of a list to an end of another.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+    {.name = "rpoplpush",
+     .function = rpoplpush_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kTakes) + key(2, kRW | kInsert),
+     .syntax = "source destination",
+     .summary = "Moves the last element of a list to the front of another.",
+     .since = "1.2.0",
+     .complexity = "O(1)",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "LMOVE with RIGHT and LEFT"},
+    {.name = "blpop",
+     .function = blpop_command,
+     .arity = -3,
+     .flags = kWrite | kNoScript,
+     .keys = keys(1, -2, kTakes),
+     .timeout = BlockTimeout::kLastSeconds,
+     .syntax = "key [key ...] timeout",
+     .summary = "Removes and returns the first element of one of several lists; blocks until there "
+                "is one.",
+     .since = "2.0.0",
+     .complexity = "O(N), N keys"},
+    {.name = "brpop",
+     .function = brpop_command,
+     .arity = -3,
+     .flags = kWrite | kNoScript,
+     .keys = keys(1, -2, kTakes),
+     .timeout = BlockTimeout::kLastSeconds,
+     .syntax = "key [key ...] timeout",
+     .summary =
+         "Removes and returns the last element of one of several lists; blocks until there is one.",
+     .since = "2.0.0",
+     .complexity = "O(N), N keys"},
+    {.name = "blmpop",
+     .function = blmpop_command,
+     .arity = -5,
+     .flags = kWrite,
+     .keys = counted_keys(2, kTakes),
+     .timeout = BlockTimeout::kFirstSeconds,
+     .syntax = "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+     .summary =
+         "Removes and returns elements of the first non-empty list; blocks until there is one.",
+     .since = "7.0.0",
+     .complexity = "O(N+M), N keys, M elements taken"},
+    {.name = "blmove",
+     .function = blmove_command,
+     .arity = 6,
+     .flags = kWrite | kDenyOom | kNoScript,
+     .keys = key(1, kTakes) + key(2, kRW | kInsert),
+     .timeout = BlockTimeout::kLastSeconds,
+     .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
+     .summary = "Moves an element between ends of lists; blocks until there is one.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+    {.name = "brpoplpush",
+     .function = brpoplpush_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom | kNoScript,
+     .keys = key(1, kTakes) + key(2, kRW | kInsert),
+     .timeout = BlockTimeout::kLastSeconds,
+     .syntax = "source destination timeout",
+     .summary =
+         "Moves the last element of a list to the front of another; blocks until there is one.",
+     .since = "2.2.0",
+     .complexity = "O(1)",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "BLMOVE with RIGHT and LEFT"},
+};
+
+}  // namespace
+
+CommandFamily list_pop_commands() { return {CommandGroup::kList, kCommands}; }
 
 }  // namespace rushgate

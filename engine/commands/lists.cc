@@ -13,7 +13,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
@@ -133,28 +133,20 @@ std::optional<std::size_t> find_first(const ListValue& list, const MaybeInteger&
   return std::nullopt;
 }
 
-}  // namespace
-
-// LPUSH key element [element ...]
 Reply lpush_command(CommandContext& context) { return push(context, End::kHead); }
 
-// RPUSH key element [element ...]
 Reply rpush_command(CommandContext& context) { return push(context, End::kTail); }
 
-// LPUSHX key element [element ...]
 Reply lpushx_command(CommandContext& context) { return push_if_there(context, End::kHead); }
 
-// RPUSHX key element [element ...]
 Reply rpushx_command(CommandContext& context) { return push_if_there(context, End::kTail); }
 
-// LLEN key
 Reply llen_command(CommandContext& context) {
   Object* list = nullptr;
   if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
   return size_reply(list);
 }
 
-// LINDEX key index
 Reply lindex_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kList, object)) return errors::wrong_type();
@@ -168,7 +160,6 @@ Reply lindex_command(CommandContext& context) {
   return index ? Reply::bulk(list.element(list.place_of(*index))) : Reply::nil();
 }
 
-// LRANGE key start stop
 Reply lrange_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const std::int64_t start = arguments.next_integer();
@@ -188,7 +179,6 @@ Reply lrange_command(CommandContext& context) {
   return Reply::array(std::move(elements));
 }
 
-// LSET key index element
 Reply lset_command(CommandContext& context) {
   Object* list = nullptr;
   if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
@@ -203,7 +193,6 @@ Reply lset_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// LINSERT key <BEFORE | AFTER> pivot element
 Reply linsert_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const bool is_after = arguments.accept("AFTER");
@@ -218,7 +207,6 @@ Reply linsert_command(CommandContext& context) {
   return size_reply(list);
 }
 
-// LREM key count element
 Reply lrem_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const std::int64_t count = arguments.next_integer();
@@ -235,7 +223,6 @@ Reply lrem_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(removed));
 }
 
-// LTRIM key start stop
 Reply ltrim_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const std::int64_t start = arguments.next_integer();
@@ -257,7 +244,6 @@ Reply ltrim_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// LPOS key element [RANK rank] [COUNT count] [MAXLEN length]
 Reply lpos_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   const PositionRequest request = read_position_request(arguments);
@@ -270,5 +256,124 @@ Reply lpos_command(CommandContext& context) {
   if (request.count) return Reply::array(std::move(found));
   return found.empty() ? Reply::nil() : std::move(found.front());
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "lpush",
+     .function = lpush_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key element [element ...]",
+     .summary = "Prepends elements to a list.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements"},
+    {.name = "rpush",
+     .function = rpush_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key element [element ...]",
+     .summary = "Appends elements to a list.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements"},
+    {.name = "lpushx",
+     .function = lpushx_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key element [element ...]",
+     .summary = "Prepends elements to an existing list.",
+     .since = "2.2.0",
+     .complexity = "O(N), N elements"},
+    {.name = "rpushx",
+     .function = rpushx_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key element [element ...]",
+     .summary = "Appends elements to an existing list.",
+     .since = "2.2.0",
+     .complexity = "O(N), N elements"},
+    {.name = "llen",
+     .function = llen_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Counts the elements.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "lindex",
+     .function = lindex_command,
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key index",
+     .summary = "Returns the element at a position.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements passed over"},
+    {.name = "lrange",
+     .function = lrange_command,
+     .arity = 4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key start stop",
+     .summary = "Returns the elements between two positions.",
+     .since = "1.0.0",
+     .complexity = "O(S+N), S elements passed over, N returned"},
+    {.name = "lset",
+     .function = lset_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key index element",
+     .summary = "Replaces the element at a position.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements of the list"},
+    {.name = "linsert",
+     .function = linsert_command,
+     .arity = 5,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key <BEFORE | AFTER> pivot element",
+     .summary = "Inserts an element before or after another.",
+     .since = "2.2.0",
+     .complexity = "O(N), N elements before the place"},
+    {.name = "lrem",
+     .function = lrem_command,
+     .arity = 4,
+     .flags = kWrite,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key count element",
+     .summary = "Removes elements that are equal to a value.",
+     .since = "1.0.0",
+     .complexity = "O(N+M), N elements of the list, M removed"},
+    {.name = "ltrim",
+     .function = ltrim_command,
+     .arity = 4,
+     .flags = kWrite,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key start stop",
+     .summary = "Keeps only the elements between two positions.",
+     .since = "1.0.0",
+     .complexity = "O(N), N elements removed"},
+    {.name = "lpos",
+     .function = lpos_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+     .summary = "Finds positions of elements that are equal to a value.",
+     .since = "6.0.6",
+     .complexity = "O(N), N elements of the list"},
+};
+
+}  // namespace
+
+CommandFamily list_commands() { return {CommandGroup::kList, kCommands}; }
 
 }  // namespace rushgate

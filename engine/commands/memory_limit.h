@@ -2,7 +2,7 @@
 // https://redis.io/docs/latest/develop/reference/eviction/, policy noeviction
 #pragma once
 
-#include "engine/commands/command_table.h"
+#include "engine/commands/command_spec.h"
 #include "engine/script/shebang.h"
 
 namespace rushgate {
@@ -10,8 +10,7 @@ namespace rushgate {
 /// Returns true if maxmemory applies: the script has a shebang without allow-oom.
 bool asks_for_memory(const ScriptFlags& flags);
 
-/// Returns true if maxmemory applies to the request: its command has kDenyOom, or it runs a script
-/// to which maxmemory applies.
+/// Returns true if maxmemory applies to the request, by the record of its command.
 bool asks_for_memory(const CommandContext& context, const CommandSpec& spec);
 
 /// Returns true if a client's request must be refused because memory is exhausted. Between MULTI

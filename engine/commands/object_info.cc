@@ -4,21 +4,20 @@
 #include <string_view>
 
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
 #include "engine/keyspace/encodings.h"
 
 namespace rushgate {
+namespace {
 
-// OBJECT ENCODING key
 Reply object_encoding_command(CommandContext& context) {
   const Object* const object = context.db().find(context[2]);
   if (object == nullptr) return Reply::nil();
   return Reply::bulk(encoding_name(*object, context.keyspace().limits()));
 }
 
-// OBJECT REFCOUNT key
 Reply object_refcount_command(CommandContext& context) {
   constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, shared in Redis
   Object* const object = context.db().find(context[2]);
@@ -30,18 +29,15 @@ Reply object_refcount_command(CommandContext& context) {
   return Reply::integer(is_shared ? std::numeric_limits<std::int32_t>::max() : 1);
 }
 
-// OBJECT IDLETIME key
 Reply object_idletime_command(CommandContext& context) {
   // Accesses are not recorded, because that would slow down every command.
   return context.db().find(context[2]) == nullptr ? Reply::nil() : Reply::integer(0);
 }
 
-// OBJECT FREQ key
 Reply object_freq_command(CommandContext& context) {
   return context.db().find(context[2]) == nullptr ? Reply::nil() : errors::frequency_not_tracked();
 }
 
-// OBJECT HELP
 Reply object_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -62,5 +58,59 @@ Reply object_help_command(CommandContext&) {
   };
   return help_reply(kLines);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "object",
+     .arity = -2,
+     .flags = kContainer,
+     .summary = "Describes the storage of values.",
+     .since = "2.2.3",
+     .complexity = "Depends on the subcommand."},
+    {.name = "object|encoding",
+     .function = object_encoding_command,
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = key(2, kRO),
+     .syntax = "key",
+     .summary = "Returns the encoding of a value.",
+     .since = "2.2.3",
+     .complexity = "O(1)"},
+    {.name = "object|freq",
+     .function = object_freq_command,
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = key(2, kRO),
+     .syntax = "key",
+     .summary = "Returns how often a key is used, if that is counted.",
+     .since = "4.0.0",
+     .complexity = "O(1)"},
+    {.name = "object|idletime",
+     .function = object_idletime_command,
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = key(2, kRO),
+     .syntax = "key",
+     .summary = "Returns the seconds since a key was last used.",
+     .since = "2.2.3",
+     .complexity = "O(1)"},
+    {.name = "object|refcount",
+     .function = object_refcount_command,
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = key(2, kRO),
+     .syntax = "key",
+     .summary = "Returns the number of references to a value.",
+     .since = "2.2.3",
+     .complexity = "O(1)"},
+    help_record("object|help", object_help_command, "6.2.0"),
+};
+
+}  // namespace
+
+CommandFamily object_commands() { return {CommandGroup::kGeneric, kCommands}; }
 
 }  // namespace rushgate

@@ -8,7 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
@@ -89,30 +89,22 @@ Reply subscribers_reply(const CommandContext& context, ChannelKind kind) {
   return Reply::array(std::move(names_and_counts));
 }
 
-}  // namespace
-
-// PUBSUB CHANNELS [pattern]
 Reply pubsub_channels_command(CommandContext& context) {
   return names_reply(context, ChannelKind::kPlain);
 }
-// PUBSUB SHARDCHANNELS [pattern]
 Reply pubsub_shardchannels_command(CommandContext& context) {
   return names_reply(context, ChannelKind::kShard);
 }
-// PUBSUB NUMSUB [channel ...]
 Reply pubsub_numsub_command(CommandContext& context) {
   return subscribers_reply(context, ChannelKind::kPlain);
 }
-// PUBSUB SHARDNUMSUB [shardchannel ...]
 Reply pubsub_shardnumsub_command(CommandContext& context) {
   return subscribers_reply(context, ChannelKind::kShard);
 }
-// PUBSUB NUMPAT
 Reply pubsub_numpat_command(CommandContext& context) {
   const auto patterns = context.services().channels.count(ChannelKind::kPattern);
   return Reply::integer(static_cast<std::int64_t>(patterns));
 }
-// PUBSUB HELP
 Reply pubsub_help_command(CommandContext& /*context*/) {
   static constexpr std::string_view kLines[] = {
       "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -133,41 +125,165 @@ Reply pubsub_help_command(CommandContext& /*context*/) {
   return help_reply(kLines);
 }
 
-// SUBSCRIBE channel [channel ...]
 Reply subscribe_command(CommandContext& context) {
   return subscribe(context, ChannelKind::kPlain, "subscribe");
 }
 
-// UNSUBSCRIBE [channel [channel ...]]
 Reply unsubscribe_command(CommandContext& context) {
   return unsubscribe(context, ChannelKind::kPlain, "unsubscribe");
 }
 
-// PSUBSCRIBE pattern [pattern ...]
 Reply psubscribe_command(CommandContext& context) {
   return subscribe(context, ChannelKind::kPattern, "psubscribe");
 }
 
-// PUNSUBSCRIBE [pattern [pattern ...]]
 Reply punsubscribe_command(CommandContext& context) {
   return unsubscribe(context, ChannelKind::kPattern, "punsubscribe");
 }
 
-// SSUBSCRIBE shardchannel [shardchannel ...]
 Reply ssubscribe_command(CommandContext& context) {
   if (!context.may_wait()) return errors::one_answer_wanted();  // in a transaction, others may
   return subscribe(context, ChannelKind::kShard, "ssubscribe");
 }
 
-// SUNSUBSCRIBE [shardchannel [shardchannel ...]]
 Reply sunsubscribe_command(CommandContext& context) {
   return unsubscribe(context, ChannelKind::kShard, "sunsubscribe");
 }
 
-// PUBLISH channel message
 Reply publish_command(CommandContext& context) { return publish(context, ChannelKind::kPlain); }
 
-// SPUBLISH shardchannel message
 Reply spublish_command(CommandContext& context) { return publish(context, ChannelKind::kShard); }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr unsigned kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "subscribe",
+     .function = subscribe_command,
+     .arity = -2,
+     .flags = kSubscribes,
+     .connection = ConnectionUse::kSubscribes,
+     .syntax = "channel [channel ...]",
+     .summary = "Subscribes the client to channels.",
+     .since = "2.0.0",
+     .complexity = "O(N), N channels"},
+    {.name = "unsubscribe",
+     .function = unsubscribe_command,
+     .arity = -1,
+     .flags = kSubscribes,
+     .connection = ConnectionUse::kSubscribes,
+     .syntax = "[channel [channel ...]]",
+     .summary = "Ends subscriptions to channels, or to all.",
+     .since = "2.0.0",
+     .complexity = "O(N), N clients of the channel"},
+    {.name = "psubscribe",
+     .function = psubscribe_command,
+     .arity = -2,
+     .flags = kSubscribes,
+     .connection = ConnectionUse::kSubscribes,
+     .syntax = "pattern [pattern ...]",
+     .summary = "Subscribes the client to all channels that match patterns.",
+     .since = "2.0.0",
+     .complexity = "O(N), N patterns of the client"},
+    {.name = "punsubscribe",
+     .function = punsubscribe_command,
+     .arity = -1,
+     .flags = kSubscribes,
+     .connection = ConnectionUse::kSubscribes,
+     .syntax = "[pattern [pattern ...]]",
+     .summary = "Ends subscriptions to patterns, or to all.",
+     .since = "2.0.0",
+     .complexity = "O(N+M), N patterns of the client, M of all clients"},
+    {.name = "ssubscribe",
+     .function = ssubscribe_command,
+     .arity = -2,
+     .flags = kSubscribes,
+     .keys = keys(1, -1, kNotKey),
+     .connection = ConnectionUse::kSubscribes,
+     .syntax = "shardchannel [shardchannel ...]",
+     .summary = "Subscribes the client to shard channels.",
+     .since = "7.0.0",
+     .complexity = "O(N), N channels"},
+    {.name = "sunsubscribe",
+     .function = sunsubscribe_command,
+     .arity = -1,
+     .flags = kSubscribes,
+     .keys = keys(1, -1, kNotKey),
+     .connection = ConnectionUse::kSubscribes,
+     .syntax = "[shardchannel [shardchannel ...]]",
+     .summary = "Ends subscriptions to shard channels, or to all.",
+     .since = "7.0.0",
+     .complexity = "O(N), N clients of the channel"},
+    {.name = "publish",
+     .function = publish_command,
+     .arity = 3,
+     .flags = kPubSub | kAnytime | kFast,
+     .syntax = "channel message",
+     .summary = "Sends a message to all subscribers of a channel.",
+     .since = "2.0.0",
+     .complexity = "O(N+M), N clients of the channel, M patterns of all clients"},
+    {.name = "spublish",
+     .function = spublish_command,
+     .arity = 3,
+     .flags = kPubSub | kAnytime | kFast,
+     .keys = key(1, kNotKey),
+     .syntax = "shardchannel message",
+     .summary = "Sends a message to all subscribers of a shard channel.",
+     .since = "7.0.0",
+     .complexity = "O(N), N clients of the channel"},
+    {.name = "pubsub",
+     .arity = -2,
+     .flags = kContainer,
+     .summary = "Describes channels and their subscribers.",
+     .since = "2.8.0",
+     .complexity = "Depends on the subcommand."},
+    {.name = "pubsub|channels",
+     .function = pubsub_channels_command,
+     .arity = -2,
+     .flags = kPubSub | kAnytime,
+     .syntax = "[pattern]",
+     .summary = "Returns the channels with subscribers.",
+     .since = "2.8.0",
+     .complexity = "O(N), N channels"},
+    {.name = "pubsub|numpat",
+     .function = pubsub_numpat_command,
+     .arity = 2,
+     .flags = kPubSub | kAnytime,
+     .summary = "Counts the subscribed patterns.",
+     .since = "2.8.0",
+     .complexity = "O(1)"},
+    {.name = "pubsub|numsub",
+     .function = pubsub_numsub_command,
+     .arity = -2,
+     .flags = kPubSub | kAnytime,
+     .syntax = "[channel [channel ...]]",
+     .summary = "Counts the subscribers of channels.",
+     .since = "2.8.0",
+     .complexity = "O(N), N channels requested"},
+    {.name = "pubsub|shardchannels",
+     .function = pubsub_shardchannels_command,
+     .arity = -2,
+     .flags = kPubSub | kAnytime,
+     .syntax = "[pattern]",
+     .summary = "Returns the shard channels with subscribers.",
+     .since = "7.0.0",
+     .complexity = "O(N), N shard channels"},
+    {.name = "pubsub|shardnumsub",
+     .function = pubsub_shardnumsub_command,
+     .arity = -2,
+     .flags = kPubSub | kAnytime,
+     .syntax = "[shardchannel [shardchannel ...]]",
+     .summary = "Counts the subscribers of shard channels.",
+     .since = "7.0.0",
+     .complexity = "O(N), N channels requested"},
+    help_record("pubsub|help", pubsub_help_command, "6.2.0"),
+};
+
+}  // namespace
+
+CommandFamily channel_commands() { return {CommandGroup::kChannels, kCommands}; }
 
 }  // namespace rushgate

@@ -13,7 +13,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 
@@ -104,9 +104,6 @@ Reply scanned_score(double score, bool is_small) {
   return Reply::bulk(DoubleText(score).view());
 }
 
-}  // namespace
-
-// SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
 Reply scan_command(CommandContext& context) {
   const auto cursor = parse_cursor(context[1]);
   if (!cursor) return errors::invalid_cursor();
@@ -124,7 +121,6 @@ Reply scan_command(CommandContext& context) {
   return scan_reply(end, std::move(keys));
 }
 
-// HSCAN key cursor [MATCH pattern] [COUNT count]
 Reply hscan_command(CommandContext& context) {
   return scan_elements(
       context, ValueType::kHash,
@@ -139,7 +135,6 @@ Reply hscan_command(CommandContext& context) {
       });
 }
 
-// SSCAN key cursor [MATCH pattern] [COUNT count]
 Reply sscan_command(CommandContext& context) {
   const EncodingLimits& limits = context.keyspace().limits();
   return scan_elements(
@@ -153,7 +148,6 @@ Reply sscan_command(CommandContext& context) {
       });
 }
 
-// ZSCAN key cursor [MATCH pattern] [COUNT count]
 Reply zscan_command(CommandContext& context) {
   return scan_elements(
       context, ValueType::kSortedSet,
@@ -170,5 +164,66 @@ Reply zscan_command(CommandContext& context) {
         return kEnd;
       });
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kScan[] = {
+    {.name = "scan",
+     .function = scan_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+     .summary = "Iterates over the keys, some per call.",
+     .since = "2.8.0",
+     .complexity = "O(1) a call, O(N) for all, N keys"},
+};
+
+constexpr CommandSpec kHashScan[] = {
+    {.name = "hscan",
+     .function = hscan_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key cursor [MATCH pattern] [COUNT count]",
+     .summary = "Iterates over a hash, some fields per call.",
+     .since = "2.8.0",
+     .complexity = "O(1) a call, O(N) for all, N fields"},
+};
+
+constexpr CommandSpec kSetScan[] = {
+    {.name = "sscan",
+     .function = sscan_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key cursor [MATCH pattern] [COUNT count]",
+     .summary = "Iterates over a set, some members per call.",
+     .since = "2.8.0",
+     .complexity = "O(1) a call, O(N) for all, N members"},
+};
+
+constexpr CommandSpec kSortedSetScan[] = {
+    {.name = "zscan",
+     .function = zscan_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key cursor [MATCH pattern] [COUNT count]",
+     .summary = "Iterates over a sorted set, some members per call.",
+     .since = "2.8.0",
+     .complexity = "O(1) a call, O(N) for all, N members"},
+};
+
+}  // namespace
+
+CommandFamily scan_commands() { return {CommandGroup::kGeneric, kScan}; }
+
+CommandFamily hash_scan_commands() { return {CommandGroup::kHash, kHashScan}; }
+
+CommandFamily set_scan_commands() { return {CommandGroup::kSet, kSetScan}; }
+
+CommandFamily sorted_set_scan_commands() { return {CommandGroup::kSortedSet, kSortedSetScan}; }
 
 }  // namespace rushgate

@@ -1,4 +1,6 @@
 // EVAL and its variants, FCALL, SCRIPT.
+#include "engine/commands/scripting.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,7 +11,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
@@ -18,8 +20,19 @@
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "engine/script/script_errors.h"
+#include "engine/script/shebang.h"
 
 namespace rushgate {
+
+Reply kill_running_script(const CommandServices& services) {
+  if (services.running_script == nullptr) return script_errors::not_busy();
+  const bool has_written =
+      services.keyspace.changes().changed_since(services.running_script->began);
+  if (has_written && !services.roll_back_failed_scripts) return script_errors::unkillable();
+  services.running_script->kill = true;
+  return Reply::ok();
+}
+
 namespace {
 
 // ---- Calling a script ----
@@ -182,21 +195,14 @@ Reply evalsha(CommandContext& context, bool read_only) {
   return run_lua(context, *script, parameters, read_only);
 }
 
-}  // namespace
-
-// EVAL script numkeys [key …] [argument …]
 Reply eval_command(CommandContext& context) { return eval(context, false); }
 
-// EVAL_RO script numkeys [key …] [argument …]
 Reply eval_ro_command(CommandContext& context) { return eval(context, true); }
 
-// EVALSHA sha1 numkeys [key …] [argument …]
 Reply evalsha_command(CommandContext& context) { return evalsha(context, false); }
 
-// EVALSHA_RO sha1 numkeys [key …] [argument …]
 Reply evalsha_ro_command(CommandContext& context) { return evalsha(context, true); }
 
-// FCALL function numkeys [key …] [argument …]
 Reply fcall_command(CommandContext& context) {
   CommandServices& services = context.services();
   const NativeHost::Entry* const native = services.natives.find(context[1]);
@@ -215,14 +221,12 @@ Reply fcall_command(CommandContext& context) {
 
 // ---- SCRIPT ----
 
-// SCRIPT LOAD script
 Reply script_load_command(CommandContext& context) {
   Reply error;
   const LuaScript* const script = context.services().lua.load(context[2], error);
   return script == nullptr ? error : Reply::bulk(script->sha1);
 }
 
-// SCRIPT EXISTS sha1 [sha1 …]
 Reply script_exists_command(CommandContext& context) {
   Reply reply = Reply::array();
   for (std::size_t i = 2; i < context.size(); ++i) {
@@ -232,7 +236,6 @@ Reply script_exists_command(CommandContext& context) {
   return reply;
 }
 
-// SCRIPT FLUSH [ASYNC | SYNC]
 Reply script_flush_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   if (!arguments.accept("sync")) arguments.accept("async");  // both have the same effect here
@@ -241,7 +244,6 @@ Reply script_flush_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// SCRIPT DEBUG YES | SYNC | NO
 Reply script_debug_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   if (arguments.accept("no")) return Reply::ok();
@@ -249,20 +251,12 @@ Reply script_debug_command(CommandContext& context) {
   return asks_for_it ? script_errors::no_debugger() : script_errors::bad_debug_option();
 }
 
-// SCRIPT KILL
 //
 // Runs in the middle of the script, called by the BusyMonitor.
 Reply script_kill_command(CommandContext& context) {
-  const CommandServices& services = context.services();
-  if (services.running_script == nullptr) return script_errors::not_busy();
-  const bool has_written =
-      services.keyspace.changes().changed_since(services.running_script->began);
-  if (has_written && !services.roll_back_failed_scripts) return script_errors::unkillable();
-  services.running_script->kill = true;
-  return Reply::ok();
+  return kill_running_script(context.services());
 }
 
-// SCRIPT HELP
 Reply script_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -285,5 +279,127 @@ Reply script_help_command(CommandContext&) {
   };
   return help_reply(kLines);
 }
+
+// ---- Memory ----
+
+bool text_asks_for_memory(const CommandContext& context) {
+  Reply error;
+  const std::optional<Shebang> shebang = parse_shebang(context[1], error);
+  return shebang && asks_for_memory(shebang->flags);
+}
+
+bool cached_script_asks_for_memory(const CommandContext& context) {
+  const LuaScript* const script = context.services().lua.find(context[1]);
+  return script != nullptr && asks_for_memory(script->flags);
+}
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "eval",
+     .function = eval_command,
+     .arity = -3,
+     .flags = kRunsScript,
+     .keys = counted_keys(2, kChanges),
+     .asks_for_memory = text_asks_for_memory,
+     .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
+     .summary = "Runs a Lua script.",
+     .since = "2.6.0",
+     .complexity = "Depends on the script."},
+    {.name = "evalsha",
+     .function = evalsha_command,
+     .arity = -3,
+     .flags = kRunsScript,
+     .keys = counted_keys(2, kChanges),
+     .asks_for_memory = cached_script_asks_for_memory,
+     .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
+     .summary = "Runs the Lua script with this SHA-1.",
+     .since = "2.6.0",
+     .complexity = "Depends on the script."},
+    {.name = "eval_ro",
+     .function = eval_ro_command,
+     .arity = -3,
+     .flags = kReadOnly | kRunsScript,
+     .keys = counted_keys(2, kReads),
+     .asks_for_memory = text_asks_for_memory,
+     .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
+     .summary = "Runs a Lua script that may not write.",
+     .since = "7.0.0",
+     .complexity = "Depends on the script."},
+    {.name = "evalsha_ro",
+     .function = evalsha_ro_command,
+     .arity = -3,
+     .flags = kReadOnly | kRunsScript,
+     .keys = counted_keys(2, kReads),
+     .asks_for_memory = cached_script_asks_for_memory,
+     .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
+     .summary = "Runs the Lua script with this SHA-1, which may not write.",
+     .since = "7.0.0",
+     .complexity = "Depends on the script."},
+    {.name = "fcall",
+     .function = fcall_command,
+     .arity = -3,
+     .flags = kRunsScript,
+     .keys = counted_keys(2, kChanges),
+     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",
+     .summary = "Calls a function.",
+     .since = "7.0.0",
+     .complexity = "Depends on the function."},
+    {.name = "script",
+     .arity = -2,
+     .flags = kContainer,
+     .summary = "Manages the cached scripts.",
+     .since = "2.6.0",
+     .complexity = "Depends on the subcommand."},
+    {.name = "script|load",
+     .function = script_load_command,
+     .arity = 3,
+     .flags = kNoScript | kStale,
+     .syntax = "script",
+     .summary = "Caches a script for EVALSHA.",
+     .since = "2.6.0",
+     .complexity = "O(N), N bytes of the script"},
+    {.name = "script|exists",
+     .function = script_exists_command,
+     .arity = -3,
+     .flags = kNoScript,
+     .syntax = "sha1 [sha1 ...]",
+     .summary = "Returns for each script whether it is cached.",
+     .since = "2.6.0",
+     .complexity = "O(N), N scripts requested"},
+    {.name = "script|flush",
+     .function = script_flush_command,
+     .arity = -2,
+     .flags = kNoScript,
+     .syntax = "[ASYNC | SYNC]",
+     .summary = "Removes all cached scripts.",
+     .since = "2.6.0",
+     .complexity = "O(N), N scripts"},
+    {.name = "script|kill",
+     .function = script_kill_command,
+     .arity = 2,
+     .flags = kNoScript | kAllowBusy,
+     .summary = "Ends the running script, if it has written nothing.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "script|debug",
+     .function = script_debug_command,
+     .arity = 3,
+     .flags = kNoScript,
+     .connection = ConnectionUse::kUnsupported,
+     .syntax = "<YES | SYNC | NO>",
+     .summary = "Accepts NO alone: there is no debugger.",
+     .since = "3.2.0",
+     .complexity = "O(1)"},
+    help_record("script|help", script_help_command, "5.0.0"),
+};
+
+}  // namespace
+
+CommandFamily scripting_commands() { return {CommandGroup::kScripting, kCommands}; }
 
 }  // namespace rushgate

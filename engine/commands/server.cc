@@ -9,7 +9,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
@@ -32,9 +32,6 @@ std::optional<std::int64_t> parse_database(std::string_view text) {
   return index;
 }
 
-}  // namespace
-
-// TIME
 Reply time_command(CommandContext& context) {
   const std::int64_t now_ms = context.now_ms();
   std::vector<Reply> seconds_and_microseconds;
@@ -43,26 +40,22 @@ Reply time_command(CommandContext& context) {
   return Reply::array(std::move(seconds_and_microseconds));
 }
 
-// DBSIZE
 Reply dbsize_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(context.db().size()));
 }
 
-// FLUSHDB [ASYNC | SYNC]
 Reply flushdb_command(CommandContext& context) {
   if (!flush_options_ok(context)) return errors::syntax();
   context.db().remove_all();
   return Reply::ok();
 }
 
-// FLUSHALL [ASYNC | SYNC]
 Reply flushall_command(CommandContext& context) {
   if (!flush_options_ok(context)) return errors::syntax();
   context.keyspace().remove_all();
   return Reply::ok();
 }
 
-// SWAPDB index1 index2
 Reply swapdb_command(CommandContext& context) {
   const auto first = parse_database(context[1]);
   if (!first) return errors::invalid_first_database();
@@ -77,5 +70,52 @@ Reply swapdb_command(CommandContext& context) {
       .swap(keyspace.db(static_cast<std::size_t>(*second)));
   return Reply::ok();
 }
+
+// ---- The records ----
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "time",
+     .function = time_command,
+     .arity = 1,
+     .flags = kAnytime | kFast,
+     .summary = "Returns the time: seconds since 1970, and microseconds.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "dbsize",
+     .function = dbsize_command,
+     .arity = 1,
+     .flags = kReadOnly | kFast | kAclKeyspace,
+     .summary = "Counts the keys of the database.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "flushdb",
+     .function = flushdb_command,
+     .arity = -1,
+     .flags = kWrite | kAclKeyspace | kAclDangerous,
+     .syntax = "[ASYNC | SYNC]",
+     .summary = "Removes all keys of the database.",
+     .since = "1.0.0",
+     .complexity = "O(N), N keys of the database"},
+    {.name = "flushall",
+     .function = flushall_command,
+     .arity = -1,
+     .flags = kWrite | kAclKeyspace | kAclDangerous,
+     .syntax = "[ASYNC | SYNC]",
+     .summary = "Removes all keys of all databases.",
+     .since = "1.0.0",
+     .complexity = "O(N), N keys of all databases"},
+    {.name = "swapdb",
+     .function = swapdb_command,
+     .arity = 3,
+     .flags = kWrite | kFast | kAclKeyspace | kAclDangerous,
+     .syntax = "index1 index2",
+     .summary = "Swaps two databases.",
+     .since = "4.0.0",
+     .complexity = "O(N), N clients that watch or block on keys of the two"},
+};
+
+}  // namespace
+
+CommandFamily server_commands() { return {CommandGroup::kServer, kCommands}; }
 
 }  // namespace rushgate

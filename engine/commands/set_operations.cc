@@ -12,7 +12,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/keyspace/sets.h"
 
@@ -124,27 +124,18 @@ Reply store(const CommandContext& context, Operation operation) {
   return Reply::integer(static_cast<std::int64_t>(result.size()));
 }
 
-}  // namespace
-
-// SINTER key [key ...]
 Reply sinter_command(CommandContext& context) { return show(context, intersection); }
 
-// SINTERSTORE destination key [key ...]
 Reply sinterstore_command(CommandContext& context) { return store(context, intersection); }
 
-// SUNION key [key ...]
 Reply sunion_command(CommandContext& context) { return show(context, union_of); }
 
-// SUNIONSTORE destination key [key ...]
 Reply sunionstore_command(CommandContext& context) { return store(context, union_of); }
 
-// SDIFF key [key ...]
 Reply sdiff_command(CommandContext& context) { return show(context, difference); }
 
-// SDIFFSTORE destination key [key ...]
 Reply sdiffstore_command(CommandContext& context) { return store(context, difference); }
 
-// SINTERCARD numkeys key [key ...] [LIMIT limit]
 Reply sintercard_command(CommandContext& context) {
   const std::int64_t keys = parse_int64(context[1]).value_or(0);
   if (keys < 1) return errors::not_above_zero("numkeys");
@@ -161,5 +152,79 @@ Reply sintercard_command(CommandContext& context) {
   intersect(sets, [&](std::string_view) { return ++found != limit; });
   return Reply::integer(static_cast<std::int64_t>(found));
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "sinter",
+     .function = sinter_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = keys(1, -1, kReads),
+     .syntax = "key [key ...]",
+     .summary = "Returns the intersection of several sets.",
+     .since = "1.0.0",
+     .complexity = "O(N*M), N members of the smallest set, M sets"},
+    {.name = "sinterstore",
+     .function = sinterstore_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kRW | kUpdate) + keys(2, -1, kReads),
+     .syntax = "destination key [key ...]",
+     .summary = "Stores the intersection of several sets.",
+     .since = "1.0.0",
+     .complexity = "O(N*M), N members of the smallest set, M sets"},
+    {.name = "sintercard",
+     .function = sintercard_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = counted_keys(1, kReads),
+     .syntax = "numkeys key [key ...] [LIMIT limit]",
+     .summary = "Counts the intersection of several sets.",
+     .since = "7.0.0",
+     .complexity = "O(N*M), N members of the smallest set, M sets"},
+    {.name = "sunion",
+     .function = sunion_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = keys(1, -1, kReads),
+     .syntax = "key [key ...]",
+     .summary = "Returns the union of several sets.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members of all sets"},
+    {.name = "sunionstore",
+     .function = sunionstore_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate) + keys(2, -1, kReads),
+     .syntax = "destination key [key ...]",
+     .summary = "Stores the union of several sets.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members of all sets"},
+    {.name = "sdiff",
+     .function = sdiff_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = keys(1, -1, kReads),
+     .syntax = "key [key ...]",
+     .summary = "Returns the difference of the first set and the others.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members of all sets"},
+    {.name = "sdiffstore",
+     .function = sdiffstore_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate) + keys(2, -1, kReads),
+     .syntax = "destination key [key ...]",
+     .summary = "Stores the difference of the first set and the others.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members of all sets"},
+};
+
+}  // namespace
+
+CommandFamily set_operation_commands() { return {CommandGroup::kSet, kCommands}; }
 
 }  // namespace rushgate

@@ -13,7 +13,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
 
@@ -63,9 +63,6 @@ std::vector<std::string> pop(CommandContext& context, Object& object, std::size_
   return popped;
 }
 
-}  // namespace
-
-// SADD key member [member ...]
 Reply sadd_command(CommandContext& context) {
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
@@ -77,7 +74,6 @@ Reply sadd_command(CommandContext& context) {
   return Reply::integer(added);
 }
 
-// SREM key member [member ...]
 Reply srem_command(CommandContext& context) {
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
@@ -92,14 +88,12 @@ Reply srem_command(CommandContext& context) {
   return Reply::integer(removed);
 }
 
-// SISMEMBER key member
 Reply sismember_command(CommandContext& context) {
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
   return membership_reply(set, context[2]);
 }
 
-// SMISMEMBER key member [member ...]
 Reply smismember_command(CommandContext& context) {
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
@@ -110,14 +104,12 @@ Reply smismember_command(CommandContext& context) {
   return Reply::array(std::move(memberships));
 }
 
-// SCARD key
 Reply scard_command(CommandContext& context) {
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
   return Reply::integer(set == nullptr ? 0 : static_cast<std::int64_t>(set->set().size()));
 }
 
-// SMEMBERS key
 Reply smembers_command(CommandContext& context) {
   Object* set = nullptr;
   if (!context.find(context[1], ValueType::kSet, set)) return errors::wrong_type();
@@ -128,7 +120,6 @@ Reply smembers_command(CommandContext& context) {
   return Reply::set(std::move(members));
 }
 
-// SMOVE source destination member
 Reply smove_command(CommandContext& context) {
   Object* from = context.db().find(context[1]);
   Object* to = context.db().find(context[2]);
@@ -144,7 +135,6 @@ Reply smove_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// SPOP key [count]
 Reply spop_command(CommandContext& context) {
   if (context.size() > 3) return errors::syntax();
   const bool has_count = context.size() == 3;
@@ -162,7 +152,6 @@ Reply spop_command(CommandContext& context) {
   return bulks(pop(context, *set, static_cast<std::size_t>(count)), &Reply::set);
 }
 
-// SRANDMEMBER key [count]
 Reply srandmember_command(CommandContext& context) {
   if (context.size() > 3) return errors::syntax();
   const bool has_count = context.size() == 3;
@@ -179,5 +168,97 @@ Reply srandmember_command(CommandContext& context) {
   auto drawn = draw(set->set(), count, random, context.session().reply_bytes_max);
   return drawn ? bulks(*std::move(drawn), &Reply::array) : errors::reply_too_large();
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "sadd",
+     .function = sadd_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key member [member ...]",
+     .summary = "Adds members to a set.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members"},
+    {.name = "srem",
+     .function = srem_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key member [member ...]",
+     .summary = "Removes members from a set.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members to remove"},
+    {.name = "sismember",
+     .function = sismember_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key member",
+     .summary = "Returns 1 if a set has a member.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "smismember",
+     .function = smismember_command,
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key member [member ...]",
+     .summary = "Returns for each of several members whether a set has it.",
+     .since = "6.2.0",
+     .complexity = "O(N), N members requested"},
+    {.name = "scard",
+     .function = scard_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Counts the members.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "smembers",
+     .function = smembers_command,
+     .arity = 2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns all members.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members of the set"},
+    {.name = "smove",
+     .function = smove_command,
+     .arity = 4,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes) + key(2, kRW | kInsert),
+     .syntax = "source destination member",
+     .summary = "Moves a member from one set to another.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "spop",
+     .function = spop_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes),
+     .syntax = "key [count]",
+     .summary = "Removes and returns random members.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members taken"},
+    {.name = "srandmember",
+     .function = srandmember_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key [count]",
+     .summary = "Returns random members.",
+     .since = "1.0.0",
+     .complexity = "O(N), N members returned"},
+};
+
+}  // namespace
+
+CommandFamily set_commands() { return {CommandGroup::kSet, kCommands}; }
 
 }  // namespace rushgate

@@ -1,8 +1,9 @@
 // SHUTDOWN: https://redis.io/docs/latest/commands/shutdown/
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/scripting.h"
 
 namespace rushgate {
 namespace {
@@ -38,10 +39,6 @@ bool parse_options(const CommandContext& context, ShutdownOptions& options) {
   return !(options.aborts && has_others) && !(options.saves && options.saves_not);
 }
 
-}  // namespace
-
-// SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] | ABORT
-//
 // Sends no reply: the connection and the server end. The server's owner syncs the changes of this
 // commit batch. A script beyond its time limit is killed if it has not written.
 Reply shutdown_command(CommandContext& context) {
@@ -55,12 +52,29 @@ Reply shutdown_command(CommandContext& context) {
     return errors::shutdown_failed();
   }
   if (context.services().running_script != nullptr) {
-    Reply killed = script_kill_command(context);
+    Reply killed = kill_running_script(context.services());
     if (killed.is_error()) return killed;
   }
   session.outlet->shut_down(saves);
   session.is_closing = true;
   return Reply::several({});
 }
+
+// ---- The records ----
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "shutdown",
+     .function = shutdown_command,
+     .arity = -1,
+     .flags = kAdministers | kNoMulti | kAllowBusy | kEndsBatch,
+     .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+     .summary = "Ends the server.",
+     .since = "1.0.0",
+     .complexity = "O(N), N bytes to sync"},
+};
+
+}  // namespace
+
+CommandFamily shutdown_commands() { return {CommandGroup::kServer, kCommands}; }
 
 }  // namespace rushgate

@@ -14,7 +14,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/sorted_set_arguments.h"
 #include "engine/commands/sorted_set_errors.h"
@@ -224,33 +224,22 @@ Reply store_members(CommandContext& context, Operation operation, std::string_vi
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
-}  // namespace
-
-// ZUNION numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]
-// [WITHSCORES]
 Reply zunion_command(CommandContext& context) {
   return members_reply(context, Operation::kUnion, "zunion");
 }
 
-// ZUNIONSTORE destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN
-// | MAX>]
 Reply zunionstore_command(CommandContext& context) {
   return store_members(context, Operation::kUnion, "zunionstore");
 }
 
-// ZINTER numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]
-// [WITHSCORES]
 Reply zinter_command(CommandContext& context) {
   return members_reply(context, Operation::kInter, "zinter");
 }
 
-// ZINTERSTORE destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN
-// | MAX>]
 Reply zinterstore_command(CommandContext& context) {
   return store_members(context, Operation::kInter, "zinterstore");
 }
 
-// ZINTERCARD numkeys key [key ...] [LIMIT limit]
 Reply zintercard_command(CommandContext& context) {
   Arguments arguments(context.request());
   std::vector<Input> inputs = read_inputs(context, arguments, "zintercard");
@@ -269,14 +258,90 @@ Reply zintercard_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(count));
 }
 
-// ZDIFF numkeys key [key ...] [WITHSCORES]
 Reply zdiff_command(CommandContext& context) {
   return members_reply(context, Operation::kDiff, "zdiff");
 }
 
-// ZDIFFSTORE destination numkeys key [key ...]
 Reply zdiffstore_command(CommandContext& context) {
   return store_members(context, Operation::kDiff, "zdiffstore");
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "zunion",
+     .function = zunion_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = counted_keys(1, kReads),
+     .syntax = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] "
+               "[WITHSCORES]",
+     .summary = "Returns the union of several sorted sets, with combined scores.",
+     .since = "6.2.0",
+     .complexity = "O(N + M*log M), N members of all sets, M of the result"},
+    {.name = "zunionstore",
+     .function = zunionstore_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate) + counted_keys(2, kReads),
+     .syntax = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | "
+               "MIN | MAX>]",
+     .summary = "Stores the union of several sorted sets, with combined scores.",
+     .since = "2.0.0",
+     .complexity = "O(N + M*log M), N members of all sets, M of the result"},
+    {.name = "zinter",
+     .function = zinter_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = counted_keys(1, kReads),
+     .syntax = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] "
+               "[WITHSCORES]",
+     .summary = "Returns the intersection of several sorted sets.",
+     .since = "6.2.0",
+     .complexity = "O(N*K + M*log M), N members of the smallest set, K sets, M of the result"},
+    {.name = "zinterstore",
+     .function = zinterstore_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate) + counted_keys(2, kReads),
+     .syntax = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | "
+               "MIN | MAX>]",
+     .summary = "Stores the intersection of several sorted sets.",
+     .since = "2.0.0",
+     .complexity = "O(N*K + M*log M), N members of the smallest set, K sets, M of the result"},
+    {.name = "zintercard",
+     .function = zintercard_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = counted_keys(1, kReads),
+     .syntax = "numkeys key [key ...] [LIMIT limit]",
+     .summary = "Counts the intersection of several sorted sets.",
+     .since = "7.0.0",
+     .complexity = "O(N*K), N members of the smallest set, K sets"},
+    {.name = "zdiff",
+     .function = zdiff_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = counted_keys(1, kReads),
+     .syntax = "numkeys key [key ...] [WITHSCORES]",
+     .summary = "Returns the difference of the first sorted set and the others.",
+     .since = "6.2.0",
+     .complexity = "O(L + (N-K)*log N), L members of all sets, N of the first, K of the result"},
+    {.name = "zdiffstore",
+     .function = zdiffstore_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate) + counted_keys(2, kReads),
+     .syntax = "destination numkeys key [key ...]",
+     .summary = "Stores the difference of the first sorted set and the others.",
+     .since = "6.2.0",
+     .complexity = "O(L + (N-K)*log N), L members of all sets, N of the first, K of the result"},
+};
+
+}  // namespace
+
+CommandFamily sorted_set_algebra_commands() { return {CommandGroup::kSortedSet, kCommands}; }
 
 }  // namespace rushgate

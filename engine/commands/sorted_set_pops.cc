@@ -12,7 +12,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/block_timeout.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/sorted_set_arguments.h"
 #include "engine/commands/sorted_set_errors.h"
@@ -131,15 +131,10 @@ Reply pop_one_or_wait(CommandContext& context, End end) {
   return pop_or_wait(context, std::move(request), context[context.size() - 1]);
 }
 
-}  // namespace
-
-// ZPOPMIN key [count]
 Reply zpopmin_command(CommandContext& context) { return pop_members(context, End::kMin); }
 
-// ZPOPMAX key [count]
 Reply zpopmax_command(CommandContext& context) { return pop_members(context, End::kMax); }
 
-// ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
 Reply zmpop_command(CommandContext& context) {
   Arguments arguments(context.request());
   const PopRequest request = read_pop_request(arguments);
@@ -148,18 +143,86 @@ Reply zmpop_command(CommandContext& context) {
   return pop_first(context, request, reply) ? reply : Reply::nil_array();
 }
 
-// BZPOPMIN key [key ...] timeout
 Reply bzpopmin_command(CommandContext& context) { return pop_one_or_wait(context, End::kMin); }
 
-// BZPOPMAX key [key ...] timeout
 Reply bzpopmax_command(CommandContext& context) { return pop_one_or_wait(context, End::kMax); }
 
-// BZMPOP timeout numkeys key [key ...] <MIN | MAX> [COUNT count]
 Reply bzmpop_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   PopRequest request = read_pop_request(arguments);
   if (!arguments.ok()) return arguments.take_error();
   return pop_or_wait(context, std::move(request), context[1]);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "zpopmin",
+     .function = zpopmin_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes),
+     .syntax = "key [count]",
+     .summary = "Removes and returns the members with the lowest scores.",
+     .since = "5.0.0",
+     .complexity = "O(M*log N), N members, M taken"},
+    {.name = "zpopmax",
+     .function = zpopmax_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes),
+     .syntax = "key [count]",
+     .summary = "Removes and returns the members with the highest scores.",
+     .since = "5.0.0",
+     .complexity = "O(M*log N), N members, M taken"},
+    {.name = "zmpop",
+     .function = zmpop_command,
+     .arity = -4,
+     .flags = kWrite,
+     .keys = counted_keys(1, kTakes),
+     .syntax = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
+     .summary = "Removes and returns members of the first non-empty sorted set.",
+     .since = "7.0.0",
+     .complexity = "O(K + M*log N), K keys, N members, M taken"},
+    {.name = "bzpopmin",
+     .function = bzpopmin_command,
+     .arity = -3,
+     .flags = kWrite | kNoScript | kFast,
+     .keys = keys(1, -2, kTakes),
+     .timeout = BlockTimeout::kLastSeconds,
+     .syntax = "key [key ...] timeout",
+     .summary = "Removes and returns the member with the lowest score of one of several sets; "
+                "blocks until there is one.",
+     .since = "5.0.0",
+     .complexity = "O(log N), N members"},
+    {.name = "bzpopmax",
+     .function = bzpopmax_command,
+     .arity = -3,
+     .flags = kWrite | kNoScript | kFast,
+     .keys = keys(1, -2, kTakes),
+     .timeout = BlockTimeout::kLastSeconds,
+     .syntax = "key [key ...] timeout",
+     .summary = "Removes and returns the member with the highest score of one of several sets; "
+                "blocks until there is one.",
+     .since = "5.0.0",
+     .complexity = "O(log N), N members"},
+    {.name = "bzmpop",
+     .function = bzmpop_command,
+     .arity = -5,
+     .flags = kWrite,
+     .keys = counted_keys(2, kTakes),
+     .timeout = BlockTimeout::kFirstSeconds,
+     .syntax = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
+     .summary = "Removes and returns members of the first non-empty sorted set; blocks until there "
+                "is one.",
+     .since = "7.0.0",
+     .complexity = "O(K + M*log N), K keys, N members, M taken"},
+};
+
+}  // namespace
+
+CommandFamily sorted_set_pop_commands() { return {CommandGroup::kSortedSet, kCommands}; }
 
 }  // namespace rushgate

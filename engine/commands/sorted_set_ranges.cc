@@ -9,7 +9,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/sorted_set_arguments.h"
 #include "engine/commands/sorted_set_errors.h"
@@ -183,37 +183,28 @@ Reply remove(CommandContext& context, ReadRange<Range> read) {
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
-}  // namespace
-
-// ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]
 Reply zrange_command(CommandContext& context) { return range_reply(context, {}); }
 
-// ZREVRANGE key start stop [WITHSCORES]
 Reply zrevrange_command(CommandContext& context) {
   return range_reply(context, {RangeBy::kIndex, Direction::kDown});
 }
 
-// ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count]
 Reply zrangebyscore_command(CommandContext& context) {
   return range_reply(context, {RangeBy::kScore, Direction::kUp});
 }
 
-// ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count]
 Reply zrevrangebyscore_command(CommandContext& context) {
   return range_reply(context, {RangeBy::kScore, Direction::kDown});
 }
 
-// ZRANGEBYLEX key min max [LIMIT offset count]
 Reply zrangebylex_command(CommandContext& context) {
   return range_reply(context, {RangeBy::kLex, Direction::kUp});
 }
 
-// ZREVRANGEBYLEX key max min [LIMIT offset count]
 Reply zrevrangebylex_command(CommandContext& context) {
   return range_reply(context, {RangeBy::kLex, Direction::kDown});
 }
 
-// ZRANGESTORE dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]
 Reply zrangestore_command(CommandContext& context) {
   Arguments arguments(context.request(), 5);
   RangeOptions options;
@@ -241,21 +232,145 @@ Reply zrangestore_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
-// ZCOUNT key min max
 Reply zcount_command(CommandContext& context) { return count(context, read_score_range); }
 
-// ZLEXCOUNT key min max
 Reply zlexcount_command(CommandContext& context) { return count(context, read_lex_range); }
 
-// ZREMRANGEBYRANK key start stop
 Reply zremrangebyrank_command(CommandContext& context) { return remove(context, read_index_range); }
 
-// ZREMRANGEBYSCORE key min max
 Reply zremrangebyscore_command(CommandContext& context) {
   return remove(context, read_score_range);
 }
 
-// ZREMRANGEBYLEX key min max
 Reply zremrangebylex_command(CommandContext& context) { return remove(context, read_lex_range); }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "zcount",
+     .function = zcount_command,
+     .arity = 4,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key min max",
+     .summary = "Counts the members between two scores.",
+     .since = "2.0.0",
+     .complexity = "O(log N), N members"},
+    {.name = "zlexcount",
+     .function = zlexcount_command,
+     .arity = 4,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key min max",
+     .summary = "Counts the members between two strings.",
+     .since = "2.8.9",
+     .complexity = "O(log N), N members"},
+    {.name = "zrange",
+     .function = zrange_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
+     .summary = "Returns the members between two ranks, scores or strings.",
+     .since = "1.2.0",
+     .complexity = "O(log N + M), N members, M returned"},
+    {.name = "zrangestore",
+     .function = zrangestore_command,
+     .arity = -5,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate) + key(2, kReads),
+     .syntax = "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
+     .summary = "Stores the members between two ranks, scores or strings.",
+     .since = "6.2.0",
+     .complexity = "O(log N + M), N members, M stored"},
+    {.name = "zrevrange",
+     .function = zrevrange_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key start stop [WITHSCORES]",
+     .summary = "Returns the members between two ranks, the highest score first.",
+     .since = "1.2.0",
+     .complexity = "O(log N + M), N members, M returned",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "ZRANGE with REV"},
+    {.name = "zrangebyscore",
+     .function = zrangebyscore_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key min max [WITHSCORES] [LIMIT offset count]",
+     .summary = "Returns the members between two scores.",
+     .since = "1.0.5",
+     .complexity = "O(log N + M), N members, M returned",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "ZRANGE with BYSCORE"},
+    {.name = "zrevrangebyscore",
+     .function = zrevrangebyscore_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key max min [WITHSCORES] [LIMIT offset count]",
+     .summary = "Returns the members between two scores, the highest first.",
+     .since = "2.2.0",
+     .complexity = "O(log N + M), N members, M returned",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "ZRANGE with REV and BYSCORE"},
+    {.name = "zrangebylex",
+     .function = zrangebylex_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key min max [LIMIT offset count]",
+     .summary = "Returns the members between two strings.",
+     .since = "2.8.9",
+     .complexity = "O(log N + M), N members, M returned",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "ZRANGE with BYLEX"},
+    {.name = "zrevrangebylex",
+     .function = zrevrangebylex_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key max min [LIMIT offset count]",
+     .summary = "Returns the members between two strings, the last first.",
+     .since = "2.8.9",
+     .complexity = "O(log N + M), N members, M returned",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "ZRANGE with REV and BYLEX"},
+    {.name = "zremrangebyrank",
+     .function = zremrangebyrank_command,
+     .arity = 4,
+     .flags = kWrite,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key start stop",
+     .summary = "Removes the members between two ranks.",
+     .since = "2.0.0",
+     .complexity = "O(log N + M), N members, M removed"},
+    {.name = "zremrangebyscore",
+     .function = zremrangebyscore_command,
+     .arity = 4,
+     .flags = kWrite,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key min max",
+     .summary = "Removes the members between two scores.",
+     .since = "1.2.0",
+     .complexity = "O(log N + M), N members, M removed"},
+    {.name = "zremrangebylex",
+     .function = zremrangebylex_command,
+     .arity = 4,
+     .flags = kWrite,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key min max",
+     .summary = "Removes the members between two strings.",
+     .since = "2.8.9",
+     .complexity = "O(log N + M), N members, M removed"},
+};
+
+}  // namespace
+
+CommandFamily sorted_set_range_commands() { return {CommandGroup::kSortedSet, kCommands}; }
 
 }  // namespace rushgate

@@ -13,7 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/reply_allowance.h"
@@ -205,15 +205,10 @@ Reply rank(CommandContext& context, bool from_the_end) {
       static_cast<std::int64_t>(from_the_end ? object->sorted_set().size() - 1 - *rank : *rank));
 }
 
-}  // namespace
-
-// ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]
 Reply zadd_command(CommandContext& context) { return add(context, false); }
 
-// ZINCRBY key increment member
 Reply zincrby_command(CommandContext& context) { return add(context, true); }
 
-// ZREM key member [member ...]
 Reply zrem_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
@@ -228,7 +223,6 @@ Reply zrem_command(CommandContext& context) {
   return Reply::integer(removed);
 }
 
-// ZCARD key
 Reply zcard_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
@@ -236,14 +230,12 @@ Reply zcard_command(CommandContext& context) {
                                           : static_cast<std::int64_t>(object->sorted_set().size()));
 }
 
-// ZSCORE key member
 Reply zscore_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
   return score_reply(object, context[2]);
 }
 
-// ZMSCORE key member [member ...]
 Reply zmscore_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
@@ -254,13 +246,10 @@ Reply zmscore_command(CommandContext& context) {
   return Reply::array(std::move(scores));
 }
 
-// ZRANK key member
 Reply zrank_command(CommandContext& context) { return rank(context, false); }
 
-// ZREVRANK key member
 Reply zrevrank_command(CommandContext& context) { return rank(context, true); }
 
-// ZRANDMEMBER key [count [WITHSCORES]]
 Reply zrandmember_command(CommandContext& context) {
   if (context.size() > 2) return random_members(context);
   Object* object = nullptr;
@@ -269,5 +258,97 @@ Reply zrandmember_command(CommandContext& context) {
   const SortedSetValue& value = object->sorted_set();
   return Reply::bulk(value.at(context.keyspace().random().below(value.size())).member());
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "zadd",
+     .function = zadd_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
+     .summary = "Adds members with scores, or changes their scores.",
+     .since = "1.2.0",
+     .complexity = "O(log N) a member, N members of the set"},
+    {.name = "zincrby",
+     .function = zincrby_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key increment member",
+     .summary = "Adds to a member's score.",
+     .since = "1.2.0",
+     .complexity = "O(log N), N members"},
+    {.name = "zrem",
+     .function = zrem_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key member [member ...]",
+     .summary = "Removes members.",
+     .since = "1.2.0",
+     .complexity = "O(M*log N), N members, M to remove"},
+    {.name = "zcard",
+     .function = zcard_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Counts the members.",
+     .since = "1.2.0",
+     .complexity = "O(1)"},
+    {.name = "zscore",
+     .function = zscore_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key member",
+     .summary = "Returns a member's score.",
+     .since = "1.2.0",
+     .complexity = "O(1)"},
+    {.name = "zmscore",
+     .function = zmscore_command,
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key member [member ...]",
+     .summary = "Returns the scores of several members.",
+     .since = "6.2.0",
+     .complexity = "O(N), N members requested"},
+    {.name = "zrank",
+     .function = zrank_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key member",
+     .summary = "Returns a member's rank, the lowest score first.",
+     .since = "2.0.0",
+     .complexity = "O(log N), N members"},
+    {.name = "zrevrank",
+     .function = zrevrank_command,
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key member",
+     .summary = "Returns a member's rank, the highest score first.",
+     .since = "2.0.0",
+     .complexity = "O(log N), N members"},
+    {.name = "zrandmember",
+     .function = zrandmember_command,
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key [count [WITHSCORES]]",
+     .summary = "Returns random members.",
+     .since = "6.2.0",
+     .complexity = "O(N), N members returned"},
+};
+
+}  // namespace
+
+CommandFamily sorted_set_commands() { return {CommandGroup::kSortedSet, kCommands}; }
 
 }  // namespace rushgate

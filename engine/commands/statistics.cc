@@ -25,8 +25,6 @@ void ErrorCounts::note(std::string_view text) {
 
 StatisticsByCommand::StatisticsByCommand() : rows_(command_table().size()) {}
 
-std::size_t StatisticsByCommand::row_of(const CommandSpec& spec) {
-  return static_cast<std::size_t>(&spec - command_table().data());
-}
+std::size_t StatisticsByCommand::row_of(const CommandSpec& spec) { return spec.row; }
 
 }  // namespace rushgate

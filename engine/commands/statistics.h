@@ -44,7 +44,7 @@ struct CommandStatistics {
 class StatisticsByCommand {
  public:
   StatisticsByCommand();
-  /// Returns the counters of the command with the row `spec`.
+  /// Returns the counters of the command with the record `spec`.
   CommandStatistics& operator[](const CommandSpec& spec) { return rows_[row_of(spec)]; }
   const CommandStatistics& operator[](const CommandSpec& spec) const { return rows_[row_of(spec)]; }
 

@@ -11,7 +11,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/reply_allowance.h"
 #include "engine/commands/stream_arguments.h"
@@ -280,9 +280,6 @@ absl::Status autoclaim_entries(CommandContext& context, Object& object, StreamGr
   return absl::OkStatus();
 }
 
-}  // namespace
-
-// XPENDING key group [[IDLE min-idle-time] start end count [consumer]]
 Reply xpending_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   PendingQuery query;
@@ -296,9 +293,6 @@ Reply xpending_command(CommandContext& context) {
   return is_summary ? pending_summary(*group) : pending_entries(*group, query, context.now_ms());
 }
 
-// XCLAIM key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds]
-// [RETRYCOUNT count] [FORCE] [JUSTID]
-//        [LASTID id]
 Reply xclaim_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
@@ -326,7 +320,6 @@ Reply xclaim_command(CommandContext& context) {
   return Reply::array(std::move(entries));
 }
 
-// XAUTOCLAIM key group consumer min-idle-time start [COUNT count] [JUSTID]
 Reply xautoclaim_command(CommandContext& context) {
   Arguments arguments(context.request(), 4);
   const AutoclaimRequest autoclaim = read_autoclaim_request(arguments);
@@ -347,5 +340,44 @@ Reply xautoclaim_command(CommandContext& context) {
   return Reply::array({id_reply(result.cursor), Reply::array(std::move(result.entries)),
                        Reply::array(std::move(result.deleted))});
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "xpending",
+     .function = xpending_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
+     .summary = "Returns the pending entries.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries looked at"},
+    {.name = "xclaim",
+     .function = xclaim_command,
+     .arity = -6,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME "
+               "unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID id]",
+     .summary = "Claims pending entries for another consumer.",
+     .since = "5.0.0",
+     .complexity = "O(N*log M), N ids, M pending entries"},
+    {.name = "xautoclaim",
+     .function = xautoclaim_command,
+     .arity = -6,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
+     .summary = "Claims entries that have been pending for too long for another consumer.",
+     .since = "6.2.0",
+     .complexity = "O(N), N entries looked at"},
+};
+
+}  // namespace
+
+CommandFamily stream_claim_commands() { return {CommandGroup::kStream, kCommands}; }
 
 }  // namespace rushgate

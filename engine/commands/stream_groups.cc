@@ -9,7 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/reply_allowance.h"
@@ -58,9 +58,6 @@ std::optional<Reply> find_group(CommandContext& context, Object*& object, Stream
   return std::nullopt;
 }
 
-}  // namespace
-
-// XGROUP CREATE key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]
 Reply xgroup_create_command(CommandContext& context) {
   Arguments arguments(context.request(), 5);
   const GroupOptions options = read_group_options(arguments, context, true);
@@ -79,7 +76,6 @@ Reply xgroup_create_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// XGROUP SETID key group <id | $> [ENTRIESREAD entries-read]
 Reply xgroup_setid_command(CommandContext& context) {
   Arguments arguments(context.request(), 5);
   const GroupOptions options = read_group_options(arguments, context, false);
@@ -97,7 +93,6 @@ Reply xgroup_setid_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// XGROUP DESTROY key group
 Reply xgroup_destroy_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
@@ -107,7 +102,6 @@ Reply xgroup_destroy_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// XGROUP CREATECONSUMER key group consumer
 Reply xgroup_createconsumer_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
@@ -117,7 +111,6 @@ Reply xgroup_createconsumer_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// XGROUP DELCONSUMER key group consumer
 Reply xgroup_delconsumer_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
@@ -128,7 +121,6 @@ Reply xgroup_delconsumer_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(pending));
 }
 
-// XGROUP HELP
 Reply xgroup_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -153,8 +145,6 @@ Reply xgroup_help_command(CommandContext&) {
 }
 
 // ---- XREADGROUP ----
-
-namespace {
 
 /// A stream to read from.
 struct Source {
@@ -270,10 +260,6 @@ absl::Status read_history(CommandContext& context, const StreamReadRequest& read
   return absl::OkStatus();
 }
 
-}  // namespace
-
-// XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...]
-// id [id ...]
 Reply xreadgroup_command(CommandContext& context) {
   Arguments arguments(context.request());
   const StreamReadRequest read =
@@ -312,7 +298,6 @@ Reply xreadgroup_command(CommandContext& context) {
   return streams_reply(context, std::move(keys_and_entries));
 }
 
-// XACK key group id [id ...]
 Reply xack_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
@@ -328,5 +313,89 @@ Reply xack_command(CommandContext& context) {
   }
   return Reply::integer(acknowledged);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "xgroup",
+     .arity = -2,
+     .flags = kContainer,
+     .summary = "Manages consumer groups.",
+     .since = "5.0.0",
+     .complexity = "Depends on the subcommand."},
+    {.name = "xgroup|create",
+     .function = xgroup_create_command,
+     .arity = -5,
+     .flags = kWrite | kDenyOom,
+     .keys = key(2, kRW | kInsert),
+     .syntax = "key groupname <id | $> [MKSTREAM] [ENTRIESREAD entries_read]",
+     .summary = "Creates a consumer group.",
+     .since = "5.0.0",
+     .complexity = "O(1)"},
+    {.name = "xgroup|setid",
+     .function = xgroup_setid_command,
+     .arity = -5,
+     .flags = kWrite,
+     .keys = key(2, kRW | kUpdate),
+     .syntax = "key groupname <id | $> [ENTRIESREAD entries_read]",
+     .summary = "Sets a group's position.",
+     .since = "5.0.0",
+     .complexity = "O(1)"},
+    {.name = "xgroup|destroy",
+     .function = xgroup_destroy_command,
+     .arity = 4,
+     .flags = kWrite,
+     .keys = key(2, kRW | kDelete),
+     .syntax = "key groupname",
+     .summary = "Removes a consumer group.",
+     .since = "5.0.0",
+     .complexity = "O(N), N pending entries of the group"},
+    {.name = "xgroup|createconsumer",
+     .function = xgroup_createconsumer_command,
+     .arity = 5,
+     .flags = kWrite | kDenyOom,
+     .keys = key(2, kRW | kInsert),
+     .syntax = "key groupname consumername",
+     .summary = "Creates a consumer.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+    {.name = "xgroup|delconsumer",
+     .function = xgroup_delconsumer_command,
+     .arity = 5,
+     .flags = kWrite,
+     .keys = key(2, kRW | kDelete),
+     .syntax = "key groupname consumername",
+     .summary = "Removes a consumer and its pending entries.",
+     .since = "5.0.0",
+     .complexity = "O(1)"},
+    help_record("xgroup|help", xgroup_help_command, "5.0.0"),
+    {.name = "xreadgroup",
+     .function = xreadgroup_command,
+     .arity = -7,
+     .flags = kWrite,
+     .keys = keys_after("STREAMS", 4, kReads),
+     .timeout = BlockTimeout::kBlockOption,
+     .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key "
+               "...] id [id ...]",
+     .summary = "Delivers new entries of a group to a consumer, or returns its pending ones; "
+                "blocks if BLOCK is given.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries returned"},
+    {.name = "xack",
+     .function = xack_command,
+     .arity = -4,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key group id [id ...]",
+     .summary = "Acknowledges pending entries.",
+     .since = "5.0.0",
+     .complexity = "O(N), N ids"},
+};
+
+}  // namespace
+
+CommandFamily stream_group_commands() { return {CommandGroup::kStream, kCommands}; }
 
 }  // namespace rushgate

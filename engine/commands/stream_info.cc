@@ -8,7 +8,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/reply_allowance.h"
@@ -171,9 +171,6 @@ Reply full_stream(const Stream& stream, std::size_t count, ReplyAllowance allowa
       .build();
 }
 
-}  // namespace
-
-// XINFO STREAM key [FULL [COUNT count]]
 Reply xinfo_stream_command(CommandContext& context) {
   constexpr std::int64_t kCountDefault = 10;
   Object* object = nullptr;
@@ -192,7 +189,6 @@ Reply xinfo_stream_command(CommandContext& context) {
                      ReplyAllowance(context.session().reply_bytes_max));
 }
 
-// XINFO GROUPS key
 Reply xinfo_groups_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
@@ -211,7 +207,6 @@ Reply xinfo_groups_command(CommandContext& context) {
   return Reply::array(std::move(groups));
 }
 
-// XINFO CONSUMERS key group
 Reply xinfo_consumers_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
@@ -229,7 +224,6 @@ Reply xinfo_consumers_command(CommandContext& context) {
   return Reply::array(std::move(consumers));
 }
 
-// XINFO HELP
 Reply xinfo_help_command(CommandContext&) {
   static constexpr std::string_view kLines[] = {
       "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -244,5 +238,50 @@ Reply xinfo_help_command(CommandContext&) {
   };
   return help_reply(kLines);
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "xinfo",
+     .arity = -2,
+     .flags = kContainer,
+     .summary = "Describes streams, groups and consumers.",
+     .since = "5.0.0",
+     .complexity = "Depends on the subcommand."},
+    {.name = "xinfo|stream",
+     .function = xinfo_stream_command,
+     .arity = -3,
+     .flags = kReadOnly,
+     .keys = key(2, kReads),
+     .syntax = "key [FULL [COUNT count]]",
+     .summary = "Describes a stream.",
+     .since = "5.0.0",
+     .complexity = "O(1), with FULL O(N), N entries returned"},
+    {.name = "xinfo|groups",
+     .function = xinfo_groups_command,
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = key(2, kReads),
+     .syntax = "key",
+     .summary = "Describes the groups of a stream.",
+     .since = "5.0.0",
+     .complexity = "O(N), N groups"},
+    {.name = "xinfo|consumers",
+     .function = xinfo_consumers_command,
+     .arity = 4,
+     .flags = kReadOnly,
+     .keys = key(2, kReads),
+     .syntax = "key groupname",
+     .summary = "Describes the consumers of a group.",
+     .since = "5.0.0",
+     .complexity = "O(N), N consumers"},
+    help_record("xinfo|help", xinfo_help_command, "5.0.0"),
+};
+
+}  // namespace
+
+CommandFamily stream_info_commands() { return {CommandGroup::kStream, kCommands}; }
 
 }  // namespace rushgate

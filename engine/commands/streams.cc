@@ -13,7 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/reply_allowance.h"
 #include "engine/commands/stream_arguments.h"
@@ -182,10 +182,6 @@ absl::Status read_entries(const StreamLog& log, StreamId after, std::uint64_t co
   });
 }
 
-}  // namespace
-
-// XADD key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value
-// [field value ...]
 Reply xadd_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const AddRequest add = read_add_request(arguments);
@@ -220,7 +216,6 @@ Reply xadd_command(CommandContext& context) {
   return id_reply(*id);
 }
 
-// XLEN key
 Reply xlen_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
@@ -228,13 +223,10 @@ Reply xlen_command(CommandContext& context) {
       object == nullptr ? 0 : static_cast<std::int64_t>(object->stream().log().length()));
 }
 
-// XRANGE key start end [COUNT count]
 Reply xrange_command(CommandContext& context) { return range_reply(context, 2, 3); }
 
-// XREVRANGE key end start [COUNT count]
 Reply xrevrange_command(CommandContext& context) { return range_reply(context, 3, 2); }
 
-// XDEL key id [id ...]
 Reply xdel_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
@@ -249,7 +241,6 @@ Reply xdel_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(erased));
 }
 
-// XTRIM key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]
 Reply xtrim_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   TrimOptions trim;
@@ -268,7 +259,6 @@ Reply xtrim_command(CommandContext& context) {
   return Reply::integer(static_cast<std::int64_t>(removed));
 }
 
-// XSETID key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]
 Reply xsetid_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const SetIdRequest wanted = read_set_id_request(arguments);
@@ -297,7 +287,6 @@ Reply xsetid_command(CommandContext& context) {
   return status.ok() ? Reply::ok() : errors::store_failed(status);
 }
 
-// XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]
 Reply xread_command(CommandContext& context) {
   Arguments arguments(context.request());
   const StreamReadRequest read =
@@ -327,5 +316,90 @@ Reply xread_command(CommandContext& context) {
   if (keys_and_entries.empty()) return wait_for_entries(context, read, after);
   return streams_reply(context, std::move(keys_and_entries));
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "xadd",
+     .function = xadd_command,
+     .arity = -5,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field "
+               "value [field value ...]",
+     .summary = "Adds an entry to a stream.",
+     .since = "5.0.0",
+     .complexity = "O(1), and O(N) for N entries that are trimmed"},
+    {.name = "xlen",
+     .function = xlen_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Counts the entries.",
+     .since = "5.0.0",
+     .complexity = "O(1)"},
+    {.name = "xrange",
+     .function = xrange_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key start end [COUNT count]",
+     .summary = "Returns the entries between two ids.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries returned"},
+    {.name = "xrevrange",
+     .function = xrevrange_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key end start [COUNT count]",
+     .summary = "Returns the entries between two ids, the latest first.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries returned"},
+    {.name = "xdel",
+     .function = xdel_command,
+     .arity = -3,
+     .flags = kWrite | kFast,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key id [id ...]",
+     .summary = "Deletes entries.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries to delete"},
+    {.name = "xsetid",
+     .function = xsetid_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
+     .summary = "Sets the last id of a stream.",
+     .since = "5.0.0",
+     .complexity = "O(1), and O(N) for N entries if the id is lowered"},
+    {.name = "xtrim",
+     .function = xtrim_command,
+     .arity = -4,
+     .flags = kWrite,
+     .keys = key(1, kRW | kDelete),
+     .syntax = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]",
+     .summary = "Removes the oldest entries.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries removed"},
+    {.name = "xread",
+     .function = xread_command,
+     .arity = -4,
+     .flags = kReadOnly,
+     .keys = keys_after("STREAMS", 1, kReads),
+     .timeout = BlockTimeout::kBlockOption,
+     .syntax = "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
+     .summary = "Returns the entries after given ids; blocks until there is one if BLOCK is given.",
+     .since = "5.0.0",
+     .complexity = "O(N), N entries returned"},
+};
+
+}  // namespace
+
+CommandFamily stream_commands() { return {CommandGroup::kStream, kCommands}; }
 
 }  // namespace rushgate

@@ -8,7 +8,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/keyspace/strings.h"
 
@@ -30,22 +30,16 @@ Reply increment(CommandContext& context, std::int64_t amount) {
   return Reply::integer(*sum);
 }
 
-}  // namespace
-
-// INCR key
 Reply incr_command(CommandContext& context) { return increment(context, 1); }
 
-// INCRBY key increment
 Reply incrby_command(CommandContext& context) {
   const auto amount = parse_int64(context[2]);
   if (!amount) return errors::not_an_integer();
   return increment(context, *amount);
 }
 
-// DECR key
 Reply decr_command(CommandContext& context) { return increment(context, -1); }
 
-// DECRBY key decrement
 Reply decrby_command(CommandContext& context) {
   const auto amount = parse_int64(context[2]);
   if (!amount) return errors::not_an_integer();
@@ -53,7 +47,6 @@ Reply decrby_command(CommandContext& context) {
   return increment(context, -*amount);
 }
 
-// INCRBYFLOAT key increment
 Reply incrbyfloat_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
@@ -73,5 +66,61 @@ Reply incrbyfloat_command(CommandContext& context) {
   }
   return reply;
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "incrbyfloat",
+     .function = incrbyfloat_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key increment",
+     .summary = "Adds a floating-point number to a number.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "incr",
+     .function = incr_command,
+     .arity = 2,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key",
+     .summary = "Adds one to an integer.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "incrby",
+     .function = incrby_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key increment",
+     .summary = "Adds to an integer.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "decr",
+     .function = decr_command,
+     .arity = 2,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key",
+     .summary = "Subtracts one from an integer.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "decrby",
+     .function = decrby_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key decrement",
+     .summary = "Subtracts from an integer.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+};
+
+}  // namespace
+
+CommandFamily string_number_commands() { return {CommandGroup::kString, kCommands}; }
 
 }  // namespace rushgate

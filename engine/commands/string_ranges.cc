@@ -8,7 +8,7 @@
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/limits.h"
 #include "engine/keyspace/strings.h"
@@ -25,16 +25,12 @@ Reply size_reply(const Object& object) {
   return Reply::integer(static_cast<std::int64_t>(std::get<StringValue>(object.value).size()));
 }
 
-}  // namespace
-
-// STRLEN key
 Reply strlen_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   return object == nullptr ? Reply::integer(0) : size_reply(*object);
 }
 
-// APPEND key value
 Reply append_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
@@ -48,7 +44,6 @@ Reply append_command(CommandContext& context) {
   return size_reply(*object);
 }
 
-// SETRANGE key offset value
 Reply setrange_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   const std::int64_t offset = arguments.next_integer();
@@ -66,8 +61,6 @@ Reply setrange_command(CommandContext& context) {
   return size_reply(*object);
 }
 
-// GETRANGE key start end
-// SUBSTR key start end
 Reply getrange_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   std::int64_t first = arguments.next_integer();
@@ -86,5 +79,63 @@ Reply getrange_command(CommandContext& context) {
   return Reply::bulk(
       bytes.substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first + 1)));
 }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "strlen",
+     .function = strlen_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kRO),
+     .syntax = "key",
+     .summary = "Returns the length of a string.",
+     .since = "2.2.0",
+     .complexity = "O(1)"},
+    {.name = "append",
+     .function = append_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kRW | kInsert),
+     .syntax = "key value",
+     .summary = "Appends to a string.",
+     .since = "2.0.0",
+     .complexity = "O(1), amortized"},
+    {.name = "setrange",
+     .function = setrange_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kRW | kUpdate),
+     .syntax = "key offset value",
+     .summary = "Overwrites a part of a string.",
+     .since = "2.2.0",
+     .complexity = "O(N), N bytes written"},
+    {.name = "getrange",
+     .function = getrange_command,
+     .arity = 4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key start end",
+     .summary = "Returns a part of a string.",
+     .since = "2.4.0",
+     .complexity = "O(N), N bytes returned"},
+    {.name = "substr",
+     .function = getrange_command,
+     .arity = 4,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key start end",
+     .summary = "Returns a part of a string.",
+     .since = "1.0.0",
+     .complexity = "O(N), N bytes returned",
+     .deprecated_since = "2.0.0",
+     .replaced_by = "GETRANGE"},
+};
+
+}  // namespace
+
+CommandFamily string_range_commands() { return {CommandGroup::kString, kCommands}; }
 
 }  // namespace rushgate

@@ -11,7 +11,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/limits.h"
 #include "engine/commands/reply_allowance.h"
@@ -141,17 +141,12 @@ Reply set_many(CommandContext& context, bool only_if_absent) {
   return only_if_absent ? Reply::integer(1) : Reply::ok();
 }
 
-}  // namespace
-
-// GET key
 Reply get_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   return value_reply(object);
 }
 
-// SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT
-// unix-time-milliseconds | KEEPTTL]
 Reply set_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   const SetOptions options = read_set_options(arguments);
@@ -170,7 +165,6 @@ Reply set_command(CommandContext& context) {
   return options.answer_old ? std::move(old) : Reply::ok();
 }
 
-// SETNX key value
 Reply setnx_command(CommandContext& context) {
   if (context[2].size() > kStringBytesMax) return errors::string_too_long();
   if (context.db().find(context[1]) != nullptr) return Reply::integer(0);
@@ -178,13 +172,10 @@ Reply setnx_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-// SETEX key seconds value
 Reply setex_command(CommandContext& context) { return set_for_a_time(context, "setex", 1000); }
 
-// PSETEX key milliseconds value
 Reply psetex_command(CommandContext& context) { return set_for_a_time(context, "psetex", 1); }
 
-// GETSET key value
 Reply getset_command(CommandContext& context) {
   if (context[2].size() > kStringBytesMax) return errors::string_too_long();
   Object* object = nullptr;
@@ -194,7 +185,6 @@ Reply getset_command(CommandContext& context) {
   return old;
 }
 
-// GETDEL key
 Reply getdel_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
@@ -203,8 +193,6 @@ Reply getdel_command(CommandContext& context) {
   return old;
 }
 
-// GETEX key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds |
-// PERSIST]
 Reply getex_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
   ExpiryArgument expiry;
@@ -234,7 +222,6 @@ Reply getex_command(CommandContext& context) {
   return value;
 }
 
-// MGET key [key ...]
 Reply mget_command(CommandContext& context) {
   std::vector<Reply> values;
   values.reserve(context.size() - 1);
@@ -248,10 +235,122 @@ Reply mget_command(CommandContext& context) {
   return Reply::array(std::move(values));
 }
 
-// MSET key value [key value ...]
 Reply mset_command(CommandContext& context) { return set_many(context, false); }
 
-// MSETNX key value [key value ...]
 Reply msetnx_command(CommandContext& context) { return set_many(context, true); }
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "get",
+     .function = get_command,
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns a string.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "set",
+     .function = set_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kChanges | kVariableFlags),
+     .syntax = "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | "
+               "PXAT unix-time-milliseconds | KEEPTTL]",
+     .summary = "Sets a string and replaces any value; conditions and an expiry are optional.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "setnx",
+     .function = setnx_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kOW | kInsert),
+     .syntax = "key value",
+     .summary = "Sets a string if there is no key.",
+     .since = "1.0.0",
+     .complexity = "O(1)"},
+    {.name = "mget",
+     .function = mget_command,
+     .arity = -2,
+     .flags = kReadOnly | kFast,
+     .keys = keys(1, -1, kReads),
+     .syntax = "key [key ...]",
+     .summary = "Returns several strings.",
+     .since = "1.0.0",
+     .complexity = "O(N), N keys"},
+    {.name = "mset",
+     .function = mset_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = keys(1, -1, kOW | kUpdate, 2),
+     .syntax = "key value [key value ...]",
+     .summary = "Sets several strings.",
+     .since = "1.0.1",
+     .complexity = "O(N), N keys"},
+    {.name = "msetnx",
+     .function = msetnx_command,
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = keys(1, -1, kOW | kInsert, 2),
+     .syntax = "key value [key value ...]",
+     .summary = "Sets several strings if none of the keys is there.",
+     .since = "1.0.1",
+     .complexity = "O(N), N keys"},
+    {.name = "setex",
+     .function = setex_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate),
+     .syntax = "key seconds value",
+     .summary = "Sets a string that expires after some seconds.",
+     .since = "2.0.0",
+     .complexity = "O(1)"},
+    {.name = "psetex",
+     .function = psetex_command,
+     .arity = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = key(1, kOW | kUpdate),
+     .syntax = "key milliseconds value",
+     .summary = "Sets a string that expires after some milliseconds.",
+     .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "getset",
+     .function = getset_command,
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key value",
+     .summary = "Sets a string, and returns the old one.",
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .deprecated_since = "6.2.0",
+     .replaced_by = "SET with GET"},
+    {.name = "getdel",
+     .function = getdel_command,
+     .arity = 2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kTakes),
+     .syntax = "key",
+     .summary = "Returns a string, and removes it.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+    {.name = "getex",
+     .function = getex_command,
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = key(1, kChanges),
+     .syntax = "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
+               "unix-time-milliseconds | PERSIST]",
+     .summary = "Returns a string, and changes its expiry.",
+     .since = "6.2.0",
+     .complexity = "O(1)"},
+};
+
+}  // namespace
+
+CommandFamily string_commands() { return {CommandGroup::kString, kCommands}; }
 
 }  // namespace rushgate

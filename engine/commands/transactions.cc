@@ -9,7 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "engine/base/heap.h"
 #include "engine/commands/command_context.h"
-#include "engine/commands/command_functions.h"
+#include "engine/commands/command_families.h"
 #include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/reply_allowance.h"
@@ -46,14 +46,14 @@ void end_transaction(const CommandContext& context) {
   end_transaction(context.session(), context.keyspace());
 }
 
-// MULTI
+namespace {
+
 Reply multi_command(CommandContext& context) {
   if (context.session().transaction) return errors::nested_multi();
   context.session().transaction.emplace();
   return Reply::ok();
 }
 
-// EXEC
 Reply exec_command(CommandContext& context) {
   Session& session = context.session();
   if (!session.transaction) return errors::without_multi("EXEC");
@@ -80,14 +80,12 @@ Reply exec_command(CommandContext& context) {
   return Reply::array(std::move(replies));
 }
 
-// DISCARD
 Reply discard_command(CommandContext& context) {
   if (!context.session().transaction) return errors::without_multi("DISCARD");
   end_transaction(context);
   return Reply::ok();
 }
 
-// WATCH key [key ...]
 Reply watch_command(CommandContext& context) {
   Session& session = context.session();
   if (session.transaction) return errors::watch_inside_multi();
@@ -103,10 +101,70 @@ Reply watch_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// UNWATCH
 Reply unwatch_command(CommandContext& context) {
   unwatch_all(context.session(), context.keyspace());
   return Reply::ok();
 }
+
+/// EXEC runs without memory, unless a queued command needs it.
+bool queue_asks_for_memory(const CommandContext& context) {
+  const auto& transaction = context.session().transaction;
+  return transaction && transaction->asks_for_memory;
+}
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "multi",
+     .function = multi_command,
+     .arity = 1,
+     .flags = kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
+     .connection = ConnectionUse::kBeginsTransaction,
+     .summary = "Begins a transaction: later commands are queued.",
+     .since = "1.2.0",
+     .complexity = "O(1)"},
+    {.name = "exec",
+     .function = exec_command,
+     .arity = 1,
+     .flags =
+         kNoScript | kAnytime | kSkipSlowlog | kNotQueued | kEndsBatch | kRunsQueue | kEndsMulti,
+     .connection = ConnectionUse::kEndsTransaction,
+     .asks_for_memory = queue_asks_for_memory,
+     .summary = "Runs the queued commands atomically.",
+     .since = "1.2.0",
+     .complexity = "Depends on the queued commands."},
+    {.name = "discard",
+     .function = discard_command,
+     .arity = 1,
+     .flags = kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued | kEndsMulti,
+     .connection = ConnectionUse::kEndsTransaction,
+     .summary = "Discards the queued commands.",
+     .since = "2.0.0",
+     .complexity = "O(N), N queued commands"},
+    {.name = "watch",
+     .function = watch_command,
+     .arity = -2,
+     .flags = kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
+     .keys = keys(1, -1, kRO),
+     .connection = ConnectionUse::kWatches,
+     .syntax = "key [key ...]",
+     .summary = "Makes the next EXEC fail if one of the keys changes before it.",
+     .since = "2.2.0",
+     .complexity = "O(1) a key"},
+    {.name = "unwatch",
+     .function = unwatch_command,
+     .arity = 1,
+     .flags = kNoScript | kAnytime | kFast | kAllowBusy,
+     .connection = ConnectionUse::kUnwatches,
+     .summary = "Removes all watches.",
+     .since = "2.2.0",
+     .complexity = "O(1)"},
+};
+
+}  // namespace
+
+CommandFamily transaction_commands() { return {CommandGroup::kTransactions, kCommands}; }
 
 }  // namespace rushgate

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "absl/strings/ascii.h"
-#include "engine/commands/command_docs.h"
 #include "engine/commands/command_table.h"
 
 namespace rushgate {
@@ -18,7 +17,7 @@ All commands of the engine, by family, each with the Redis version that introduc
 does; [differences.md](differences.md) lists the exceptions. Complexity is Redis's. Flags and keys are those of
 `COMMAND INFO`. Arguments are counted from the command's name, which is number 0.
 
-This page is generated from the command table. After a change there, run `./dev document-commands`.
+This page is generated from the command records. After a change there, run `./dev document-commands`.
 )";
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -62,19 +61,34 @@ std::string keys_line(const KeySpecs& specs) {
 }
 
 std::string section(const CommandSpec& spec) {
-  const CommandDoc& doc = find_doc(spec.name);
   const std::string name = shown_name(spec.name);
   std::string text = fmt::format("\n### {}\n\n", name);
   if (spec.function != nullptr)
-    text += fmt::format("    {}{}{}\n\n", name, doc.syntax.empty() ? "" : " ", doc.syntax);
-  text += fmt::format("{}\n\nSince {}. Complexity: {}{}\n", doc.summary, doc.since, doc.complexity,
-                      doc.complexity.ends_with('.') ? "" : ".");
-  if (!doc.deprecated_since.empty())
-    text += fmt::format("Deprecated since {}: use {}.\n", doc.deprecated_since, doc.replaced_by);
+    text += fmt::format("    {}{}{}\n\n", name, spec.syntax.empty() ? "" : " ", spec.syntax);
+  text += fmt::format("{}\n\nSince {}. Complexity: {}{}\n", spec.summary, spec.since,
+                      spec.complexity, spec.complexity.ends_with('.') ? "" : ".");
+  if (!spec.deprecated_since.empty())
+    text += fmt::format("Deprecated since {}: use {}.\n", spec.deprecated_since, spec.replaced_by);
   const std::string flags = joined(flag_names(spec));
   if (!flags.empty()) text += fmt::format("Flags: {}.\n", flags);
   text += keys_line(spec.keys);
   if ((spec.flags & kNoScript) != 0) text += "Not in scripts.\n";
+  return text;
+}
+
+/// Returns the names of a group's commands, with subcommands in parentheses.
+std::string names_line(CommandGroup group) {
+  std::string text;
+  for (const CommandSpec& spec : command_table()) {
+    if (spec.group != group || is_subcommand(spec)) continue;
+    text += (text.empty() ? "" : " ") + shown_name(spec.name);
+    std::string subcommands;
+    for (const CommandSpec& subcommand : subcommands_of(spec)) {
+      subcommands += (subcommands.empty() ? "" : " ") +
+                     shown_name(subcommand.name.substr(spec.name.size() + 1));
+    }
+    if (!subcommands.empty()) text += " (" + subcommands + ")";
+  }
   return text;
 }
 
@@ -89,6 +103,9 @@ constexpr CommandGroup kGroups[] = {
 
 std::string commands_page() {
   std::string page(kHead);
+  page += "\n| family | commands |\n| --- | --- |\n";
+  for (const CommandGroup group : kGroups)
+    page += fmt::format("| {} | {} |\n", group_name(group), names_line(group));
   for (const CommandGroup group : kGroups) {
     page += fmt::format("\n## {}\n", group_name(group));
     for (const CommandSpec& spec : command_table()) {

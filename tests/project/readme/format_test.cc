@@ -13,9 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "engine/commands/command_table.h"
 #include "tests/support/null_store.h"
 #include "tests/support/request_words.h"
 #include <rushgate/clock.h>
@@ -142,18 +140,6 @@ TEST(FormatTest, StreamRecordsAreAsDocumented) {
       {"XTRIM o MAXLEN 1"},
       {"DEL o"},
   }));
-}
-
-TEST(DifferencesTest, EveryCommandIsListed) {
-  const std::string page = contents("docs/differences.md");
-  const std::size_t begin = page.find("## Commands");
-  std::string list = page.substr(begin, page.find("Any other command", begin) - begin);
-  for (char& c : list) c = c == '\n' ? ' ' : c;
-  for (const CommandSpec& command : command_table()) {
-    if (is_subcommand(command)) continue;
-    const std::string name = absl::AsciiStrToUpper(std::string(command.name));
-    EXPECT_NE(list.find(' ' + name + ' '), std::string::npos) << name;
-  }
 }
 
 TEST(TestingPageTest, PageShowsInstalledProject) {

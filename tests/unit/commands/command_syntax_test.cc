@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/command_docs.h"
+#include "engine/commands/command_table.h"
 
 namespace rushgate {
 namespace {
@@ -42,10 +42,8 @@ std::string shown(const std::vector<SyntaxArgument>& arguments, const char* betw
 }
 
 TEST(CommandSyntaxTest, EverySyntaxIsReadAsWritten) {
-  for (const auto docs : {docs_of_values(), docs_of_server()}) {
-    for (const CommandDoc& doc : docs)
-      EXPECT_EQ(shown(parse_syntax(doc.syntax)), doc.syntax) << doc.name;
-  }
+  for (const CommandSpec& spec : command_table())
+    EXPECT_EQ(shown(parse_syntax(spec.syntax)), spec.syntax) << spec.name;
 }
 
 // ---- Arguments of a syntax ----

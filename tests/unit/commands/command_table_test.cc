@@ -1,13 +1,17 @@
 #include "engine/commands/command_table.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/ascii.h"
-#include "engine/commands/command_docs.h"
+#include "engine/commands/command_syntax.h"
 #include "engine/commands/out_of_scope.h"
 #include <rushgate/request.h>
 
@@ -86,21 +90,100 @@ TEST(CommandTableTest, ContainersLoseNoRow) {
 
 // ---- Descriptions ------------------
 
-TEST(CommandTableTest, EachCommandIsDescribedOnce) {
-  std::multiset<std::string_view> described;
-  for (const auto docs : {docs_of_values(), docs_of_server()}) {
-    for (const CommandDoc& doc : docs) described.insert(doc.name);
+TEST(CommandTableTest, EachNameIsInOneRecord) {
+  std::set<std::string_view> names;
+  for (const CommandSpec& spec : command_table()) {
+    EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+    EXPECT_EQ(&command_table()[spec.row], &spec) << spec.name;
   }
-  std::multiset<std::string_view> names;
-  for (const CommandSpec& spec : command_table()) names.insert(spec.name);
-  EXPECT_EQ(described, names);
 }
 
-TEST(CommandTableTest, EachSummaryIsSentence) {
+TEST(CommandTableTest, EachRecordIsDocumented) {
   for (const CommandSpec& spec : command_table()) {
-    EXPECT_TRUE(find_doc(spec.name).summary.ends_with('.')) << spec.name;
-    EXPECT_FALSE(find_doc(spec.name).complexity.empty()) << spec.name;
+    EXPECT_TRUE(spec.summary.ends_with('.')) << spec.name;
+    EXPECT_EQ(std::ranges::count(spec.since, '.'), 2) << spec.name;
+    EXPECT_FALSE(spec.complexity.empty()) << spec.name;
+    EXPECT_EQ(spec.deprecated_since.empty(), spec.replaced_by.empty()) << spec.name;
   }
+}
+
+/// The smallest number of arguments, and whether there may be more.
+struct ArgumentCount {
+  std::int64_t fewest = 0;
+  bool may_be_more = false;
+};
+
+ArgumentCount count(std::span<const SyntaxArgument> arguments);
+
+ArgumentCount count(const SyntaxArgument& argument) {
+  ArgumentCount result = {.fewest = 1};
+  if (argument.kind == SyntaxArgument::Kind::kBlock) {
+    result = count(argument.parts);
+  } else if (argument.kind == SyntaxArgument::Kind::kOneOf) {
+    result = count(argument.parts.front());
+    for (const SyntaxArgument& part : argument.parts) {
+      const ArgumentCount other = count(part);
+      result.may_be_more |= other.may_be_more || other.fewest != result.fewest;
+      result.fewest = std::min(result.fewest, other.fewest);
+    }
+  }
+  if (!argument.word.empty()) ++result.fewest;
+  if (argument.is_optional) return {.fewest = 0, .may_be_more = true};
+  result.may_be_more |= argument.is_multiple;
+  return result;
+}
+
+ArgumentCount count(std::span<const SyntaxArgument> arguments) {
+  ArgumentCount sum;
+  for (const SyntaxArgument& argument : arguments) {
+    const ArgumentCount some = count(argument);
+    sum.fewest += some.fewest;
+    sum.may_be_more |= some.may_be_more;
+  }
+  return sum;
+}
+
+TEST(CommandTableTest, EachSyntaxFitsArity) {
+  // As in Redis: QUIT ignores arguments. A command with keys has at least one argument. CLIENT KILL
+  // needs a filter.
+  const std::set<std::string_view> kExceptions = {"quit", "command|getkeys",
+                                                  "command|getkeysandflags", "client|kill"};
+  for (const CommandSpec& spec : command_table()) {
+    if ((spec.flags & kContainer) != 0) {
+      EXPECT_EQ(spec.syntax, "") << spec.name;
+    } else if (!kExceptions.contains(spec.name)) {
+      const ArgumentCount arguments = count(parse_syntax(spec.syntax));
+      const std::int64_t fewest = arguments.fewest + (is_subcommand(spec) ? 2 : 1);
+      EXPECT_EQ(spec.arity, arguments.may_be_more ? -fewest : fewest) << spec.name;
+    }
+  }
+}
+
+TEST(CommandTableTest, EachTimeoutIsInSyntax) {
+  for (const CommandSpec& spec : command_table()) {
+    BlockTimeout timeout = BlockTimeout::kNone;
+    if (spec.syntax.starts_with("timeout ")) timeout = BlockTimeout::kFirstSeconds;
+    if (spec.syntax.ends_with(" timeout")) timeout = BlockTimeout::kLastSeconds;
+    if (spec.syntax.find("[BLOCK milliseconds]") != std::string_view::npos)
+      timeout = BlockTimeout::kBlockOption;
+    EXPECT_EQ(spec.timeout, timeout) << spec.name;
+    EXPECT_EQ((spec.flags & kBlocking) != 0, timeout != BlockTimeout::kNone) << spec.name;
+  }
+}
+
+/// The flags of COMMAND INFO are compared with Redis's by CommandInfoTest. These are the engine's.
+TEST(CommandTableTest, SpecialFlagsHaveFewCommands) {
+  const auto names = [](unsigned flag) {
+    std::set<std::string_view> with_flag;
+    for (const CommandSpec& spec : command_table()) {
+      if ((spec.flags & flag) != 0) with_flag.insert(spec.name);
+    }
+    return with_flag;
+  };
+  using Names = std::set<std::string_view>;
+  EXPECT_EQ(names(kRunsQueue), Names({"exec"}));
+  EXPECT_EQ(names(kEndsMulti), Names({"discard", "exec", "quit", "reset"}));
+  EXPECT_EQ(names(kChangesProtocol), Names({"hello", "reset"}));
 }
 
 TEST(CommandTableTest, CommandOutOfScopeHasNoRow) {

@@ -1,0 +1,92 @@
+// The record of a command. It holds all facts about the command. The table of commands, the replies
+// of COMMAND, docs/commands.md, and the traits that clients and servers use are derived from it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/client/command_traits.h"
+#include "engine/commands/command_context.h"
+#include "engine/commands/key_specs.h"
+#include <rushgate/reply.h>
+
+namespace rushgate {
+
+/// Runs a command whose arity and flags have been checked. Checks all arguments before the first
+/// change.
+using CommandFunction = Reply (*)(CommandContext&);
+
+enum CommandFlag : std::uint32_t {
+  // ---- As COMMAND INFO names them, in its order: https://redis.io/docs/latest/commands/command/
+  kWrite = 1U << 0,
+  kReadOnly = 1U << 1,
+  kDenyOom = 1U << 2,
+  kAdmin = 1U << 3,
+  kPubSub = 1U << 4,
+  kNoScript = 1U << 5,  // not allowed in scripts
+  kBlocking = 1U << 6,  // set by the table: the record has a timeout
+  kLoading = 1U << 7,
+  kStale = 1U << 8,
+  kSkipMonitor = 1U << 9,
+  kSkipSlowlog = 1U << 10,
+  kFast = 1U << 11,
+  kNoAuth = 1U << 12,           // also before AUTH
+  kNoMandatoryKeys = 1U << 13,  // its keys are optional
+  kNoAsyncLoading = 1U << 14,
+  kNoMulti = 1U << 15,
+  kAllowBusy = 1U << 16,  // runs while a script exceeds its time limit
+
+  // ---- The engine's own, which COMMAND INFO does not report ----
+  kContainer = 1U << 17,        // its first argument is a subcommand
+  kNotQueued = 1U << 18,        // runs at once between MULTI and EXEC
+  kRunsQueue = 1U << 19,        // EXEC
+  kEndsMulti = 1U << 20,        // frees the queued commands, so it also runs without memory
+  kWhileSubscribed = 1U << 21,  // allowed for a RESP2 client with subscriptions
+  kEndsBatch = 1U << 22,        // changes how its client's next requests are read or replied to
+  kChangesProtocol = 1U << 23,  // replies of earlier requests must precede it
+
+  // ---- ACL categories that do not follow from the flags above or the group
+  kAclKeyspace = 1U << 24,
+  kAclDangerous = 1U << 25,
+  kAclConnection = 1U << 26,
+};
+
+/// Named as in COMMAND DOCS; the ACL categories mostly have the same names.
+enum class CommandGroup : std::uint8_t {
+  kGeneric,
+  kString,
+  kHash,
+  kList,
+  kSet,
+  kSortedSet,
+  kStream,
+  kChannels,  // publish and subscribe
+  kTransactions,
+  kConnection,
+  kServer,
+  kScripting,
+};
+
+struct CommandSpec {
+  std::string_view name;               // lower case; subcommands: "client|id"
+  CommandFunction function = nullptr;  // null: not a command without a subcommand
+  std::int16_t arity;                  // with the name; negative: at least that many
+  std::uint16_t row = 0;               // in the table, which sets it
+  std::uint32_t flags;
+  CommandGroup group = {};  // its family's; the table sets it
+  KeySpecs keys = {};
+  BlockTimeout timeout = BlockTimeout::kNone;           // if set, the command may block
+  ConnectionUse connection = ConnectionUse::kOrdinary;  // not kMayBlock: the timeout says it
+  /// Returns true if maxmemory applies to the request. Null: kDenyOom says it.
+  bool (*asks_for_memory)(const CommandContext&) = nullptr;
+
+  // ---- Documentation ----
+  std::string_view syntax = {};  // of the arguments: command_syntax.h
+  std::string_view summary;
+  std::string_view since;                  // the version of Redis
+  std::string_view complexity;             // Redis's
+  std::string_view deprecated_since = {};  // empty: not deprecated
+  std::string_view replaced_by = {};
+};
+
+}  // namespace rushgate
