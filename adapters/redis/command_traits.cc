@@ -13,80 +13,42 @@
 namespace rushgate {
 namespace {
 
-struct UseRow {
+// ---- Commands without a record ----
+
+struct ServerCommand {
   std::string_view command;
   std::string_view subcommand;  // empty: any
-  ConnectionUse use;
+  CommandTraits traits;
 };
 
 // The first matching row counts.
-constexpr std::array kUses = {
-    UseRow{"SELECT", "", ConnectionUse::kChangesState},
-    UseRow{"MULTI", "", ConnectionUse::kBeginsTransaction},
-    UseRow{"EXEC", "", ConnectionUse::kEndsTransaction},
-    UseRow{"DISCARD", "", ConnectionUse::kEndsTransaction},
-    UseRow{"WATCH", "", ConnectionUse::kWatches},
-    UseRow{"UNWATCH", "", ConnectionUse::kUnwatches},
-    UseRow{"AUTH", "", ConnectionUse::kChangesState},
-    UseRow{"RESET", "", ConnectionUse::kChangesState},
-    UseRow{"QUIT", "", ConnectionUse::kChangesState},
-    UseRow{"ASKING", "", ConnectionUse::kChangesState},
-    UseRow{"READONLY", "", ConnectionUse::kChangesState},
-    UseRow{"READWRITE", "", ConnectionUse::kChangesState},
-    UseRow{"CLIENT", "REPLY", ConnectionUse::kUnsupported},
-    UseRow{"CLIENT", "LIST", ConnectionUse::kOrdinary},
-    UseRow{"CLIENT", "KILL", ConnectionUse::kOrdinary},
-    UseRow{"CLIENT", "PAUSE", ConnectionUse::kOrdinary},
-    UseRow{"CLIENT", "UNPAUSE", ConnectionUse::kOrdinary},
-    UseRow{"CLIENT", "UNBLOCK", ConnectionUse::kOrdinary},
-    UseRow{"CLIENT", "", ConnectionUse::kChangesState},
-    UseRow{"SCRIPT", "DEBUG", ConnectionUse::kUnsupported},
-    UseRow{"HELLO", "", ConnectionUse::kUnsupported},
-    UseRow{"MONITOR", "", ConnectionUse::kUnsupported},
-    UseRow{"SYNC", "", ConnectionUse::kUnsupported},
-    UseRow{"PSYNC", "", ConnectionUse::kUnsupported},
-    UseRow{"REPLCONF", "", ConnectionUse::kUnsupported},
-    UseRow{"SUBSCRIBE", "", ConnectionUse::kSubscribes},
-    UseRow{"PSUBSCRIBE", "", ConnectionUse::kSubscribes},
-    UseRow{"SSUBSCRIBE", "", ConnectionUse::kSubscribes},
-    UseRow{"UNSUBSCRIBE", "", ConnectionUse::kSubscribes},
-    UseRow{"PUNSUBSCRIBE", "", ConnectionUse::kSubscribes},
-    UseRow{"SUNSUBSCRIBE", "", ConnectionUse::kSubscribes},
-    UseRow{"XREAD", "", ConnectionUse::kMayBlock},
-    UseRow{"XREADGROUP", "", ConnectionUse::kMayBlock},
-    UseRow{"BLPOP", "", ConnectionUse::kMayBlock},
-    UseRow{"BRPOP", "", ConnectionUse::kMayBlock},
-    UseRow{"BLMOVE", "", ConnectionUse::kMayBlock},
-    UseRow{"BRPOPLPUSH", "", ConnectionUse::kMayBlock},
-    UseRow{"BZPOPMIN", "", ConnectionUse::kMayBlock},
-    UseRow{"BZPOPMAX", "", ConnectionUse::kMayBlock},
-    UseRow{"BLMPOP", "", ConnectionUse::kMayBlock},
-    UseRow{"BZMPOP", "", ConnectionUse::kMayBlock},
-    UseRow{"WAIT", "", ConnectionUse::kMayBlock},
-    UseRow{"WAITAOF", "", ConnectionUse::kMayBlock},
+constexpr std::array kServerCommands = {
+    ServerCommand{"CLIENT", "PAUSE", {ConnectionUse::kOrdinary}},
+    ServerCommand{"CLIENT", "UNPAUSE", {ConnectionUse::kOrdinary}},
+    ServerCommand{"CLIENT", "", {ConnectionUse::kChangesState}},
+    ServerCommand{"ASKING", "", {ConnectionUse::kChangesState}},
+    ServerCommand{"READONLY", "", {ConnectionUse::kChangesState}},
+    ServerCommand{"READWRITE", "", {ConnectionUse::kChangesState}},
+    ServerCommand{"MONITOR", "", {ConnectionUse::kUnsupported}},
+    ServerCommand{"SYNC", "", {ConnectionUse::kUnsupported}},
+    ServerCommand{"PSYNC", "", {ConnectionUse::kUnsupported}},
+    ServerCommand{"REPLCONF", "", {ConnectionUse::kUnsupported}},
+    ServerCommand{"WAIT", "", {ConnectionUse::kMayBlock, BlockTimeout::kLastMs}},
+    ServerCommand{"WAITAOF", "", {ConnectionUse::kMayBlock, BlockTimeout::kLastMs}},
 };
 
-/// Bit n is set if some row begins with the n-th letter. Most commands need no further check.
-constexpr std::uint32_t kFirstLetters = [] {
-  std::uint32_t letters = 0;
-  for (const UseRow& row : kUses) letters |= 1U << (row.command.front() - 'A');
-  return letters;
-}();
+CommandTraits traits_of(const Request& request) {
+  if (const auto traits = find_command_traits(request)) return *traits;
+  const auto* const found = std::find_if(
+      kServerCommands.begin(), kServerCommands.end(), [&](const ServerCommand& candidate) {
+        return equals_ignore_case(request[0], candidate.command) &&
+               (candidate.subcommand.empty() ||
+                (request.size() > 1 && equals_ignore_case(request[1], candidate.subcommand)));
+      });
+  return found == kServerCommands.end() ? CommandTraits() : found->traits;
+}
 
-enum class TimeoutAt { kFirstSeconds, kLastSeconds, kLastMs };
-
-struct BlockRow {
-  std::string_view command;
-  TimeoutAt timeout;
-};
-
-constexpr std::array kBlockingCommands = {
-    BlockRow{"BLPOP", TimeoutAt::kLastSeconds},    BlockRow{"BRPOP", TimeoutAt::kLastSeconds},
-    BlockRow{"BLMOVE", TimeoutAt::kLastSeconds},   BlockRow{"BRPOPLPUSH", TimeoutAt::kLastSeconds},
-    BlockRow{"BZPOPMIN", TimeoutAt::kLastSeconds}, BlockRow{"BZPOPMAX", TimeoutAt::kLastSeconds},
-    BlockRow{"BLMPOP", TimeoutAt::kFirstSeconds},  BlockRow{"BZMPOP", TimeoutAt::kFirstSeconds},
-    BlockRow{"WAIT", TimeoutAt::kLastMs},          BlockRow{"WAITAOF", TimeoutAt::kLastMs},
-};
+// ---- Timeouts ----
 
 std::optional<std::int64_t> ms(std::string_view text) {
   const auto value = parse_int64(text);
@@ -122,37 +84,22 @@ std::optional<std::int64_t> stream_read_block_ms(const Request& request) {
 
 }  // namespace
 
-ConnectionUse connection_use(const Request& request) {
-  const std::string_view name = request[0];
-  const char first = name.empty() ? '\0' : static_cast<char>(name.front() & ~0x20);
-  if (first < 'A' || first > 'Z' || (kFirstLetters >> (first - 'A') & 1U) == 0) {
-    return ConnectionUse::kOrdinary;
-  }
-  const auto* const row = std::find_if(kUses.begin(), kUses.end(), [&](const UseRow& candidate) {
-    if (!equals_ignore_case(name, candidate.command)) return false;
-    return candidate.subcommand.empty() ||
-           (request.size() > 1 && equals_ignore_case(request[1], candidate.subcommand));
-  });
-  return row == kUses.end() ? ConnectionUse::kOrdinary : row->use;
-}
+ConnectionUse connection_use(const Request& request) { return traits_of(request).connection; }
 
 std::optional<std::int64_t> block_timeout_ms(const Request& request) {
-  const std::string_view name = request[0];
-  if (equals_ignore_case(name, "XREAD") || equals_ignore_case(name, "XREADGROUP")) {
-    return stream_read_block_ms(request);
-  }
-  const auto* const row = std::find_if(
-      kBlockingCommands.begin(), kBlockingCommands.end(),
-      [&](const BlockRow& candidate) { return equals_ignore_case(name, candidate.command); });
-  if (row == kBlockingCommands.end() || request.size() < 2) return std::nullopt;
-  const std::string_view last = request[request.size() - 1];
-  switch (row->timeout) {
-    case TimeoutAt::kFirstSeconds:
+  const BlockTimeout timeout = traits_of(request).timeout;
+  if (request.size() < 2) return std::nullopt;
+  switch (timeout) {
+    case BlockTimeout::kFirstSeconds:
       return seconds_as_ms(request[1]);
-    case TimeoutAt::kLastSeconds:
-      return seconds_as_ms(last);
-    case TimeoutAt::kLastMs:
-      return ms(last);
+    case BlockTimeout::kLastSeconds:
+      return seconds_as_ms(request[request.size() - 1]);
+    case BlockTimeout::kLastMs:
+      return ms(request[request.size() - 1]);
+    case BlockTimeout::kBlockOption:
+      return stream_read_block_ms(request);
+    case BlockTimeout::kNone:
+      break;
   }
   return std::nullopt;
 }

@@ -1,26 +1,14 @@
-// The properties of a command that the client needs before sending it: blocking, and changes of the
-// connection.
+// The properties of a command that the client needs before it sends the command. They come from the
+// engine's command records. Commands that only a Redis server has are listed in command_traits.cc.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "engine/client/command_traits.h"
 #include <rushgate/request.h>
 
 namespace rushgate {
-
-/// The effect of a request on its connection.
-enum class ConnectionUse : std::uint8_t {
-  kOrdinary,           // the connection is the same before and after
-  kMayBlock,           // like kOrdinary, but others wait if block_timeout_ms() is set
-  kWatches,            // WATCH
-  kUnwatches,          // UNWATCH, which a transaction delays
-  kBeginsTransaction,  // MULTI
-  kEndsTransaction,    // EXEC, DISCARD
-  kChangesState,       // the next user of the connection would notice: SELECT, CLIENT SETNAME
-  kSubscribes,         // SUBSCRIBE and similar: several replies, then messages
-  kUnsupported,        // no single reply (MONITOR), or no RESP2 (HELLO)
-};
 
 /// Returns the use, by the command's name and subcommand in any case. `request` must not be empty.
 ConnectionUse connection_use(const Request& request);

@@ -38,7 +38,7 @@ const std::vector<Module> kModules = {
     {"storage/rocksdb", {"engine"}},
     {"storage/sqlite",  {"engine"}},
     {"adapters/resp",   {"engine"}},
-    {"adapters/redis",  {"engine", "adapters/resp"}},
+    {"adapters/redis",  {"engine/base", "engine/time", "engine/client", "adapters/resp"}},
     {"adapters/testing", {"engine", "storage/memory"}},
     {"adapters/wiring", {"engine", "storage", "adapters"}},
     {"adapters/flash_sale", {"engine", "storage", "adapters"}},

@@ -1,8 +1,15 @@
 #include "adapters/redis/command_traits.h"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include <gtest/gtest.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+#include "engine/commands/command_table.h"
+#include <rushgate/request.h>
 
 namespace rushgate {
 namespace {
@@ -53,6 +60,55 @@ TEST(CommandTraitsTest, ConnectionUseIsKnownByNameAndSubcommand) {
   EXPECT_EQ(use("Subscribe", "c"), ConnectionUse::kSubscribes);
   EXPECT_EQ(use("xread", "STREAMS", "s", "0"), ConnectionUse::kMayBlock);
   EXPECT_EQ(use("multi"), ConnectionUse::kBeginsTransaction);
+}
+
+TEST(CommandTraitsTest, ConnectionUseComesFromRecord) {
+  for (const CommandSpec& spec : command_table()) {
+    Request request;
+    const std::string name = absl::AsciiStrToUpper(std::string(spec.name));
+    for (const auto word : absl::StrSplit(name, '|')) request.add(std::string(word));
+    const bool may_block = spec.timeout != BlockTimeout::kNone;
+    const ConnectionUse expected = may_block ? ConnectionUse::kMayBlock : spec.connection;
+    EXPECT_EQ(connection_use(request), expected) << spec.name;
+    if (!may_block) EXPECT_EQ(block_timeout_ms(request), std::nullopt) << spec.name;
+  }
+}
+
+TEST(CommandTraitsTest, RecordedTimeoutIsFound) {
+  for (const CommandSpec& spec : command_table()) {
+    const std::string_view name = spec.name;
+    switch (spec.timeout) {
+      case BlockTimeout::kFirstSeconds:
+        EXPECT_EQ(block_ms(name, "3", "1", "k", "MIN"), 3'000) << name;
+        break;
+      case BlockTimeout::kLastSeconds:
+        EXPECT_EQ(block_ms(name, "k", "3"), 3'000) << name;
+        break;
+      case BlockTimeout::kBlockOption:
+        EXPECT_EQ(block_ms(name, "BLOCK", "3", "STREAMS", "k", "$"), 3) << name;
+        break;
+      case BlockTimeout::kLastMs:
+      case BlockTimeout::kNone:
+        break;
+    }
+  }
+}
+
+TEST(CommandTraitsTest, CommandOfServersAloneHasNoRecord) {
+  const auto use = [](const auto&... words) {
+    const Request request = Request::of(words...);
+    EXPECT_FALSE(find_command_traits(request)) << request[0];
+    return connection_use(request);
+  };
+  EXPECT_EQ(use("CLIENT", "PAUSE", "1"), ConnectionUse::kOrdinary);
+  EXPECT_EQ(use("CLIENT", "UNPAUSE"), ConnectionUse::kOrdinary);
+  EXPECT_EQ(use("CLIENT", "TRACKING", "ON"), ConnectionUse::kChangesState);
+  for (const char* const name : {"ASKING", "READONLY", "READWRITE"})
+    EXPECT_EQ(use(name), ConnectionUse::kChangesState);
+  for (const char* const name : {"MONITOR", "SYNC", "PSYNC", "REPLCONF"})
+    EXPECT_EQ(use(name), ConnectionUse::kUnsupported);
+  for (const char* const name : {"WAIT", "WAITAOF"}) EXPECT_EQ(use(name), ConnectionUse::kMayBlock);
+  EXPECT_EQ(use("GEOADD", "k"), ConnectionUse::kOrdinary);
 }
 
 }  // namespace
