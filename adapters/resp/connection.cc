@@ -63,17 +63,10 @@ std::string address_text(const Connection::Socket::endpoint_type& endpoint,
 
 /// Returns true if the request may block.
 bool may_block(const CommandSpec& spec, const Request& request) {
-  if ((spec.flags & kBlocking) == 0) return false;
-  const bool only_if_told = spec.name == "xread" || spec.name == "xreadgroup";
+  if (spec.timeout != BlockTimeout::kBlockOption) return spec.timeout != BlockTimeout::kNone;
   const auto arguments = request.views();
-  return !only_if_told || std::ranges::any_of(arguments, [](std::string_view argument) {
-    return is_keyword(argument, "BLOCK");
-  });
-}
-
-/// Returns true if the command may change the protocol, so that earlier replies must precede it.
-bool may_change_protocol(const CommandSpec& spec) {
-  return spec.name == "hello" || spec.name == "reset";
+  return std::ranges::any_of(
+      arguments, [](std::string_view argument) { return is_keyword(argument, "BLOCK"); });
 }
 
 /// Returns true for a browser's request, which a malicious page may cause. The same check as in
@@ -274,7 +267,7 @@ bool Connection::take_request(std::string_view& input, Request& request) {
 bool Connection::add_request(Request& request) {
   const CommandSpec* const spec = find_command(request[0]);
   const bool ends_all = spec == nullptr && is_http(request[0]);
-  if (batch_end_ > 0 && (ends_all || (spec != nullptr && may_change_protocol(*spec)))) {
+  if (batch_end_ > 0 && (ends_all || (spec != nullptr && (spec->flags & kChangesProtocol) != 0))) {
     held_ = std::move(request);
     return false;
   }
