@@ -1,0 +1,102 @@
+// Each command of the table is compared with Redis: by a transcript, and by a random shape.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "engine/commands/command_table.h"
+#include "tests/conformance/random/random_commands.h"
+#include "tests/conformance/transcript.h"
+#include "tests/support/random.h"
+
+namespace rushgate::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string, std::less<>>;
+
+/// Subcommands without a shape. They have one form each, which a transcript sends, or they reply
+/// with facts about the backend's clients.
+const Names kWithoutShape = {
+    "client|getredir",
+    "client|help",
+    "client|id",
+    "client|info",
+    "client|list",
+    "client|no-evict",
+    "client|reply",
+    "command|count",
+    "command|docs",
+    "command|help",
+    "command|info",
+    "command|list",
+    "command|getkeysandflags",
+    "config|help",
+    "config|rewrite",
+    "config|resetstat",
+    "object|help",
+    "object|refcount",
+    "pubsub|help",
+    "script|debug",
+    "script|help",
+    "script|kill",
+    "xgroup|help",
+    "xinfo|help",
+};
+
+/// Adds the name of the request's command, and that of its container.
+void add_name(const Request& request, Names& names) {
+  if (request.size() == 0) return;
+  if (const CommandSpec* const spec = find_command(request[0])) names.emplace(spec->name);
+  if (const CommandSpec* const spec = find_command(request.views())) names.emplace(spec->name);
+}
+
+/// Returns the commands of the table that are not in `names`.
+Names missing_in(const Names& names) {
+  Names missing;
+  for (const CommandSpec& spec : command_table()) {
+    if (!names.contains(spec.name)) missing.emplace(spec.name);
+  }
+  return missing;
+}
+
+TEST(CommandCoverageTest, EachCommandHasTranscript) {
+  Names sent;
+  for (const fs::directory_entry& entry : fs::directory_iterator(RUSHGATE_TRANSCRIPTS)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (const Case& parsed : parse_transcript(entry.path().string(), text)) {
+      for (const Step& step : parsed.steps) {
+        Request request;
+        for (std::size_t i = 0; i < step.command.size() && i < 2; ++i)
+          request.add(step.command[i].text);
+        add_name(request, sent);
+      }
+    }
+  }
+  EXPECT_EQ(missing_in(sent), Names());
+}
+
+TEST(CommandCoverageTest, EachCommandHasRandomShape) {
+  constexpr int kSteps = 20'000;
+  Names said;
+  for (const std::string& family : families()) {
+    const Grammar grammar = grammar_of(family);
+    Random random(1);
+    RandomRound round(grammar, random);
+    for (const RandomStep& step : round.first()) {
+      for (const RandomCommand& command : step) add_name(command.request, said);
+    }
+    for (int i = 0; i < kSteps; ++i) {
+      for (const RandomCommand& command : round.next()) add_name(command.request, said);
+    }
+  }
+  EXPECT_EQ(missing_in(said), kWithoutShape);
+}
+
+}  // namespace
+}  // namespace rushgate::testing
