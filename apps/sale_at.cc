@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "adapters/flash_sale/sale_directory.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include <rushgate/open_backend.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "adapters/flash_sale/flash_sale.h"
-#include "engine/sale/orders/order_store.h"
+#include <rushgate/flash_sale.h>
+#include <rushgate/order_store.h>
 #include <rushgate/store.h>
 
 namespace spdlog {

@@ -9,14 +9,10 @@
 #include <span>
 #include <thread>
 
-#include "absl/functional/any_invocable.h"
-#include "engine/sale/admission/outcome.h"
-#include "engine/sale/sale.h"
+#include <rushgate/flash_sale.h>
+#include <rushgate/sale.h>
 
 namespace rushgate {
-
-/// Called once with the result of a purchase. It may use the sale. It must not throw.
-using BuyCompletion = absl::AnyInvocable<void(const BuyResult& result)>;
 
 /// Thread-safe. Its lists are lock-free: no thread waits for another one in submit() or poll().
 /// Does not own the sale, which must outlive it.

@@ -1,5 +1,3 @@
-#include "adapters/flash_sale/vouchers_file.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -16,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "adapters/flash_sale/utc_time.h"
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 namespace {

@@ -11,9 +11,9 @@
 #include "adapters/testing/keyspace_contents.h"
 #include "adapters/testing/refuse_if.h"
 #include "engine/sale/admission/word_template.h"
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
+#include <rushgate/memory_order_store.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
 #include <rushgate/test_engine.h>
 #include <rushgate/testing_rush.h>
 

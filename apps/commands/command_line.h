@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/sale_at.h"
-#include "engine/sale/orders/order_store.h"
+#include <rushgate/order_store.h>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;

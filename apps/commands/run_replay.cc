@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "adapters/flash_sale/vouchers_file.h"
 #include "apps/commands/command_line.h"
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
@@ -27,6 +26,7 @@
 #include "apps/signals.h"
 #include "apps/text_table.h"
 #include "engine/client/redis_error_code.h"
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/voucher.h>
 
 namespace rushgate::comparison {
 

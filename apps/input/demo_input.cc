@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "adapters/flash_sale/vouchers_file.h"
 #include "apps/input/file_text.h"
+#include <rushgate/flash_sale.h>
 #include <rushgate/testing_rush.h>
 
 namespace rushgate {

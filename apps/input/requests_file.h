@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

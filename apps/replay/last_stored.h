@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "adapters/flash_sale/flash_sale.h"
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 

@@ -16,7 +16,7 @@
 #include "apps/input/requests_file.h"
 #include "apps/replay/row_queue.h"
 #include "engine/base/latency_histogram.h"
-#include "engine/sale/sale.h"
+#include <rushgate/sale.h>
 
 namespace rushgate {
 

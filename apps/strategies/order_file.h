@@ -13,7 +13,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 
-#include "engine/sale/orders/order.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate::strategies {
 

@@ -8,9 +8,9 @@
 
 #include "apps/strategies/strategies.h"
 #include "engine/sale/orders/backlog.h"
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
-#include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::strategies {
 namespace {

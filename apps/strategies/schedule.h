@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/voucher.h>
 
 namespace rushgate::strategies {
 

@@ -11,10 +11,10 @@
 
 #include "apps/strategies/order_file.h"
 #include "apps/strategies/schedule.h"
-#include "engine/sale/vouchers/voucher.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/reply.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate::strategies {
 

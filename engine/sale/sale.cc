@@ -1,143 +1,16 @@
-#include "engine/sale/sale.h"
-
-#include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
-#include "engine/sale/audit/audit_snapshot.h"
-#include "engine/sale/orders/unstored_orders.h"
+#include "engine/recipes/ids/id_generator.h"
+#include "engine/sale/admission/admission.h"
+#include "engine/sale/ids/order_ids.h"
+#include "engine/sale/sale_impl.h"
 #include "engine/sale/vouchers/keyspace_run.h"
+#include <rushgate/sale.h>
 
 namespace rushgate {
 namespace {
 
-Outcome outcome_of(AdmissionCode code) {
-  switch (code) {
-    case AdmissionCode::kAccepted:
-      return Outcome::kAccepted;
-    case AdmissionCode::kSoldOut:
-      return Outcome::kSoldOut;
-    case AdmissionCode::kLimitReached:
-      return Outcome::kLimitReached;
-    case AdmissionCode::kDayLimitReached:
-      return Outcome::kDayLimitReached;
-    case AdmissionCode::kNotStarted:
-      return Outcome::kNotStarted;
-    case AdmissionCode::kEnded:
-      return Outcome::kEnded;
-    case AdmissionCode::kUnknownVoucher:
-      return Outcome::kUnknownVoucher;
-    case AdmissionCode::kKeyReused:
-      return Outcome::kKeyReused;
-    case AdmissionCode::kStockMissing:
-    case AdmissionCode::kRebuilding:
-      break;
-  }
-  return Outcome::kOverloaded;
-}
-
-/// Returns true if a rebuild may change this result.
-bool lacks_keyspace(AdmissionCode code) {
-  return code == AdmissionCode::kUnknownVoucher || code == AdmissionCode::kStockMissing ||
-         code == AdmissionCode::kRebuilding;
-}
-
-/// Returns the result of a request for `order` that got an error.
-BuyResult failure(const Reply& reply, OrderId order) {
-  const absl::Status status = to_status(reply, "buying");
-  BuyResult result{.detail = std::string(status.message())};
-  if (has_code(reply, error_code::kOutcomeUnknown)) {
-    result.outcome = Outcome::kOutcomeUnknown;
-    result.order = order;
-  } else if (has_code(reply, error_code::kClosed)) {
-    result.outcome = Outcome::kUnavailable;
-  } else {
-    result.outcome = absl::IsUnavailable(status) ? Outcome::kOverloaded : Outcome::kFailed;
-  }
-  return result;
-}
-
-/// Returns the result of a request for which nothing was done.
-BuyResult failure(const absl::Status& status) {
-  BuyResult result{.outcome = Outcome::kFailed, .detail = std::string(status.message())};
-  if (is_closed(status)) {
-    result.outcome = Outcome::kUnavailable;
-  } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
-    result.outcome = Outcome::kOverloaded;
-  }
-  return result;
-}
-
-/// Returns the end of the requests that can share a call with the one at `begin`.
-std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin) {
-  const BuyRequest& first = requests[begin];
-  const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
-  std::size_t end = begin + 1;
-  while (end < end_max && requests[end].voucher == first.voucher &&
-         requests[end].request_key.empty() == first.request_key.empty()) {
-    ++end;
-  }
-  return end;
-}
-
-BuyResult result_of(const AdmissionAnswer& answer) {
-  const Outcome outcome = outcome_of(answer.code);
-  if (outcome != Outcome::kAccepted) return {.outcome = outcome};
-  return {.outcome = outcome, .order = answer.order, .is_repeated = answer.is_repetition};
-}
-
-}  // namespace
-
-Sale::Sale(Backend& backend, const SaleStores& stores, SaleOptions options)
-    : stores_(stores),
-      options_(std::move(options)),
-      client_(backend.open_client(options_.client)),
-      requests_(*client_, options_.keys, options_.request_ttl_ms),
-      custom_(options_.admission
-                  ? std::make_unique<CustomAdmissionRequests>(
-                        *client_, options_.keys, *options_.admission, options_.request_ttl_ms)
-                  : nullptr),
-      reservations_(stores.orders),
-      ids_(backend, order_id_options(options_.keys, options_.id_block_size, options_.client),
-           &reservations_),
-      queued_(*client_, options_.keys),
-      owner_(stores, options_.keys, {.adopt = options_.adopt, .logger = options_.logger}),
-      vouchers_(*client_, stores, owner_, options_.keys,
-                {.buyers_converted_max = options_.buyers_converted_max,
-                 .adopt = options_.adopt,
-                 .draw_ids =
-                     [this](std::span<OrderId> drawn) {
-                       std::size_t count = 0;
-                       return ids_.next_ids(drawn, count);
-                     },
-                 .forget_copies =
-                     [this](VoucherId voucher) {
-                       return voucher_cache_ ? voucher_cache_->forget(voucher) : absl::OkStatus();
-                     },
-                 .logger = options_.logger}),
-      connection_check_([this](Client& connection) {
-        if (server_run_.may_have_lost_writes(connection)) {
-          ids_.forget_draws();
-          queued_.clear();
-          if (recent_) recent_->clear();
-        }
-        return owner_.verify(connection);
-      }) {
-  // A user's own script decides on one buyer. The embedded engine decides faster than callers can
-  // join. A queue timeout belongs to each single request.
-  const bool may_join = !backend.capabilities().runs_native_scripts && custom_ == nullptr &&
-                        options_.client.queue_timeout_ms == 0;
-  if (options_.names_order_at_limit) recent_ = std::make_unique<RecentOrders>();
-  if (may_join) {
-    groups_.emplace(*client_, requests_, options_.client.wait);
-  }
-  backend.add_connection_check(connection_check_.get());
-}
-
-absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleStores& stores,
-                                                 SaleOptions options) {
+absl::Status check(const SaleOptions& options) {
   const IdOptions ids = order_id_options(options.keys, options.id_block_size, options.client);
   if (absl::Status checked = ids.check(); !checked.ok()) return checked;
   if (options.request_ttl_ms <= 0)
@@ -146,206 +19,63 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
     return absl::InvalidArgumentError("client.protocol must be 2");
   if (options.client.on_message)
     return absl::InvalidArgumentError("client.on_message must be empty");
-  if (options.admission) {
-    if (absl::Status checked = options.admission->check(); !checked.ok()) return checked;
-  }
+  return options.admission ? options.admission->check() : absl::OkStatus();
+}
+
+}  // namespace
+
+Sale::Sale(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Sale::~Sale() = default;
+
+absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleStores& stores,
+                                                 SaleOptions options) {
+  if (absl::Status checked = check(options); !checked.ok()) return checked;
   backend.add_native_scripts(native_sale_scripts());
-  std::unique_ptr<Sale> sale(new Sale(backend, stores, std::move(options)));
-  const absl::Status verified = sale->owner_.verify(*sale->client_);
-  if (!verified.ok()) return verified;
-  if (sale->custom_ != nullptr) {
-    const absl::Status loaded = sale->custom_->load();
-    if (!loaded.ok()) return loaded;
-  }
-  if (sale->options_.voucher_copies_max > 0) {
-    auto cache = VoucherCache::open(backend, stores.vouchers, sale->options_.keys,
-                                    sale->options_.voucher_copies_max, sale->options_.client.wait);
-    if (!cache.ok()) return cache.status();
-    sale->voucher_cache_ = *std::move(cache);
-  }
-  sale->server_run_.may_have_lost_writes(*sale->client_);  // remembers the present run
-  const absl::Status recovered = sale->vouchers_.recover();
-  if (!recovered.ok()) return recovered;
-  const absl::Status prepared = sale->ids_.prepare();
-  if (!prepared.ok()) return prepared;
-  // If memory is short, the first search for a dead letter tries once more.
-  const absl::Status indexed = index_dead_letters(*sale->client_, sale->options_.keys);
-  if (!indexed.ok() && !absl::IsUnavailable(indexed)) return indexed;
-  return sale;
+  auto impl = std::make_unique<Impl>(backend, stores, std::move(options));
+  if (absl::Status opened = impl->open(backend); !opened.ok()) return opened;
+  return std::unique_ptr<Sale>(new Sale(std::move(impl)));
 }
 
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
-  if (custom_ != nullptr) {
-    if (absl::Status kept = custom_->check(voucher); !kept.ok()) return kept;
-  }
-  return vouchers_.publish(voucher, expected_version);
+  return impl_->publish(voucher, expected_version);
 }
-
-// ---- Buying ----
+absl::Status Sale::add_stock(VoucherId voucher, std::int64_t delta) {
+  return impl_->add_stock(voucher, delta);
+}
+absl::Status Sale::close(VoucherId voucher) { return impl_->close(voucher); }
+absl::StatusOr<std::optional<VoucherVersion>> Sale::voucher(VoucherId voucher) {
+  return impl_->voucher(voucher);
+}
+absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
+  return impl_->summary(voucher);
+}
+absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() { return impl_->summaries(); }
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
-  const auto order = ids_.next_id();
-  if (!order.ok()) return failure(order.status());
-  const Reply reply = admit(voucher, {user, *order, request_key});
-  const auto answer = custom_ ? std::nullopt : AdmissionAnswer::read(reply, *order);
-  BuyResult result = answer && !lacks_keyspace(answer->code)
-                         ? result_of(*answer)
-                         : conclude(reply, {voucher, user, std::string(request_key)}, *order);
-  if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
-  if (recent_) name_order(voucher, user, result);
-  return result;
+  return impl_->buy(voucher, user, request_key);
 }
-
-/// Notes the order of an accepted purchase. Names an order of a user at the limit.
-void Sale::name_order(VoucherId voucher, UserId user, BuyResult& result) {
-  if (result.outcome == Outcome::kAccepted) recent_->add(voucher, user, result.order);
-  const bool is_at_limit =
-      result.outcome == Outcome::kLimitReached || result.outcome == Outcome::kDayLimitReached;
-  if (!is_at_limit) return;
-  result.order = recent_->find(voucher, user);
-  if (result.order != 0) return;
-  const auto stored = stores_.orders.list({.user = user, .voucher = voucher});
-  if (!stored.ok() || stored->empty()) return;
-  result.order = stored->back().id;
-  recent_->add(voucher, user, result.order);
-}
-
-Reply Sale::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
-  // A caller that opened a batch may wait for space in the queue, which only callbacks can free.
-  if (groups_ && buyer.request_key.empty() && !client_->inside_callback()) {
-    Reply reply = groups_->admit(voucher, buyer);
-    if (!has_code(reply, redis_error_code::kNoScript)) return reply;
-  }
-  return client_->run(script(), [&] {
-    return custom_ ? custom_->make(voucher, buyer) : requests_.make(voucher, {&buyer, 1});
-  });
-}
-
-const Script& Sale::script() const { return custom_ ? custom_->script() : admission_script(); }
-
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
-  std::vector<BuyResult> results(requests.size());
-  std::vector<OrderId> orders(requests.size());
-  std::size_t drawn = 0;
-  if (const absl::Status ids = ids_.next_ids(orders, drawn); !ids.ok()) {
-    orders.resize(drawn);
-    std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(), failure(ids));
-  }
-  std::vector<AdmissionRequests::Buyer> buyers;
-  buyers.reserve(orders.size());
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    buyers.push_back({requests[i].user, orders[i], requests[i].request_key});
-  }
-
-  std::vector<std::size_t> begins;
-  const std::vector<Request> calls = make_calls(requests.first(buyers.size()), buyers, begins);
-  const std::vector<Reply> replies = client_->run_all(script(), calls);
-  for (std::size_t call = 0; call < replies.size(); ++call) {
-    const std::size_t begin = begins[call];
-    const std::size_t count = begins[call + 1] - begin;
-    const Reply& reply = replies[call];
-    const bool is_list = count > 1 && reply.is_aggregate() && reply.elements().size() == count;
-    for (std::size_t i = 0; i < count; ++i) {
-      results[begin + i] = conclude(is_list ? reply.elements()[i] : reply, requests[begin + i],
-                                    buyers[begin + i].order);
-    }
-  }
-  orders.clear();
-  for (const BuyResult& result : results) {
-    if (result.outcome == Outcome::kAccepted) orders.push_back(result.order);
-  }
-  queued_.add(orders);
-  for (std::size_t i = 0; recent_ && i < results.size(); ++i) {
-    name_order(requests[i].voucher, requests[i].user, results[i]);
-  }
-  return results;
+  return impl_->buy_all(requests);
 }
 
-/// Builds the calls. Neighbours that want the same voucher share a request of the sale's own
-/// script. `begins` gets the index of each call's first buyer, and the number of buyers.
-std::vector<Request> Sale::make_calls(std::span<const BuyRequest> requests,
-                                      std::span<const AdmissionRequests::Buyer> buyers,
-                                      std::vector<std::size_t>& begins) const {
-  std::vector<Request> calls;
-  for (std::size_t i = 0; i < buyers.size();) {
-    const std::size_t end = custom_ ? i + 1 : end_of_call(requests, i);
-    begins.push_back(i);
-    const VoucherId voucher = requests[i].voucher;
-    calls.push_back(custom_ ? custom_->make(voucher, buyers[i])
-                            : requests_.make(voucher, buyers.subspan(i, end - i)));
-    i = end;
-  }
-  begins.push_back(buyers.size());
-  return calls;
+absl::StatusOr<OrderState> Sale::status(OrderId order) { return impl_->status(order); }
+absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
+  return impl_->orders_of(user);
 }
-
-std::optional<AdmissionAnswer> Sale::read_answer(const Reply& reply, OrderId order) const {
-  return custom_ ? CustomAdmissionRequests::read_own(reply, order)
-                 : AdmissionAnswer::read(reply, order);
+absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() { return impl_->dead_letters(); }
+absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
+  return impl_->retry_dead_letter(id);
 }
-
-BuyResult Sale::read_result(const Reply& reply, OrderId order) const {
-  if (custom_) {
-    if (auto decided = custom_->read_custom(reply, order)) return *std::move(decided);
-  }
-  const auto answer = read_answer(reply, order);
-  return answer ? result_of(*answer) : failure(reply, order);
+absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
+  return impl_->discard_dead_letter(id, why);
 }
-
-BuyResult Sale::conclude(const Reply& reply, const BuyRequest& request, OrderId order) {
-  const auto answer = read_answer(reply, order);
-  return answer && lacks_keyspace(answer->code) ? buy_after_rebuild(answer->code, request, order)
-                                                : read_result(reply, order);
+absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
+  return impl_->discarded_letters();
 }
+absl::StatusOr<AuditReport> Sale::audit() { return impl_->audit(); }
 
-/// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.
-BuyResult Sale::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order) {
-  const BuyResult unknown{.outcome = Outcome::kUnknownVoucher};
-  if (lacks == AdmissionCode::kUnknownVoucher) {
-    const auto is_on_sale = owner_.is_on_sale(*client_, request.voucher);
-    if (!is_on_sale.ok()) return failure(is_on_sale.status());
-    if (!*is_on_sale) return unknown;
-  }
-  const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
-  if (absl::IsNotFound(rebuilt)) return unknown;
-  if (!rebuilt.ok()) return failure(rebuilt);
-  return read_result(admit(request.voucher, {request.user, order, request.request_key}), order);
-}
-
-// ---- Vouchers ----
-
-absl::StatusOr<VoucherSummary> Sale::summarize(VoucherVersion version) {
-  const auto counters = read_voucher_counters(*client_, options_.keys, version.voucher.id);
-  if (!counters.ok()) return counters.status();
-  VoucherSummary summary{.voucher = std::move(version.voucher), .version = version.version};
-  if (!counters->published || !counters->stock) return summary;
-  summary.free = *counters->stock;
-  summary.admitted = *counters->published - *counters->stock + counters->given_back;
-  return summary;
-}
-
-absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher_id) {
-  auto version = voucher(voucher_id);
-  if (!version.ok()) return version.status();
-  if (!version->has_value()) return std::nullopt;
-  auto summary = summarize(**std::move(version));
-  if (!summary.ok()) return summary.status();
-  return *std::move(summary);
-}
-
-absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
-  auto versions = stores_.vouchers.all_applied();
-  if (!versions.ok()) return versions.status();
-  std::vector<VoucherSummary> summaries;
-  for (VoucherVersion& version : *versions) {
-    auto summary = summarize(std::move(version));
-    if (!summary.ok()) return summary.status();
-    summaries.push_back(*std::move(summary));
-  }
-  return summaries;
-}
-
-// ---- Orders ----
+const SaleOptions& Sale::options() const { return impl_->options(); }
 
 std::string_view order_state_name(OrderState::Kind kind) {
   switch (kind) {
@@ -359,106 +89,6 @@ std::string_view order_state_name(OrderState::Kind kind) {
       return "failed";
   }
   return "?";
-}
-
-absl::StatusOr<OrderState> Sale::status(OrderId order) {
-  // An order moves from the stream to the database or to the dead letters, and from there back to
-  // the stream. So the stream is read first, and then its destinations. That misses only an order
-  // that was retried in between: hence two looks.
-  constexpr int kLooks = 2;
-  for (int look = 0; look < kLooks; ++look) {
-    auto found = final_state(order);
-    if (!found.ok()) return found.status();
-    if (found->has_value()) return **std::move(found);
-    const auto queued = queued_.contains(order);
-    if (!queued.ok()) return queued.status();
-    if (*queued) return OrderState{.kind = OrderState::Kind::kQueued};
-  }
-  auto found = final_state(order);
-  if (!found.ok()) return found.status();
-  return found->has_value() ? **std::move(found) : OrderState{};
-}
-
-absl::StatusOr<std::optional<OrderState>> Sale::final_state(OrderId order) {
-  const auto stored = stores_.orders.find(order);
-  if (!stored.ok()) return stored.status();
-  if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
-  const auto letter = find_dead_letter(*client_, options_.keys, order);
-  if (!letter.ok()) return letter.status();
-  if (!letter->has_value()) return std::nullopt;
-  return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
-}
-
-absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
-  // The streams first: an order that moves to the database meanwhile is found there.
-  auto unstored = read_unstored_orders(*client_, options_.keys, std::nullopt, user);
-  if (!unstored.ok()) return unstored.status();
-  std::vector<OrderState> states;
-  absl::flat_hash_set<OrderId> met;
-  const auto add = [&](OrderState::Kind kind, const Order& order) {
-    if (met.insert(order.id).second) states.push_back({.kind = kind, .order = order});
-  };
-  const absl::Status read = for_each_order(stores_.orders, {.user = user}, [&](const Order& order) {
-    add(OrderState::Kind::kCreated, order);
-  });
-  if (!read.ok()) return read;
-  auto& failed = unstored->dead;
-  failed.insert(failed.end(), unstored->without_stock.begin(), unstored->without_stock.end());
-  absl::flat_hash_set<OrderId> dead;
-  for (const Order& order : failed) dead.insert(order.id);
-  for (const Order& order : unstored->queued) {
-    if (!dead.contains(order.id)) add(OrderState::Kind::kQueued, order);
-  }
-  for (const Order& order : failed) {
-    if (met.contains(order.id)) continue;
-    const auto letter = find_dead_letter(*client_, options_.keys, order.id);
-    if (!letter.ok()) return letter.status();
-    // A letter that is gone was retried during this call.
-    add(letter->has_value() ? OrderState::Kind::kFailed : OrderState::Kind::kQueued, order);
-    if (letter->has_value()) states.back().reason = (*letter)->reason;
-  }
-  return states;
-}
-
-absl::StatusOr<AuditReport> Sale::audit() {
-  return rushgate::audit(*client_, stores_, options_.keys);
-}
-
-absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
-  return list_dead_letters(*client_, options_.keys);
-}
-
-absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
-  const auto retried = rushgate::retry_dead_letter(*client_, options_.keys, id);
-  if (!retried.ok()) return retried.status();
-  return *retried == Retry::kNeedsRestore ? restore(id) : *retried == Retry::kDone;
-}
-
-/// Retries a dead letter without stock. Skips the rebuild if the voucher is sold out.
-absl::StatusOr<bool> Sale::restore(const std::string& letter) {
-  auto found = read_dead_letter(*client_, options_.keys, letter);
-  if (!found.ok()) return found.status();
-  if (!found->has_value()) return false;
-  OrderEntry entry = std::move((*found)->order);
-  entry.id = (*found)->entry;
-  const auto order = read_order(entry);
-  if (!order.ok()) return false;
-  const Reply stock = (*client_)("GET", options_.keys.stock(order->voucher));
-  if (stock.is_error()) return to_status(stock, "retrying a dead letter");
-  if (stock == Reply::bulk("0")) return false;
-  const LostOrder lost{.order = *order, .entry = std::move(entry), .letter = letter};
-  const auto restored = vouchers_.restore(order->voucher, {&lost, 1});
-  if (absl::IsNotFound(restored.status())) return false;
-  if (!restored.ok()) return restored.status();
-  return restored->appended == 1;
-}
-
-absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
-  return rushgate::discard_dead_letter(*client_, options_.keys, id, why);
-}
-
-absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
-  return list_discarded_letters(*client_, options_.keys);
 }
 
 std::vector<NamedScript> native_sale_scripts() {

@@ -1,9 +1,8 @@
-#include "engine/sale/sale_stores.h"
-
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 namespace {

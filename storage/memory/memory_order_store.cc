@@ -1,8 +1,8 @@
-#include "storage/memory/memory_order_store.h"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include <rushgate/memory_order_store.h>
 
 namespace rushgate {
 namespace {

@@ -9,7 +9,7 @@
 #include <SQLiteCpp/Database.h>
 
 #include "absl/status/statusor.h"
-#include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 

@@ -12,7 +12,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/sale/orders/order_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 

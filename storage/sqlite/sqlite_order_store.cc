@@ -1,5 +1,3 @@
-#include "storage/sqlite/sqlite_order_store.h"
-
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "storage/sqlite/sqlite_status.h"
 #include "storage/sqlite/state_table.h"
 #include "storage/sqlite/voucher_table.h"
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {

@@ -6,7 +6,7 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
-#include "engine/sale/orders/order_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 

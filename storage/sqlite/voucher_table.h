@@ -10,7 +10,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "absl/status/status.h"
-#include "engine/sale/vouchers/voucher_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 
@@ -41,7 +41,7 @@ class VoucherWriter {
  public:
   explicit VoucherWriter(const SQLite::Database& database);
 
-  // Must run in a transaction. Errors are those of voucher_store.h.
+  // Must run in a transaction. Errors are those of VoucherStore.
   absl::Status record_pending(const VoucherVersion& version);
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                        const std::string& reason);

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/sale/orders/order_worker.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/users.h"
+#include <rushgate/order_worker.h>
 
 namespace rushgate::bench {
 namespace {

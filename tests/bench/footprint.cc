@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "engine/sale/orders/order_worker.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
+#include <rushgate/order_worker.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::bench {
 namespace {

@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 
 #include "engine/sale/admission/admission.h"
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
 #include "tests/bench/hiredis_connection.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/redis_benchmark.h"
@@ -21,7 +19,9 @@
 #include "tests/bench/users.h"
 #include "tests/support/redis_server/redis_server.h"
 #include <rushgate/fiber_wait.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/redis_backend.h>
+#include <rushgate/sale.h>
 
 namespace rushgate::bench {
 namespace {

@@ -9,8 +9,8 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
-#include "engine/sale/orders/order.h"
-#include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/order_store.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::bench {
 

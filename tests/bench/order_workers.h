@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/orders/order_worker.h"
 #include "tests/bench/shop.h"
+#include <rushgate/order_store.h>
+#include <rushgate/order_worker.h>
 
 namespace rushgate::bench {
 

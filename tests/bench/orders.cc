@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/sale/orders/order_worker.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/order_database.h"
 #include "tests/bench/order_workers.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
+#include <rushgate/order_worker.h>
 
 namespace rushgate::bench {
 namespace {

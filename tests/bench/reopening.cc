@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "engine/sale/sale_keys.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
+#include <rushgate/sale_keys.h>
 
 namespace rushgate::bench {
 namespace {

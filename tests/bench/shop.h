@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
 #include <rushgate/engine.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sale.h>
 
 namespace rushgate::bench {
 

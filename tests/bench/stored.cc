@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/sale/orders/order_entry.h"
-#include "engine/sale/orders/order_worker.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/order_database.h"
 #include "tests/bench/order_workers.h"
@@ -15,6 +14,7 @@
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
+#include <rushgate/order_worker.h>
 #include <rushgate/redis_backend.h>
 
 namespace rushgate::bench {

@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/sale.h"
 #include "tests/crash/recovery_fixture.h"
 #include "tests/crash/sale_files.h"
 #include "tests/crash/sale_process.h"
 #include <rushgate/backend.h>
+#include <rushgate/sale.h>
 
 namespace rushgate {
 

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/memory/memory_order_store.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/crash/recovery_fixture.h"
 #include "tests/support/faults/faulty_sqlite_vfs.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/crash/recovery_fixture.h"
 #include "tests/support/faults/power_cut_file_system.h"
 #include <rushgate/random_seed.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {

@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
 
 namespace rushgate {
 

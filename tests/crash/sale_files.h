@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_stores.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/project/own_order_store/file_order_store.h"
+#include <rushgate/order_store.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 

@@ -20,14 +20,14 @@
 #include <thread>
 #include <utility>
 
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
 #include "tests/crash/recovery_fixture.h"
 #include "tests/crash/sale_files.h"
 #include "tests/support/hooked_backend.h"
 #include <rushgate/engine.h>
+#include <rushgate/order_worker.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sale.h>
 #include <rushgate/testing_stores.h>
 
 extern char** environ;

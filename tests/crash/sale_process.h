@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

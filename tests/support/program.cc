@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/flash_sale/vouchers_file.h"
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/vouchers/voucher.h"
 #include <rushgate/client.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

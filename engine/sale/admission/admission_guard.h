@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/sale/admission/custom_admission.h"
+#include <rushgate/sale.h>
 
 namespace rushgate {
 

@@ -1,5 +1,3 @@
-#include "engine/sale/admission/custom_admission.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/sale/admission/word_template.h"
+#include <rushgate/sale.h>
 
 namespace rushgate {
 namespace {

@@ -7,11 +7,10 @@
 
 #include "absl/status/status.h"
 #include "engine/sale/admission/admission.h"
-#include "engine/sale/admission/custom_admission.h"
-#include "engine/sale/admission/outcome.h"
 #include "engine/sale/admission/word_template.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-#include "engine/sale/admission/outcome.h"
+#include <rushgate/sale.h>
 
 namespace rushgate {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

@@ -6,10 +6,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/vouchers/voucher.h"
 #include <rushgate/client.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

@@ -14,9 +14,8 @@
 #include "absl/status/status.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
-#include "engine/sale/orders/order.h"
-#include "engine/sale/orders/order_store.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/ids.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
 
 namespace rushgate {
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
+#include <rushgate/sale_keys.h>
 
 namespace rushgate {
 

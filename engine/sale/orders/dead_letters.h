@@ -9,19 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_entry.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
 
 namespace rushgate {
-
-struct DeadLetter {
-  std::string id;     // its own id, in the stream of dead letters
-  std::string entry;  // the order's id, in the order stream
-  std::string reason;
-  OrderEntry order;  // as it was admitted, readable or not
-  /// The order takes no stock and is no buyer's (kNoStockField).
-  bool is_without_stock = false;
-};
 
 /// Moves `entry` from the group's pending entries to the dead letters. Returns false if it is not
 /// pending: a worker acknowledged it, or the keyspace lost it.
@@ -34,17 +26,6 @@ absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const Orde
 
 /// Returns every dead letter, oldest first.
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
-
-/// A discarded dead letter. Its order stays admitted, and is never stored.
-struct DiscardedLetter {
-  std::string id;                    // its own id, in the stream of discarded letters
-  std::int64_t discarded_at_ms = 0;  // by the keyspace's time, since 1970 UTC
-  std::string why;                   // as the caller gave it
-  DeadLetter letter;
-
-  /// Returns why the order is not stored, and why the letter was discarded.
-  [[nodiscard]] std::string reason() const { return letter.reason + "; discarded: " + why; }
-};
 
 /// Returns every discarded letter, oldest first.
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {

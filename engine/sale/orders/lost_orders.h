@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_entry.h"
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
 
 namespace rushgate {
 

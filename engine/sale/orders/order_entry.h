@@ -4,15 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order.h"
-#include "engine/sale/orders/portions.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale.h>
 
 namespace rushgate {
 
@@ -24,15 +22,6 @@ inline constexpr std::string_view kAdmittedField =
 /// Of a dead letter: its order takes no stock and is no buyer's. The keyspace lost the order, and
 /// sold its stock to another user.
 inline constexpr std::string_view kNoStockField = "no_stock";
-
-/// One entry of a stream, as XRANGE and XREADGROUP return it.
-struct OrderEntry {
-  std::string id;
-  std::vector<std::pair<std::string, std::string>> fields;
-  bool deleted = false;  // XREADGROUP of history: the entry is gone, its id is still pending
-
-  [[nodiscard]] std::optional<std::string_view> field(std::string_view name) const;
-};
 
 /// Returns nothing if `reply` is not [id, [field, value, …]] or [id, nil].
 std::optional<OrderEntry> read_entry(const Reply& reply);

@@ -1,10 +1,9 @@
-#include "engine/sale/orders/order_store.h"
-
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/random_name.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 namespace {

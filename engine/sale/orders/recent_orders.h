@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

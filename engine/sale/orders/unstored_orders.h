@@ -7,10 +7,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order.h"
-#include "engine/sale/orders/portions.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {

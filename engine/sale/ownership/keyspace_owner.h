@@ -1,5 +1,5 @@
 // The owner of a keyspace, which is a database, and the keyspace's newest checkpoint. The
-// keyspace's side of DatabaseState (orders/order_store.h).
+// keyspace's side of DatabaseState.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/sale_stores.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
 
 namespace spdlog {
 class logger;

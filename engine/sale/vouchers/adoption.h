@@ -5,10 +5,10 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/sale_stores.h"
-#include "engine/sale/vouchers/voucher.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

@@ -16,10 +16,11 @@
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/sale_stores.h"
-#include "engine/sale/vouchers/voucher.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
 
 namespace spdlog {
 class logger;
@@ -28,14 +29,9 @@ class logger;
 namespace rushgate {
 
 struct VoucherBookOptions {
-  /// The most buyers that may be converted when a limit per user is raised from 1. One script turns
-  /// their set into a hash of counts. With more buyers the change is refused. On the embedded
-  /// engine the script needs about 150 bytes per buyer (EngineOptions::script_memory_bytes_max). No
-  /// other request is served meanwhile.
-  std::int64_t buyers_converted_max = 1'000'000;
-  /// Adopts another system's stock and buyers under a voucher's keys, when it is first published.
-  /// The voucher's stock must be the sum of both. Each buyer gets an order row, unless the order
-  /// stream brings one. Needs `draw_ids`.
+  /// SaleOptions::buyers_converted_max.
+  std::int64_t buyers_converted_max = SaleOptions{}.buyers_converted_max;
+  /// SaleOptions::adopt. Needs `draw_ids`.
   bool adopt = false;
   /// Draws order ids until the span is full.
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
@@ -60,29 +56,12 @@ class VoucherBook {
   /// kUnavailable: a store cannot be reached.
   absl::Status recover();
 
-  /// Makes `voucher` the version on sale. Publishing the same terms changes nothing; other terms
-  /// make a new version. The new version keeps the sold pieces: free stock grows or shrinks by the
-  /// difference.
-  ///
-  /// With `expected_version` (0: never published), publishes only if that version is in force.
-  /// Otherwise the last of several concurrent calls wins. A new limit per day, or another UTC
-  /// offset, closes the sale for as long as a rebuild takes.
-  ///
-  /// Errors:
-  /// kInvalidArgument: a field is invalid; the message names it.
-  /// kAlreadyExists: another version than the expected one is in force.
-  /// kFailedPrecondition: more is sold than the new stock, too many buyers would have to be
-  /// converted, or the keys belong to another sale or system.
-  /// kAborted: another process is rebuilding the voucher; call again later.
-  /// kUnavailable: another change did not end while this one waited. Or the version is in force,
-  /// but cached copies of the one before may stay (VoucherCache). Call again in both cases.
+  /// As Sale::publish(). Does not ask a custom admission script.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
 
-  /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Loses no
-  /// concurrent change. kNotFound: the voucher is not on sale. Other errors: as publish().
+  /// As Sale::add_stock().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
-
-  /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
+  /// As Sale::close().
   absl::Status close(VoucherId voucher);
 
   /// Rebuilds a voucher of which the keyspace has lost something. Free stock = published − live

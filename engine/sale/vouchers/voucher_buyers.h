@@ -5,9 +5,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/vouchers/voucher.h"
 #include <rushgate/client.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/vouchers/voucher.h"
-#include "engine/sale/vouchers/voucher_store.h"
 #include <rushgate/backend.h>
 #include <rushgate/cache.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 

@@ -1,9 +1,8 @@
-#include "engine/sale/vouchers/voucher_store.h"
-
 #include <algorithm>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 namespace {

@@ -22,13 +22,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/crash/losses/shop.h"
 #include "tests/crash/losses/victim.h"
 #include "tests/support/faults/noted_syncs/noted_syncs.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::losses {
 namespace {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/store.h>
 
 namespace rushgate::losses {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sale/orders/order.h"
+#include <rushgate/order_store.h>
 #include <rushgate/store.h>
 
 namespace rushgate::losses {

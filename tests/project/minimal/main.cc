@@ -1,10 +1,10 @@
 // A sale in memory, with all build options off. Exits with 0 if it sells.
 #include <memory>
 
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
 #include <rushgate/engine.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/sale.h>
 
 int main() {
   using namespace rushgate;

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 

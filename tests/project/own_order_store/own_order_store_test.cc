@@ -6,15 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/flash_sale/flash_sale.h"
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
 #include "tests/project/own_order_store/file_order_store.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/flash_sale.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "adapters/flash_sale/flash_sale.h"
+#include <rushgate/flash_sale.h>
 
 int main(int argc, char** argv) {
   using namespace rushgate;

@@ -1,8 +1,8 @@
 #include <iostream>
 
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/open_backend.h>
+#include <rushgate/sale.h>
 #include <rushgate/testing_rush.h>
 
 int main(int argc, char** argv) {

@@ -42,8 +42,8 @@ TEST(IncludeRulesTest, ModulesNeverIncludeHigherModules) {
                 "engine/base must not include engine/time/clock.h");
   expect_broken("engine/keyspace/hash.cc", R"("engine/client/reply.h")",
                 "engine/keyspace must not include engine/client/reply.h");
-  expect_broken("engine/executor/turn.cc", R"("engine/sale/sale.h")",
-                "engine/executor must not include engine/sale/sale.h");
+  expect_broken("engine/executor/turn.cc", R"("engine/sale/sale_impl.h")",
+                "engine/executor must not include engine/sale/sale_impl.h");
   expect_broken("engine/sale/sale.cc", R"("engine/executor/turn.h")",
                 "engine/sale must not include engine/executor/turn.h");
   expect_broken("engine/client/client.h", R"(<engine/keyspace/hash.h>)",
@@ -87,7 +87,7 @@ TEST(IncludeRulesTest, EngineDoesNoInputOrOutput) {
   expect_broken("engine/store/store.h", "<rocksdb/db.h>", "engine/ must not include rocksdb/db.h");
   expect_broken("engine/store/store.h", R"("rocksdb/db.h")",
                 "engine/ must not include rocksdb/db.h");
-  expect_broken("engine/sale/sale.h", "<sqlite3.h>", "engine/ must not include sqlite3.h");
+  expect_broken("engine/sale/sale_impl.h", "<sqlite3.h>", "engine/ must not include sqlite3.h");
   expect_broken("engine/client/client.cc", "<sys/socket.h>",
                 "engine/ must not include sys/socket.h");
   expect_broken("engine/client/client.cc", "<boost/asio.hpp>",
@@ -124,14 +124,14 @@ TEST(IncludeRulesTest, FileOutsideModulesIsNamed) {
 TEST(IncludeRulesTest, AnyIncludeStyleIsChecked) {
   const std::vector<Violation> violations = check_includes("engine/base/x.h",
                                                            "#pragma once\n"
-                                                           "// #include \"engine/sale/sale.h\"\n"
+                                                           "// #include \"engine/sale/sale_impl.h\"\n"
                                                            "#include <string>\n"
                                                            "\n"
-                                                           " #  include\t\"engine/sale/sale.h\"");
+                                                           " #  include\t\"engine/sale/sale_impl.h\"");
   ASSERT_EQ(violations.size(), 1U);
   EXPECT_EQ(violations[0].file, "engine/base/x.h");
   EXPECT_EQ(violations[0].line, 5U);
-  EXPECT_EQ(violations[0].rule, "engine/base must not include engine/sale/sale.h");
+  EXPECT_EQ(violations[0].rule, "engine/base must not include engine/sale/sale_impl.h");
 }
 
 }  // namespace

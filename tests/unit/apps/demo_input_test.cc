@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/flash_sale/vouchers_file.h"
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "apps/exit_code.h"
 #include "apps/sale_at.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/support/program.h"
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {

@@ -12,7 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "apps/replay/order_check.h"
-#include "storage/memory/memory_order_store.h"
+#include "engine/sale/vouchers/voucher_book.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

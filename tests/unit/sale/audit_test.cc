@@ -1,4 +1,6 @@
 // The audit can fail: each kind of error is produced by hand and reported.
+#include "engine/sale/audit/audit.h"
+
 #include <functional>
 #include <span>
 

@@ -1,6 +1,7 @@
 // Decisions on purchases, on every backend.
 #include <gmock/gmock.h>
 
+#include "engine/sale/admission/admission.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {

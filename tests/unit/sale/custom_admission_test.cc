@@ -9,9 +9,9 @@
 
 #include <gmock/gmock.h>
 
-#include "storage/memory/memory_order_store.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/random_seed.h>
 #include <rushgate/test_engine.h>
 

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

@@ -6,6 +6,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
+#include "engine/sale/vouchers/voucher_book.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {

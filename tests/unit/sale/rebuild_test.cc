@@ -1,4 +1,5 @@
 // Interrupted rebuilds, on every backend.
+#include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 

@@ -13,15 +13,15 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>
+#include <rushgate/order_worker.h>
 #include <rushgate/redis_backend.h>
+#include <rushgate/sale.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {

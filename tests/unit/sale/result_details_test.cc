@@ -1,6 +1,7 @@
 // The other parts of a result, and summaries of vouchers.
 #include <gmock/gmock.h>
 
+#include "engine/sale/orders/recent_orders.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/store.h>
 

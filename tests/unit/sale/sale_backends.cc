@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "storage/memory/memory_order_store.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
 #include <rushgate/engine.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

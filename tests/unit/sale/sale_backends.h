@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/functional/function_ref.h"
-#include "engine/sale/orders/order_store.h"
 #include <rushgate/backend.h>
 #include <rushgate/clock.h>
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 

@@ -12,16 +12,16 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
 #include "engine/sale/vouchers/keyspace_run.h"
-#include "storage/memory/memory_order_store.h"
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/sale/sale_backends.h"
 #include <rushgate/engine.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

@@ -24,8 +24,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/vouchers/voucher_store.h"
+#include <rushgate/order_store.h>
 #include <rushgate/random_seed.h>
 #include <rushgate/testing_stores.h>
 

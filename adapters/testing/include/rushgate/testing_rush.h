@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/sale/admission/custom_admission.h"
-#include "engine/sale/sale_keys.h"
 #include <rushgate/client.h>
 #include <rushgate/reply.h>
 #include <rushgate/request.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/test_engine.h>
 
 namespace rushgate::testing {

@@ -18,11 +18,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/sale_stores.h"
-#include "engine/sale/vouchers/voucher_store.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
 #include <rushgate/store.h>
 
 namespace rushgate {

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/vouchers/voucher_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate::voucher_store_contract {
 

@@ -1,6 +1,4 @@
 // A whole sale in one object: its location, its refusals, and the workers that store its orders.
-#include "adapters/flash_sale/flash_sale.h"
-
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,11 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/memory/memory_order_store.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/flash_sale.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/testing_stores.h>

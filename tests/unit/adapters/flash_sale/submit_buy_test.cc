@@ -12,10 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "adapters/flash_sale/flash_sale.h"
-#include "storage/memory/memory_order_store.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/flash_sale.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/testing_stores.h>
 

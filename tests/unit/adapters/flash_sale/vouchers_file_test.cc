@@ -1,5 +1,3 @@
-#include "adapters/flash_sale/vouchers_file.h"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "adapters/flash_sale/utc_time.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/memory/memory_order_store.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/sale/sale.h"
-#include "storage/memory/memory_order_store.h"
 #include "tests/unit/recipes/recipe_fixture.h"
 #include <rushgate/limits.h>
+#include <rushgate/memory_order_store.h>
+#include <rushgate/sale.h>
 
 namespace rushgate {
 namespace {

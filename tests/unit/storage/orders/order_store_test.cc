@@ -1,10 +1,10 @@
-// The contract of order_store.h, on each order store that is built and on one of a user's own.
-#include "storage/memory/memory_order_store.h"
+// The contract of OrderStore, on each order store that is built and on one of a user's own.
 #include "tests/project/own_order_store/file_order_store.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/order_store_contract.h>
 #ifdef RUSHGATE_HAS_SQLITE
-#include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/sqlite_order_store.h>
 #endif
 
 namespace rushgate::order_store_contract {

@@ -1,9 +1,9 @@
-// The contract of voucher_store.h, on each voucher store that is built.
-#include "storage/memory/memory_order_store.h"
+// The contract of VoucherStore, on each voucher store that is built.
 #include "tests/support/temporary_directory.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/voucher_store_contract.h>
 #ifdef RUSHGATE_HAS_SQLITE
-#include "storage/sqlite/sqlite_order_store.h"
+#include <rushgate/sqlite_order_store.h>
 #endif
 
 namespace rushgate::voucher_store_contract {

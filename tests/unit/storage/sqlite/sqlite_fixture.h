@@ -10,8 +10,8 @@
 #include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/unit/storage/sqlite/temporary_database.h"
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 

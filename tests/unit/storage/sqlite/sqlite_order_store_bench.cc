@@ -3,8 +3,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "storage/sqlite/sqlite_order_store.h"
 #include "tests/unit/storage/sqlite/temporary_database.h"
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {

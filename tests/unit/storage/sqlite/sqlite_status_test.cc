@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "engine/sale/orders/order_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 namespace {

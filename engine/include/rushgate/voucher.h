@@ -1,7 +1,8 @@
-// A voucher and its terms.
+// A voucher: its terms, their versions, and a summary for pages that show it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,7 @@ namespace rushgate {
 
 using VoucherId = std::int64_t;
 using UserId = std::int64_t;
-using OrderId = std::int64_t;  // positive; ascending per generator (ids/order_ids.h)
+using OrderId = std::int64_t;  // positive; ascending per generator
 
 /// How many pieces may be bought; 0: no such limit.
 struct Limits {
@@ -56,5 +57,14 @@ struct VoucherVersion {
 
 /// Returns "pending", "applied" or "refused".
 std::string_view version_state_name(VoucherVersion::State state);
+
+/// A voucher for a page that shows it. Both counts are of one moment of the keyspace. They are
+/// missing while the keyspace lacks the voucher. The next purchase rebuilds it.
+struct VoucherSummary {
+  Voucher voucher;           // the terms in force
+  std::int64_t version = 0;  // of these terms
+  std::optional<std::int64_t> free = {};
+  std::optional<std::int64_t> admitted = {};  // orders accepted since the first version
+};
 
 }  // namespace rushgate

@@ -7,26 +7,24 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "adapters/flash_sale/buy_queue.h"
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/orders/order_worker.h"
-#include "engine/sale/sale.h"
-#include "engine/sale/vouchers/voucher_store.h"
-#include "storage/rocksdb/directory_lock.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
 #include <rushgate/open_backend.h>
+#include <rushgate/order_store.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
 
 namespace spdlog {
 class logger;
@@ -53,6 +51,9 @@ struct FlashSaleOptions {
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
+/// Called once with the result of a purchase. It may use the sale. It must not throw.
+using BuyCompletion = absl::AnyInvocable<void(const BuyResult& result)>;
+
 /// Accepted orders that are not stored yet.
 struct Backlog {
   bool empty = false;             // every accepted order is stored or a dead letter
@@ -73,7 +74,7 @@ class FlashSale {
   ///
   /// Errors: kInvalidArgument the URL or an option is wrong, or keyspace and database do not belong
   /// together. kNotFound there is no sale, and it may not be created. kFailedPrecondition another
-  /// process has it open (is_held_by_another() in rocksdb_store.h returns true then), or the
+  /// process has it open (is_held_by_another() in <rushgate/rocksdb_store.h> returns true then), or the
   /// directory holds something else. kDataLoss the order database is missing next to a keyspace.
   /// Others: of the stores and of the connection.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::string_view dir_or_url,
@@ -101,35 +102,31 @@ class FlashSale {
 
   /// Puts a voucher on sale, or changes it. Publishing equal terms again changes nothing.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
-    return sale_->publish(voucher, expected_version);
+    return sale_.publish(voucher, expected_version);
   }
   /// Buys one. A repeated call with the same idempotency key gets the result of the first.
   BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {}) {
-    return sale_->buy(voucher, user, idempotency_key);
+    return sale_.buy(voucher, user, idempotency_key);
   }
   /// Submits a purchase and returns at once, for a thread that must not block, such as the frame
   /// thread of a game. `completion` gets the result in poll(). Purchases of one thread are decided
   /// in order. Returns false if submitted_max purchases wait for their completion: nothing was done.
-  [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion) {
-    return buys_->submit(std::move(request), std::move(completion));
-  }
+  [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion);
   /// Runs the completions of decided purchases on the calling thread, at most `budget` of them.
   /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides
   /// all submitted purchases. Returns 0 at once while another call is running.
-  std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max()) {
-    return buys_->poll(budget);
-  }
+  std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max());
   /// Returns the terms of a voucher, the free stock and the number admitted; nothing if it was never
   /// on sale.
   absl::StatusOr<std::optional<VoucherSummary>> voucher(VoucherId voucher) {
-    return sale_->summary(voucher);
+    return sale_.summary(voucher);
   }
   /// Returns the summary of every voucher, in ascending order of ids.
-  absl::StatusOr<std::vector<VoucherSummary>> vouchers() { return sale_->summaries(); }
+  absl::StatusOr<std::vector<VoucherSummary>> vouchers() { return sale_.summaries(); }
   /// Returns the state of an order: queued, created or failed.
-  absl::StatusOr<OrderState> status(OrderId order) { return sale_->status(order); }
+  absl::StatusOr<OrderState> status(OrderId order) { return sale_.status(order); }
   /// Checks that nothing was oversold, doubled or lost. Names each contradicting order.
-  absl::StatusOr<AuditReport> audit() { return sale_->audit(); }
+  absl::StatusOr<AuditReport> audit() { return sale_.audit(); }
   /// Blocks until every submitted purchase is decided, and every accepted order is stored or a dead
   /// letter. Calls `waiting` with the reason every few milliseconds. Without running workers,
   /// stores on the calling thread without waiting for retries. kUnavailable: the workers made no
@@ -150,48 +147,37 @@ class FlashSale {
 
   // ---- The parts: they live as long as the sale ----
 
-  [[nodiscard]] Sale& sale() { return *sale_; }
-  [[nodiscard]] Backend& backend() { return *backend_; }
+  [[nodiscard]] Sale& sale() { return sale_; }
+  [[nodiscard]] Backend& backend();
   /// Returns the sale's own session. Use sessions from backend().open_client() for blocking
   /// commands.
-  [[nodiscard]] Client& client() { return *client_; }
-  [[nodiscard]] OrderStore& orders() { return *orders_; }
-  [[nodiscard]] const Clock& clock() const { return backend_->clock(); }
-  [[nodiscard]] const SaleKeys& keys() const { return sale_->options().keys; }
+  [[nodiscard]] Client& client();
+  [[nodiscard]] OrderStore& orders();
+  [[nodiscard]] const Clock& clock() const;
+  [[nodiscard]] const SaleKeys& keys() const { return sale_.options().keys; }
   /// Returns an error once the keyspace is unusable. A failed store works again after a new open().
-  [[nodiscard]] absl::Status health() const { return backend_->health(); }
+  [[nodiscard]] absl::Status health() const;
 
  private:
-  explicit FlashSale(const FlashSaleOptions& options);
+  class Impl;
+  explicit FlashSale(std::unique_ptr<Impl> impl);
 
-  absl::Status open_parts(const BackendUrl& place);
-  absl::Status open_directory(const BackendUrl& place);
-  absl::Status open_apart(const BackendUrl& place);
-  absl::Status open_keyspace(const BackendUrl& place);
-  absl::Status open_orders(const std::filesystem::path& dir);
-  absl::Status open_sale(const std::filesystem::path& dir);
-  [[nodiscard]] SaleStores stores() const;
-  absl::Status adopt_pending();
-  [[nodiscard]] WorkerOptions worker_options(int number) const;
-  [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running_workers() const;
-  absl::Status wait_for_workers(absl::FunctionRef<void(const std::string& note)> waiting);
-  absl::Status store_here();
-
-  FlashSaleOptions options_;
-  // Closed in the reverse order.
-  std::optional<DirectoryLock> lock_;  // of orders_dir; a keyspace in a directory holds its own
-  std::unique_ptr<OrderStore> orders_;
-  std::unique_ptr<VoucherStore> vouchers_;  // null: orders_ keeps them
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Sale> sale_;
-  std::unique_ptr<BuyQueue> buys_;
-  std::mutex here_mutex_;                     // guards the next member
-  std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
-  mutable std::mutex workers_mutex_;          // guards the next three members
-  std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
-  std::size_t stored_ = 0;  // by workers that have ended
-  std::size_t buried_ = 0;
+  const std::unique_ptr<Impl> impl_;
+  Sale& sale_;  // of impl_
 };
+
+// ---- Vouchers in a file (vouchers.json) ----
+
+/// Reads a file and parses it by parse_vouchers(). Errors name the file. kNotFound: it does not
+/// exist. kUnavailable: it is unreadable.
+absl::StatusOr<std::vector<Voucher>> read_vouchers(const std::filesystem::path& file);
+
+/// Parses the contents of a file: a JSON array of objects. docs/programs.md describes their fields.
+/// Errors use `name`. kInvalidArgument: the message is `<name>: [index].field: <fault>`. An unknown
+/// field is a fault too: a mistyped limit must not be ignored.
+absl::StatusOr<std::vector<Voucher>> parse_vouchers(std::string_view text, std::string_view name);
+
+/// Returns the vouchers in the format that parse_vouchers() reads.
+std::string format_vouchers(const std::vector<Voucher>& vouchers);
 
 }  // namespace rushgate

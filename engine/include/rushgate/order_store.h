@@ -1,5 +1,5 @@
-// Where orders are kept for good: a port. The keyspace admits orders; this records them. VoucherStore
-// (engine/sale/vouchers/voucher_store.h) is the port for vouchers.
+// The ports for a database of your own: OrderStore keeps orders for good, VoucherStore the versions of
+// vouchers. The keyspace admits orders, and these record them.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,70 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order.h"
-#include "engine/sale/orders/portions.h"
-#include "engine/sale/vouchers/voucher.h"
+#include <rushgate/stream_id.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 
-class VoucherStore;
+enum class OrderStatus : std::uint8_t {
+  kCreated = 1,  // (durable numbers)
+};
+/// Returns "created".
+std::string_view order_status_name(OrderStatus status);
+
+/// An order as the database keeps it. All orders with a status above are live: they count against
+/// limits and stock.
+struct Order {
+  OrderId id = 0;
+  UserId user = 0;
+  VoucherId voucher = 0;
+  OrderStatus status = OrderStatus::kCreated;
+  std::int64_t limit =
+      1;  // orders per user that the sale allowed when it was admitted; 0: any number
+  std::int64_t admitted_at_ms = 0;  // ms since 1970 UTC
+  StreamId entry = {};              // its first entry in the order stream
+  /// When a worker wrote it to the database: ms since 1970 UTC. 0 if it is not there, or was
+  /// written before this was kept.
+  std::int64_t created_at_ms = 0;
+
+  friend bool operator==(const Order&, const Order&) = default;
+};
+
+// ---- The stores ----
+
+/// Keeps every version of every voucher. Thread-safe. A call that fails has changed nothing, and a
+/// change is on the disk when its call returns.
+///
+/// An implementation needs the first four methods. The others have defaults that read through
+/// versions() and all_versions().
+class VoucherStore {
+ public:
+  virtual ~VoucherStore() = default;
+
+  /// Records `version` as pending, and ignores its state and reason. kFailedPrecondition: its number
+  /// is not one above the voucher's highest.
+  virtual absl::Status record_pending(const VoucherVersion& version) = 0;
+  /// Ends the pending state of a version: it was applied, or refused for `reason`. A repetition with
+  /// the same state changes nothing. kNotFound: there is no such version. kFailedPrecondition: it
+  /// has the other state. kInvalidArgument: `state` is pending.
+  virtual absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
+                               const std::string& reason) = 0;
+  /// Returns every version of a voucher, in ascending order.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> versions(VoucherId voucher) = 0;
+  /// Returns every version of every voucher, in order of voucher and version.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> all_versions() = 0;
+
+  // ---- With defaults ----
+
+  /// Returns every pending version, in order of voucher and version.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> pending();
+  /// Returns the version with the highest number.
+  virtual absl::StatusOr<std::optional<VoucherVersion>> latest(VoucherId voucher);
+  /// Returns the version in force: of the applied ones, that with the highest number.
+  virtual absl::StatusOr<std::optional<VoucherVersion>> applied(VoucherId voucher);
+  /// Returns the version in force of every voucher that has one, in order of vouchers.
+  virtual absl::StatusOr<std::vector<VoucherVersion>> all_applied();
+};
 
 /// The result of writing one order.
 struct OrderResult {
@@ -123,6 +180,34 @@ class OrderStore {
   virtual absl::Status check_integrity() { return absl::OkStatus(); }
 };
 
+/// The two stores of a sale, which must outlive it. Converts from an order store that keeps the
+/// vouchers too (OrderStore::vouchers()). With one that does not, each use of the vouchers returns
+/// kFailedPrecondition.
+struct SaleStores {
+  SaleStores(OrderStore& both);  // NOLINT(google-explicit-constructor)
+  SaleStores(OrderStore& order_store, VoucherStore& voucher_store)
+      : orders(order_store), vouchers(voucher_store) {}
+
+  /// Calls OrderStore::write(). If the vouchers are elsewhere, reads their stock for it first. The
+  /// batch must have been read from the keyspace before: then each of its orders was admitted under a
+  /// version that is recorded by now.
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> batch,
+                                                 BatchFence fence) const;
+
+  OrderStore& orders;
+  VoucherStore& vouchers;
+};
+
+/// Called between two portions; an error ends the reading with it.
+using BetweenPortions = absl::FunctionRef<absl::Status()>;
+inline absl::Status do_nothing() { return absl::OkStatus(); }
+
+/// Visits every order that `filter` selects, in ascending order of ids and in portions of
+/// filter.count_max.
+absl::Status for_each_order(OrderStore& store, OrderFilter filter,
+                            absl::FunctionRef<void(const Order&)> visit,
+                            BetweenPortions between_portions = do_nothing);
+
 // ---- For implementations: the same rules, errors and reasons everywhere ----
 
 /// Returns a new identity for DatabaseState: 16 hex digits.
@@ -152,10 +237,15 @@ inline bool is_fault_of_an_order(const absl::Status& status) {
   return absl::IsInvalidArgument(status);
 }
 
-/// Visits every order that `filter` selects, in ascending order of ids and in portions of
-/// filter.count_max.
-absl::Status for_each_order(OrderStore& store, OrderFilter filter,
-                            absl::FunctionRef<void(const Order&)> visit,
-                            BetweenPortions between_portions = do_nothing);
+/// Returns the error of record_pending() for a version that is not one above `highest`; OK if it is.
+absl::Status check_next_version(const VoucherVersion& version, std::int64_t highest);
+/// Returns the error of resolve() for a version that is in `state` (none: it does not exist). OK if
+/// it is pending, or has the new state already.
+absl::Status check_resolution(VoucherId voucher, std::int64_t version,
+                              std::optional<VoucherVersion::State> state,
+                              VoucherVersion::State new_state);
+/// Returns the stock that OrderStore::write() compares with: the greatest of the version in force and
+/// of the pending ones. Empty if a voucher with these versions was never published.
+std::optional<std::int64_t> stock_of(const std::vector<VoucherVersion>& versions);
 
 }  // namespace rushgate

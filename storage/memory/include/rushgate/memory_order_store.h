@@ -14,8 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/vouchers/voucher_store.h"
+#include <rushgate/order_store.h>
 
 namespace rushgate {
 

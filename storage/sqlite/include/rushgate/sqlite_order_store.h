@@ -10,8 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/order_store.h"
-#include "engine/sale/vouchers/voucher_store.h"
+#include <rushgate/order_store.h>
 
 namespace spdlog {
 class logger;
@@ -38,7 +37,7 @@ struct SqliteOrderStoreOptions {
 ///
 /// Errors: kUnavailable: busy, disk full, I/O error, out of memory; a retry may succeed. kDataLoss:
 /// damaged data, or not a database. kInvalidArgument: a constraint forbids the change.
-/// kFailedPrecondition: a write to a read-only store, or as in voucher_store.h. kInternal: other
+/// kFailedPrecondition: a write to a read-only store, or as in VoucherStore. kInternal: other
 /// errors of SQLite. The message has the file and SQLite's message.
 ///
 /// Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is blocked on

@@ -1,18 +1,13 @@
-// Turns admitted orders into rows of the database. Reads the order stream as a consumer of its
-// group, in batches.
+// The work of an order worker.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -20,86 +15,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/connection_check.h"
-#include "engine/sale/orders/order_entry.h"
 #include "engine/sale/ownership/keyspace_owner.h"
-#include "engine/sale/sale_keys.h"
-#include "engine/sale/sale_stores.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
-
-namespace spdlog {
-class logger;
-}
+#include <rushgate/order_store.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
 
 namespace rushgate {
 
-struct WorkerOptions {
-  /// Workers with different names share the work. In the group, consumer_name() makes it the
-  /// database's own.
-  std::string consumer = "c1";
-  int batch_max = 10'000;  // orders per transaction, at least 1; larger batches cost less per order
-  int attempts_max = 5;    // of an order that is itself at fault; then it becomes a dead letter
-  /// Consecutive pauses with the same batch, before its orders are written in pieces.
-  int isolate_after = 3;
-  std::int64_t retry_after_ms = 1'000;  // between attempts; also the first pause, …
-  /// … and each pause after another is twice as long, up to this.
-  std::int64_t pause_ms_max = 10'000;
-  std::int64_t claim_idle_ms = 60'000;  // takes over entries that a consumer has had for longer
-  std::int64_t block_ms = 0;            // how long step() waits for new orders; 0: does not wait
-  /// Removes entries that every group has acknowledged. Off where another system reads the stream
-  /// without a group, or with a group that it creates later.
-  bool trim = true;
-  /// Called on the worker's thread with orders that are in the database, before they are
-  /// acknowledged. Called at least once per order; again after a crash, a failed acknowledgement or
-  /// an exception of this function. An exception pauses the worker.
-  ///
-  /// Not called for orders that adoption writes, nor for an entry that the keyspace loses between
-  /// the transaction and a crash. May be empty.
-  std::function<void(std::span<const OrderId> orders)> on_stored = {};
-  /// May be null. Receives a warning for each consumer of the group that is no worker: the orders
-  /// that it reads go elsewhere.
-  std::shared_ptr<spdlog::logger> logger = {};
-};
-
-/// A consumer of orders. For one thread. Does not own its arguments, which must outlive it.
-class OrderWorker {
+/// For one thread, except interrupt(). Does not own its arguments, which must outlive it.
+class OrderWorker::Impl {
  public:
-  struct Step {
-    enum class Kind : std::uint8_t {
-      kWorked,  // something was done, and there may be more to do
-      kIdle,    // nothing to do now
-      kPaused,  // an outage of the database or the keyspace; no order's faults were counted
-    };
-    Kind kind = Kind::kIdle;
-    std::size_t stored = 0;    // now in the database, including orders that were there already
-    std::size_t buried = 0;    // became dead letters
-    std::size_t restored = 0;  // lost by the keyspace, and admitted once more
-    std::size_t faulted = 0;   // failed by their own fault; they will be tried again
-    /// Entries deleted while they were pending. The audit names their orders if they were not
-    /// stored before.
-    std::size_t lost = 0;
-    std::string reason = {};  // of a pause
-  };
+  Impl(Backend& backend, const SaleStores& stores, const SaleKeys& keys, WorkerOptions options);
 
-  /// Opens a client of its own, since it may block.
-  OrderWorker(Backend& backend, const SaleStores& stores, const SaleKeys& keys,
-              WorkerOptions options = {});
-  OrderWorker(const OrderWorker&) = delete;
-  OrderWorker& operator=(const OrderWorker&) = delete;
-
-  /// Processes one batch. Order: the batch that it paused with, its own pending entries (after a
-  /// start, or when a retry is due), entries of dead consumers, new entries. Never throws: an
-  /// exception of the order store pauses the worker.
-  Step step() { return step(options_.block_ms); }
-
-  /// As step(), but waits for new orders for WorkerOptions::block_ms. If that is 0, waits until
-  /// there is something to do.
-  Step wait_and_step();
-
-  /// Ends a wait for new orders. Callable from any thread.
+  /// As OrderWorker::step(), with `block_ms` in place of the option.
+  Step step(std::int64_t block_ms);
   void interrupt() { client_->unblock(); }
+  [[nodiscard]] const WorkerOptions& options() const { return options_; }
 
  private:
   static constexpr std::string_view kHistoryStart = "0-0";
@@ -128,7 +64,6 @@ class OrderWorker {
   using OrderSpan = std::span<const Order>;
   using EntrySpan = std::span<const OrderEntry* const>;
 
-  Step step(std::int64_t block_ms);
   Step work(std::int64_t block_ms);
   absl::Status ensure_group();
   absl::Status report_foreign_consumers();
@@ -208,47 +143,6 @@ class OrderWorker {
   std::size_t lost_ = 0;            // in this step
   VoucherBook::Restored restored_;  // in this step
   absl::flat_hash_set<std::string> reported_consumers_;
-};
-
-/// Returns "worked", "idle" or "paused".
-std::string_view step_name(OrderWorker::Step::Kind kind);
-
-/// A thread that runs a worker until it is stopped. Each worker has its own client.
-class OrderWorkerThread {
- public:
-  explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100);
-  /// Stops the thread.
-  ~OrderWorkerThread();
-
-  /// Ends the thread after the current batch. A wait for orders ends at once.
-  void stop();
-  /// Blocks until the counts below include the orders that have left the keyspace. A wait for
-  /// orders ends at once.
-  void update_counts();
-
-  [[nodiscard]] std::size_t stored() const { return stored_.load(); }
-  [[nodiscard]] std::size_t buried() const { return buried_.load(); }
-  [[nodiscard]] std::size_t lost() const { return lost_.load(); }
-  /// Returns why the worker makes no progress; empty if it does.
-  [[nodiscard]] std::string pause_reason() const;
-
- private:
-  void loop();
-
-  const std::unique_ptr<OrderWorker> worker_;
-  const std::int64_t pause_ms_;
-  std::atomic<std::size_t> stored_{0};
-  std::atomic<std::size_t> buried_{0};
-  std::atomic<std::size_t> lost_{0};
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  bool stopping_ = false;
-  bool has_ended_ = false;
-  bool is_pausing_ = false;  // between two steps
-  std::uint64_t steps_ = 0;  // that are counted
-  std::string pause_reason_;
-  std::thread thread_;
 };
 
 }  // namespace rushgate

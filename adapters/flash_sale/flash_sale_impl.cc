@@ -1,0 +1,160 @@
+#include "adapters/flash_sale/flash_sale_impl.h"
+
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "adapters/flash_sale/sale_directory.h"
+#include "engine/base/concat.h"
+#include <rushgate/memory_order_store.h>
+#include <rushgate/sqlite_order_store.h>
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns false for an unreadable path: opening it reports the reason.
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+}  // namespace
+
+FlashSale::Impl::Impl(const FlashSaleOptions& options) : options_(options) {
+  options_.sale.names_order_at_limit |= options_.names_order_at_limit;
+  if (!options_.sale.logger) options_.sale.logger = options_.logger;
+  if (!options_.worker.logger) options_.worker.logger = options_.logger;
+}
+
+absl::Status FlashSale::Impl::open(const BackendUrl& place) {
+  absl::Status opened = open_parts(place);
+  if (!opened.ok()) return opened;
+  return open_sale(options_.orders_dir.empty() ? place.dir : options_.orders_dir);
+}
+
+absl::Status FlashSale::Impl::open(std::unique_ptr<Backend> backend,
+                                   std::unique_ptr<OrderStore> orders,
+                                   std::unique_ptr<VoucherStore> vouchers) {
+  backend_ = std::move(backend);
+  orders_ = std::move(orders);
+  vouchers_ = std::move(vouchers);
+  return open_sale({});
+}
+
+absl::Status FlashSale::Impl::open_parts(const BackendUrl& place) {
+  if (options_.workers < 0) return absl::InvalidArgumentError("workers must not be negative");
+  if (!options_.orders_dir.empty()) return open_apart(place);
+  switch (place.kind) {
+    case BackendUrl::Kind::kMemory:
+      orders_ = std::make_unique<MemoryOrderStore>();
+      return open_keyspace(place);
+    case BackendUrl::Kind::kDirectory:
+      return open_directory(place);
+    case BackendUrl::Kind::kRedis:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "orders_dir is empty: a keyspace on a Redis needs a directory "
+      "for its orders");
+}
+
+absl::Status FlashSale::Impl::open_directory(const BackendUrl& place) {
+  const fs::path& dir = place.dir;
+  const fs::path keyspace = keyspace_in(dir);
+  const bool has_keyspace = is_there(keyspace);
+  if (!has_keyspace && is_there(dir / kLockFileName)) {
+    return absl::InvalidArgumentError(
+        concat("the keyspace of the sale in ", dir.string(), " is elsewhere: give its URL"));
+  }
+  if (!options_.create_if_missing && !has_keyspace) {
+    return absl::NotFoundError(
+        concat("there is no sale in ", dir.string(), ": no directory `keyspace`"));
+  }
+  // The orders are created first, so they are missing only if they were removed. Without them the
+  // sale would look new.
+  if (has_keyspace && !is_there(orders_in(dir))) {
+    return absl::DataLossError(
+        concat(orders_in(dir).string(), " is missing, though there is a keyspace"));
+  }
+  if (!has_keyspace) {
+    absl::Status opened = open_orders(dir);
+    if (!opened.ok()) return opened;
+  }
+  BackendUrl inside = place;
+  inside.dir = keyspace;
+  absl::Status opened = open_keyspace(inside);
+  if (!opened.ok() || orders_) return opened;
+  return open_orders(dir);  // not earlier: now this process owns the directory
+}
+
+/// Opens the keyspace at `place` and the orders in a separate directory.
+absl::Status FlashSale::Impl::open_apart(const BackendUrl& place) {
+  const fs::path& dir = options_.orders_dir;
+  if (is_there(keyspace_in(dir))) {
+    return absl::InvalidArgumentError(
+        concat("the sale in ", dir.string(), " has a keyspace of its own: open it without a URL"));
+  }
+  if (place.dir.lexically_normal() == dir.lexically_normal()) {
+    return absl::InvalidArgumentError(concat("the keyspace and the orders are both to be in ",
+                                             dir.string(),
+                                             ": a keyspace needs a directory of its own"));
+  }
+  if (!options_.create_if_missing && !is_there(orders_in(dir))) {
+    return absl::NotFoundError(concat("there is no sale in ", dir.string(), ": no `orders.db`"));
+  }
+  absl::Status opened = open_keyspace(place);
+  if (!opened.ok()) return opened;
+  if (options_.create_if_missing) {
+    absl::Status created = create_sale_directory(dir);
+    if (!created.ok()) return created;
+  }
+  auto lock = DirectoryLock::take(dir);
+  if (!lock.ok()) return lock.status();
+  lock_ = *std::move(lock);
+  return open_orders(dir);
+}
+
+absl::Status FlashSale::Impl::open_keyspace(const BackendUrl& place) {
+  OpenBackendOptions options;
+  options.create_if_missing = options_.create_if_missing;
+  options.client_name = "rushgate";
+  options.connections_max += options_.workers;  // each worker blocks one
+  options.logger = options_.logger;
+  auto backend = open_backend(place, options);
+  if (!backend.ok()) return backend.status();
+  backend_ = *std::move(backend);
+  return absl::OkStatus();
+}
+
+absl::Status FlashSale::Impl::open_orders(const fs::path& dir) {
+  if (options_.create_if_missing) {
+    absl::Status created = create_sale_directory(dir);
+    if (!created.ok()) return created;
+  }
+  SqliteOrderStoreOptions sqlite;
+  sqlite.logger = options_.logger;
+  auto orders = SqliteOrderStore::open(orders_in(dir), sqlite);
+  if (!orders.ok()) return orders.status();
+  orders_ = *std::move(orders);
+  return absl::OkStatus();
+}
+
+/// Opens the sale. If the stores do not belong together, the error names `dir`, if any.
+absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
+  client_ = backend_->open_client();
+  const SaleStores stores = vouchers_ ? SaleStores(*orders_, *vouchers_) : SaleStores(*orders_);
+  auto sale = Sale::open(*backend_, stores, options_.sale);
+  if (absl::IsFailedPrecondition(sale.status())) {
+    const std::string name = dir.empty() ? "" : dir.string() + ": ";
+    return absl::InvalidArgumentError(name + std::string(sale.status().message()));
+  }
+  if (!sale.ok()) return sale.status();
+  sale_ = *std::move(sale);
+  workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, options_);
+  buys_ = std::make_unique<BuyQueue>(*sale_, options_.submitted_max, options_.workers > 0);
+  return options_.start_workers ? workers_->start() : absl::OkStatus();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,175 @@
+#include "adapters/flash_sale/sale_workers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include <spdlog/logger.h>
+
+#include "engine/base/concat.h"
+#include "engine/sale/orders/backlog.h"
+#include "engine/sale/orders/consumers.h"
+
+namespace rushgate {
+namespace {
+
+std::string worker_name(int number) { return concat("c", number); }
+
+}  // namespace
+
+WorkerOptions SaleWorkers::worker_options(int number) const {
+  // Stopping interrupts it. On a Redis, it also bounds the time until a dead connection is noticed.
+  constexpr std::int64_t kBlockMs = 10'000;
+  WorkerOptions options = options_.worker;
+  options.consumer = worker_name(number);
+  if (options.block_ms == 0) options.block_ms = kBlockMs;
+  return options;
+}
+
+absl::Status SaleWorkers::start() {
+  const std::lock_guard here(here_mutex_);
+  const std::lock_guard lock(workers_mutex_);
+  if (!workers_.empty()) return absl::FailedPreconditionError("the workers run already");
+  worker_here_.reset();
+  if (options_.workers == 0) return absl::OkStatus();
+  absl::Status adopted = adopt_pending();
+  if (!adopted.ok()) return adopted;
+  for (int number = 1; number <= options_.workers; ++number) {
+    workers_.push_back(std::make_shared<OrderWorkerThread>(
+        std::make_unique<OrderWorker>(backend_, stores_, keys(), worker_options(number))));
+  }
+  return absl::OkStatus();
+}
+
+/// Claims the entries that earlier workers left pending. No other process has workers on this
+/// keyspace, so the entries need not be idle for long.
+absl::Status SaleWorkers::adopt_pending() {
+  const auto state = stores_.orders.state();
+  if (!state.ok()) return state.status();
+  const auto gone = rushgate::adopt_pending(client_, keys(), state->identity,
+                                            consumer_name(worker_name(1), state->identity));
+  if (!gone.ok()) return gone.status();
+  if (!gone->empty() && options_.logger) {
+    std::string ids;
+    for (const std::string& id : *gone) ids += ids.empty() ? id : ", " + id;
+    options_.logger->warn(
+        "order entries were deleted from {} while they were pending; those of their orders that "
+        "were not stored before are lost (the audit names their users): {}",
+        keys().order_stream, ids);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::shared_ptr<OrderWorkerThread>> SaleWorkers::running() const {
+  const std::lock_guard lock(workers_mutex_);
+  return workers_;
+}
+
+// Uses the workers without the lock: their hooks may call the sale.
+void SaleWorkers::stop() {
+  for (const auto& worker : running()) worker->stop();
+  const std::lock_guard lock(workers_mutex_);
+  for (const auto& worker : workers_) {
+    stored_ += worker->stored();
+    buried_ += worker->buried();
+  }
+  workers_.clear();
+}
+
+absl::StatusOr<Backlog> SaleWorkers::backlog() {
+  const auto unstored = has_unstored(client_, keys());
+  if (!unstored.ok()) return unstored.status();
+  Backlog backlog{.empty = !*unstored};
+  const std::lock_guard lock(workers_mutex_);
+  for (const auto& worker : workers_) {
+    if (backlog.pause_reason.empty()) backlog.pause_reason = worker->pause_reason();
+  }
+  return backlog;
+}
+
+std::size_t SaleWorkers::stored() const {
+  const std::lock_guard lock(workers_mutex_);
+  std::size_t sum = stored_;
+  for (const auto& worker : workers_) sum += worker->stored();
+  return sum;
+}
+
+std::size_t SaleWorkers::buried() const {
+  const std::lock_guard lock(workers_mutex_);
+  std::size_t sum = buried_;
+  for (const auto& worker : workers_) sum += worker->buried();
+  return sum;
+}
+
+// ---- Draining ---------------------------------------------------------------------------------
+
+absl::Status SaleWorkers::drain(absl::FunctionRef<void(const std::string& note)> waiting) {
+  {
+    const std::lock_guard here(here_mutex_);
+    bool has_workers = false;
+    {
+      const std::lock_guard lock(workers_mutex_);
+      has_workers = !workers_.empty();
+    }
+    if (!has_workers) return store_here();
+  }
+  return wait_for_workers(waiting);
+}
+
+absl::Status SaleWorkers::wait_for_workers(
+    absl::FunctionRef<void(const std::string& note)> waiting) {
+  using SteadyClock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLook{2};
+  constexpr std::chrono::seconds kPatience{30};
+  constexpr std::chrono::seconds kPatienceWithoutKeyspace{5};
+  std::size_t done = 0;
+  SteadyClock::time_point progress = SteadyClock::now();
+  std::string reason;
+  while (true) {
+    const auto left = backlog();
+    if (left.ok() && left->empty) {
+      for (const auto& worker : running()) worker->update_counts();
+      return absl::OkStatus();
+    }
+    reason = left.ok() ? left->pause_reason : std::string(left.status().message());
+    const std::size_t now_done = stored() + buried();
+    if (now_done != done) progress = SteadyClock::now();
+    done = now_done;
+    absl::Status usable = backend_.health();
+    if (!usable.ok()) return usable;
+    if (SteadyClock::now() > progress + (left.ok() ? kPatience : kPatienceWithoutKeyspace)) break;
+    waiting(reason.empty() ? "storing orders" : "the workers pause: " + reason);
+    std::this_thread::sleep_for(kLook);
+  }
+  return absl::UnavailableError("accepted orders wait to be stored: " +
+                                (reason.empty() ? "the workers make no progress" : reason));
+}
+
+/// Stores orders on the calling thread.
+absl::Status SaleWorkers::store_here() {
+  if (!worker_here_) {
+    absl::Status adopted = adopt_pending();
+    if (!adopted.ok()) return adopted;
+    WorkerOptions options = worker_options(1);
+    options.block_ms = 0;
+    worker_here_ = std::make_unique<OrderWorker>(backend_, stores_, keys(), options);
+  }
+  OrderWorker::Step step;
+  do {
+    step = worker_here_->step();
+    const std::lock_guard lock(workers_mutex_);
+    stored_ += step.stored;
+    buried_ += step.buried;
+  } while (step.kind == OrderWorker::Step::Kind::kWorked);
+  if (step.kind == OrderWorker::Step::Kind::kPaused) {
+    return absl::UnavailableError("accepted orders wait to be stored: " + step.reason);
+  }
+  const auto unstored = has_unstored(client_, keys());
+  if (!unstored.ok()) return unstored.status();
+  if (*unstored) return absl::UnavailableError("accepted orders wait to be tried again");
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate

@@ -1,0 +1,61 @@
+// The workers of a whole sale, their counts, and the wait until they have stored everything.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/flash_sale.h>
+#include <rushgate/order_store.h>
+#include <rushgate/order_worker.h>
+#include <rushgate/sale_keys.h>
+
+namespace rushgate {
+
+/// Thread-safe, except that start(), stop() and the destructor must not run concurrently. Does not
+/// own its arguments, which must outlive it.
+class SaleWorkers {
+ public:
+  SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
+              const FlashSaleOptions& options)
+      : backend_(backend), client_(client), stores_(stores), options_(options) {}
+  ~SaleWorkers() { stop(); }
+  SaleWorkers(const SaleWorkers&) = delete;
+  SaleWorkers& operator=(const SaleWorkers&) = delete;
+
+  // As in FlashSale:
+  absl::Status start();
+  void stop();
+  absl::StatusOr<Backlog> backlog();
+  [[nodiscard]] std::size_t stored() const;
+  [[nodiscard]] std::size_t buried() const;
+  absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting);
+
+ private:
+  [[nodiscard]] const SaleKeys& keys() const { return options_.sale.keys; }
+  absl::Status adopt_pending();
+  [[nodiscard]] WorkerOptions worker_options(int number) const;
+  [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running() const;
+  absl::Status wait_for_workers(absl::FunctionRef<void(const std::string& note)> waiting);
+  absl::Status store_here();
+
+  Backend& backend_;
+  Client& client_;
+  const SaleStores stores_;
+  const FlashSaleOptions& options_;
+  std::mutex here_mutex_;                     // guards the next member
+  std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
+  mutable std::mutex workers_mutex_;          // guards the next three members
+  std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
+  std::size_t stored_ = 0;  // by workers that have ended
+  std::size_t buried_ = 0;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,345 @@
+// A flash sale: publishes vouchers, admits buyers, and reports orders. Works on every backend.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/script.h>
+#include <rushgate/voucher.h>
+
+namespace spdlog {
+class logger;
+}
+
+namespace rushgate {
+
+// ---- Buying ----
+
+/// The outcome of an admission.
+enum class Outcome : std::uint8_t {
+  kAccepted,  // there is an order; it will be stored
+  kSoldOut,
+  kLimitReached,     // this user's, over the whole sale
+  kDayLimitReached,  // this user's, today
+  kNotStarted,
+  kEnded,
+  kUnknownVoucher,
+  kOverloaded,      // nothing was done; trying again may help
+  kUnavailable,     // the keyspace is closed or unreachable; nothing was done
+  kOutcomeUnknown,  // it may have been accepted: repeat it with the same idempotency key, or ask
+                    // for the order's status
+  kKeyReused,       // the idempotency key was used by another user or for another voucher
+  kRefused,         // by a rule of a custom admission script
+  kFailed,          // the keyspace refused, and detail gives the reason; nothing was done
+};
+
+/// Returns "accepted", "sold out", …
+std::string_view outcome_name(Outcome outcome);
+
+struct BuyRequest {
+  VoucherId voucher = 0;
+  UserId user = 0;
+  /// The idempotency key, if not empty. Within SaleOptions::request_ttl_ms, the same user, voucher
+  /// and key get the order that was accepted first. A request that was refused is decided from
+  /// scratch. With another user or voucher the key gets kKeyReused, so it must be unique in the
+  /// whole sale.
+  std::string request_key = {};
+};
+
+struct BuyResult {
+  Outcome outcome = Outcome::kOverloaded;
+  /// The accepted order. With kOutcomeUnknown: the order's id if it was accepted. With
+  /// kLimitReached and kDayLimitReached: an order that the user has
+  /// (SaleOptions::names_order_at_limit), or 0.
+  OrderId order = 0;
+  /// True if `order` was accepted before, with the same idempotency key.
+  bool is_repeated = false;
+  /// Set for kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and for the codes of a custom
+  /// admission script.
+  std::string detail = {};
+};
+
+/// A Lua script of your own that decides on one user in place of the sale's, with its keys,
+/// arguments and codes. Existing scripts fit unchanged if their keys are those of SaleKeys.
+///
+/// The script keeps the stock and the limit per user. If it accepts, it must in the same run
+/// - take one from the stock (`<stock>`),
+/// - add the user to the buyers (`<buyers>`), a set of users,
+/// - append one entry to the order stream (`<stream>`), with the fields `userId`, `voucherId` and
+///   `id`, and without MAXLEN or MINID. A field `limit` is the limit per user. The fields
+///   `admitted`, `entry` and `no_stock` are the worker's.
+/// If it refuses, it must leave all three as they are. It may keep other keys, with rules of its
+/// own. A rebuild does not restore them, and the audit does not know their rules.
+///
+/// The sale runs its own part around the script, in the same atomic run. That part checks the
+/// window and the idempotency key, and refuses while a rebuild has closed the voucher. It calls the
+/// script only if the voucher has a stock key.
+///
+/// After the script has returned, the sale compares the three keys with the code. If they
+/// contradict each other, the result is kOutcomeUnknown, and its detail names the fault. On Redis
+/// the writes of such a run stay. So test the script first: check_admission() in
+/// adapters/testing/check_admission.h.
+///
+/// With a custom script, vouchers with a limit in total or per day cannot be published. A limit per
+/// user other than 1 needs `counts_buyers`.
+struct CustomAdmission {
+  /// The meaning of a code that the script returns.
+  struct Code {
+    std::int64_t code = 0;
+    /// kAccepted, or a refusal: kSoldOut, kLimitReached, kDayLimitReached, kNotStarted, kEnded,
+    /// kUnknownVoucher, kOverloaded or kRefused.
+    Outcome outcome = Outcome::kAccepted;
+    std::string detail = {};  // becomes BuyResult::detail
+  };
+
+  static constexpr std::size_t kTextBytesMax = 64 * 1024;
+  static constexpr std::size_t kWordsMax = 64;  // the most keys, arguments and codes, of each
+
+  /// The Lua source. The script returns one of the codes, as an integer. The first line is no `#!`.
+  std::string text = {};
+
+  /// The script's KEYS and ARGV. `<voucher>`, `<user>` and `<order>` stand for ids, as in
+  /// "coupon:user:<user>". `<terms>`, `<stock>`, `<buyers>` and `<stream>` stand for keys of the
+  /// sale. All other keys that the script writes must be named. On a Redis Cluster all must share a
+  /// slot.
+  std::vector<std::string> keys = {};
+  std::vector<std::string> arguments = {};
+
+  std::vector<Code> codes = {};
+
+  /// The script keeps any limit per user. The field `counted` of `<terms>` gives the type of the
+  /// buyers: a set ("0"), or a hash of counts ("1"). The field `per_user` has the limit; 0: none.
+  /// The script also writes that limit into the entry, as the field `limit`.
+  bool counts_buyers = false;
+
+  /// Returns kInvalidArgument, naming the fault, if the declaration is invalid. Does not read the
+  /// Lua source.
+  [[nodiscard]] absl::Status check() const;
+};
+
+// ---- Orders ----
+
+/// The state of an order.
+struct OrderState {
+  enum class Kind : std::uint8_t {
+    kUnknown,  // no such order was accepted
+    kQueued,   // accepted, not yet stored
+    kCreated,  // stored
+    kFailed,   // among the dead letters
+  };
+  Kind kind = Kind::kUnknown;
+  std::optional<Order> order = {};  // set if created; from orders_of() always
+  std::string reason = {};          // if failed
+};
+
+/// Returns "unknown", "queued", "created" or "failed".
+std::string_view order_state_name(OrderState::Kind kind);
+
+/// One entry of the order stream, as XRANGE and XREADGROUP return it.
+struct OrderEntry {
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> fields;
+  bool deleted = false;  // XREADGROUP of history: the entry is gone, its id is still pending
+
+  [[nodiscard]] std::optional<std::string_view> field(std::string_view name) const;
+};
+
+/// An order that could not be stored.
+struct DeadLetter {
+  std::string id;     // its own id, in the stream of dead letters
+  std::string entry;  // the order's id, in the order stream
+  std::string reason;
+  OrderEntry order;               // as it was admitted, readable or not
+  bool is_without_stock = false;  // the order takes no stock and is no buyer's
+};
+
+/// A discarded dead letter. Its order stays admitted, and is never stored.
+struct DiscardedLetter {
+  std::string id;                    // its own id, in the stream of discarded letters
+  std::int64_t discarded_at_ms = 0;  // by the keyspace's time, since 1970 UTC
+  std::string why;                   // as the caller gave it
+  DeadLetter letter;
+
+  /// Returns why the order is not stored, and why the letter was discarded.
+  [[nodiscard]] std::string reason() const { return letter.reason + "; discarded: " + why; }
+};
+
+/// The sale of one voucher at one moment.
+struct VoucherAudit {
+  VoucherId voucher = 0;
+  std::int64_t published = 0;
+  std::int64_t free = 0;
+  std::int64_t admitted = 0;    // summed from the buyers' records, independently of the stock
+  std::int64_t given_back = 0;  // to the stock, with the buyer's record kept
+  std::int64_t created = 0;     // orders in the database …
+  std::int64_t queued = 0;      // … in the stream, not acknowledged and not yet there …
+  std::int64_t dead = 0;  // … and among the dead letters: their sum is the number admitted, …
+  std::int64_t discarded = 0;  // … except for these, of which some may never have been admitted
+};
+
+struct AuditReport {
+  std::vector<VoucherAudit> vouchers;
+  std::vector<std::string> problems;  // each names the voucher, and the user or order
+  /// Consumers of other systems, which may cause problems, and dead letters without stock.
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] bool passed() const { return problems.empty(); }
+};
+
+// ---- The sale ----
+
+struct SaleOptions {
+  SaleKeys keys = {};
+  std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
+  std::int64_t id_block_size = 1'024;
+  /// The most buyers that may be converted when a limit per user is raised from 1. One script turns
+  /// their set into a hash of counts. With more buyers the change is refused. On the embedded
+  /// engine the script needs about 150 bytes per buyer (EngineOptions::script_memory_bytes_max). No
+  /// other request is served meanwhile.
+  std::int64_t buyers_converted_max = 1'000'000;
+  /// Adopts another system's data under the same keys: its order stream, and a voucher's stock and
+  /// buyers when the voucher is first published. The voucher's stock must then be the sum of both.
+  /// Each buyer gets an order row, unless the order stream brings one.
+  bool adopt = false;
+  /// Lets voucher() cache versions: in the keyspace, and up to this number in the process. For
+  /// pages that are shown often, or a slow database. All processes that publish must set it too. 0:
+  /// each call reads the database.
+  std::size_t voucher_copies_max = 0;
+  /// Names an order that the user has in results of kLimitReached and kDayLimitReached. The process
+  /// remembers its newest 65,536 orders (1.5 MiB). For others a refusal looks into an index of the
+  /// database. Queued orders that are not remembered are not named.
+  bool names_order_at_limit = false;
+  /// Decides in place of the sale's own admission script.
+  std::optional<CustomAdmission> admission = {};
+  /// Options of the sale's own client: the method of waiting, and the treatment of a full queue.
+  /// The client uses RESP2 and subscribes to nothing.
+  ClientOptions client = {};
+  std::shared_ptr<spdlog::logger> logger = {};  // may be null
+};
+
+/// Thread-safe. Does not own its arguments, which must outlive it.
+class Sale {
+ public:
+  /// Claims the keyspace for the database, rebuilds lost vouchers, and finishes interrupted work.
+  /// Later each new connection of the backend is checked in the same way before it admits anything.
+  ///
+  /// kFailedPrecondition: the keyspace belongs to another database or another system.
+  /// kInvalidArgument: an option is out of range, or the custom admission script is not valid Lua;
+  /// the message names it.
+  static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, const SaleStores& stores,
+                                                    SaleOptions options = {});
+  ~Sale();
+  Sale(const Sale&) = delete;
+  Sale& operator=(const Sale&) = delete;
+
+  // ---- Vouchers ----
+
+  /// Makes `voucher` the version on sale. Publishing the same terms changes nothing; other terms
+  /// make a new version. The new version keeps the sold pieces: free stock grows or shrinks by the
+  /// difference.
+  ///
+  /// With `expected_version` (0: never published), publishes only if that version is in force.
+  /// Otherwise the last of several concurrent calls wins. A new limit per day, or another UTC
+  /// offset, closes the sale for as long as a rebuild takes.
+  ///
+  /// Errors:
+  /// kInvalidArgument: a field is invalid, or the custom admission script does not keep a limit of
+  /// the voucher; the message names it.
+  /// kAlreadyExists: another version than the expected one is in force.
+  /// kFailedPrecondition: more is sold than the new stock, too many buyers would have to be
+  /// converted, or the keys belong to another sale or system.
+  /// kAborted: another process is rebuilding the voucher; call again later.
+  /// kUnavailable: another change did not end while this one waited. Or the version is in force,
+  /// but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
+  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
+  /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Loses no
+  /// concurrent change. kNotFound: the voucher is not on sale. Other errors: as publish().
+  absl::Status add_stock(VoucherId voucher, std::int64_t delta);
+  /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
+  absl::Status close(VoucherId voucher);
+  /// Returns the version in force; nothing if the voucher was never on sale.
+  ///
+  /// With SaleOptions::voucher_copies_max, may return a version that another process has replaced,
+  /// until that process's message arrives. If that process died before it sent the message: for
+  /// little more than a minute.
+  absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher);
+  /// Returns the terms in force, the free stock and the number admitted; nothing if the voucher was
+  /// never on sale. Reads the terms as voucher() does and, in one request, the keyspace.
+  absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
+  /// Returns the summary of every voucher, in ascending order of ids. Sends one request per
+  /// voucher.
+  absl::StatusOr<std::vector<VoucherSummary>> summaries();
+
+  // ---- Buying ----
+
+  /// Decides on a purchase, atomically and as durably as the backend's writes.
+  BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
+  /// Decides on several purchases in this order: one round trip, one commit batch.
+  std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+
+  // ---- Orders ----
+
+  /// Returns the state of an order; an accepted one is never unknown. Reads indexes, and the order
+  /// stream's new entries since the last call, except those of this sale.
+  absl::StatusOr<OrderState> status(OrderId order);
+  /// Returns every accepted order of a user: created ones, then queued ones, then failed ones.
+  /// Reads the whole backlog (the order stream and the dead letters) in portions. So do not call it
+  /// for every page view while many orders are queued. OrderStore::list() returns the created ones
+  /// alone.
+  absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
+
+  /// Returns every dead letter, oldest first.
+  absl::StatusOr<std::vector<DeadLetter>> dead_letters();
+  /// Returns a dead letter to the order stream. A letter without stock first needs a rebuild that
+  /// finds free stock. Returns false if the letter stays or does not exist.
+  absl::StatusOr<bool> retry_dead_letter(const std::string& id);
+  /// Discards a dead letter, and keeps `why` with it. The order stays admitted: the buyer's record
+  /// and the stock do not change. Returns false if no letter has this id.
+  absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
+  /// Returns every discarded letter, oldest first.
+  absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
+
+  /// Audits each voucher that the database, the keyspace or an order names. Asks the database
+  /// whether its file is whole. Every rule of the admission is checked, from the buyers' records
+  /// and the orders alone:
+  /// - The database knows each voucher that is on sale, and the same version is in force.
+  /// - published = free + admitted - given back, and no more orders than published.
+  /// - Every admitted order is in exactly one place, and each buyer has as many as the record says.
+  ///   A discarded dead letter explains why a buyer has one less.
+  /// - No order was acknowledged without being stored, and each entry of the streams can be read.
+  /// - The limits of the sale, per user and per day hold, and each order was admitted while the
+  ///   sale was open. An order does not name its version, so the loosest terms of all versions
+  ///   count. A limit per day is checked if every version has one, at the same UTC offset.
+  ///
+  /// May run during the sale, and ignores orders admitted after it began. Reads the streams once,
+  /// everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers,
+  /// some hundred bytes for each buyer of one and for each unstored order.
+  absl::StatusOr<AuditReport> audit();
+
+  [[nodiscard]] const SaleOptions& options() const;
+
+ private:
+  class Impl;
+  explicit Sale(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+/// Returns the native implementations of the sale's scripts. Sale::open() adds them to its backend;
+/// call this for an engine that only serves other processes.
+std::vector<NamedScript> native_sale_scripts();
+
+}  // namespace rushgate

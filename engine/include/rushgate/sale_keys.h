@@ -1,0 +1,51 @@
+// The names of a sale's keys.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// The defaults are those of the systems that users migrate from, so both can share a Redis.
+struct SaleKeys {
+  std::string prefix = "seckill:";
+  std::string id_prefix = "icr:order:";  // of the counters: <id_prefix><yyyyMMdd>, strings
+  std::string order_stream = "stream.orders";
+  std::string group = "g1";
+
+  /// Holds the terms of a voucher. Hash.
+  [[nodiscard]] std::string voucher(VoucherId id) const { return of_voucher("voucher:", id); }
+  /// Holds the ids of all vouchers. Set.
+  [[nodiscard]] std::string vouchers() const { return prefix + "vouchers"; }
+  /// Holds the free stock. String.
+  [[nodiscard]] std::string stock(VoucherId id) const { return of_voucher("stock:", id); }
+  /// Holds the buyers. Set, or hash of counts.
+  [[nodiscard]] std::string buyers(VoucherId id) const { return of_voucher("order:", id); }
+  /// Holds each user's last day. Hash: user -> day:count.
+  [[nodiscard]] std::string days(VoucherId id) const { return of_voucher("day:", id); }
+  /// Holds the parameters and the result of a request. String.
+  [[nodiscard]] std::string request(std::string_view request_key) const {
+    return prefix + "request:" + std::string(request_key);
+  }
+  /// Names the database that the stream's orders go to. Hash: identity, checkpoint.
+  [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }
+  /// Names the database that has the vouchers below the prefix. String: its identity.
+  [[nodiscard]] std::string prefix_owner() const { return prefix + "database"; }
+  /// Holds the dead letters. Stream.
+  [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }
+  /// Finds the letter of each dead order. Hash: order -> letter.
+  [[nodiscard]] std::string dead_letter_orders() const { return dead_letters() + ".orders"; }
+  /// Holds the dead letters that were discarded. Stream.
+  [[nodiscard]] std::string discarded_letters() const { return order_stream + ".discarded"; }
+  /// Holds the number of faults of entries. Hash: entry -> faults.
+  [[nodiscard]] std::string faults() const { return order_stream + ".faults"; }
+
+ private:
+  [[nodiscard]] std::string of_voucher(const char* kind, VoucherId id) const {
+    return prefix + kind + std::to_string(id);
+  }
+};
+
+}  // namespace rushgate

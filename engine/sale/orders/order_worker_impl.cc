@@ -1,0 +1,746 @@
+#include "engine/sale/orders/order_worker_impl.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include <spdlog/logger.h>
+
+#include "absl/container/btree_map.h"
+#include "engine/client/redis_error_code.h"
+#include "engine/client/reply_status.h"
+#include "engine/recipes/queues/stream_trim.h"
+#include "engine/sale/orders/consumers.h"
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/lost_orders.h"
+#include "engine/sale/orders/order_entry.h"
+
+namespace rushgate {
+namespace {
+
+using StepKind = OrderWorker::Step::Kind;
+
+constexpr std::string_view kClaimFromStart = "0-0";
+
+// The most entries of one request: buyers wait until it ends.
+constexpr std::size_t kPortionMax = 1'000;
+
+// KEYS order stream, owner of the stream. ARGV group, identity
+//
+// The group begins at the start of the stream: orders may have been admitted before any worker ran.
+// In a keyspace that lost its owner meanwhile, the stream would look like another system's.
+const Script& make_group_script() {
+  static const Script* const kScript = new Script(R"lua(
+if redis.call('HGET', KEYS[2], 'identity') ~= ARGV[2] then return 0 end
+local made = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0', 'MKSTREAM')
+if made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then return made end
+return 1
+)lua");
+  return *kScript;
+}
+
+absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
+  std::vector<OrderEntry> entries;
+  if (reply.is_nil()) return entries;
+  if (!reply.is_aggregate()) return to_status(reply, "reading orders");
+  entries.reserve(reply.elements().size());
+  for (const Reply& element : reply.elements()) {
+    auto entry = read_entry(element);
+    if (!entry) return to_status(element, "reading orders");
+    entries.push_back(*std::move(entry));
+  }
+  return entries;
+}
+
+/// Returns the exception now handled as a status.
+absl::Status thrown() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return absl::UnknownError(error.what());
+  } catch (...) {
+    return absl::UnknownError("the order store threw something that is no exception");
+  }
+}
+
+bool has_stored_any(std::span<const OrderResult> results) {
+  return std::ranges::any_of(results, [](const OrderResult& result) {
+    return result.kind != OrderResult::Kind::kRefused;
+  });
+}
+
+/// Moves the first entries to the back, so that other orders are tried first.
+void move_to_back(std::vector<OrderEntry>& entries, std::size_t count) {
+  if (entries.empty()) return;
+  const auto by = static_cast<std::ptrdiff_t>(count % entries.size());
+  std::rotate(entries.begin(), entries.begin() + by, entries.end());
+}
+
+OrderWorker::Step paused(const std::string& reason) {
+  OrderWorker::Step step;
+  step.kind = StepKind::kPaused;
+  step.reason = reason;
+  return step;
+}
+
+}  // namespace
+
+OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKeys& keys,
+                        WorkerOptions options)
+    : client_(backend.open_client()),
+      stores_(stores),
+      clock_(backend.clock()),
+      keys_(keys),
+      options_(std::move(options)),
+      owner_(stores, keys, {.logger = options_.logger}),
+      vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
+      connection_check_([this](Client& connection) { return owner_.verify(connection); }),
+      claim_from_(kClaimFromStart) {
+  backend.add_connection_check(connection_check_.get());
+}
+
+/// Pauses after an exception of a user's store.
+OrderWorker::Step OrderWorker::Impl::step(std::int64_t block_ms) {
+  Step step;
+  try {
+    step = work(block_ms);
+  } catch (...) {
+    drop_batch();
+    step = pause(thrown());
+  }
+  if (step.kind != StepKind::kPaused) pauses_ = 0;
+  step.lost = std::exchange(lost_, 0);
+  const VoucherBook::Restored restored = std::exchange(restored_, {});
+  step.restored += restored.appended;
+  step.buried += restored.buried;
+  return step;
+}
+
+OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
+  if (clock_.monotonic_ms() < paused_until_ms_) return paused(pause_reason_);
+  if (!group_exists_) {
+    const absl::Status made = ensure_group();
+    if (!made.ok()) return pause(made);
+  }
+  auto batch = take_batch(block_ms);
+  if (!batch.ok()) {
+    drop_batch();  // some of it may have been read
+    return pause(batch.status());
+  }
+  if (!batch->entries.empty()) return process(*std::move(batch));
+  Step step;
+  if (claim_from_ != kClaimFromStart)
+    step.kind = StepKind::kWorked;  // there are more entries to claim
+  return step;
+}
+
+absl::Status OrderWorker::Impl::ensure_group() {
+  const absl::Status checked = owner_.check(*client_);
+  if (!checked.ok()) return checked;
+  const auto identity = owner_.identity();
+  if (!identity.ok()) return identity.status();
+  const std::string owner = keys_.stream_owner();
+  const std::string_view names[] = {keys_.order_stream, owner};
+  const std::string_view arguments[] = {keys_.group, *identity};
+  const Reply made = client_->run(make_group_script(), names, arguments);
+  // When memory is short, Redis does not report that the group exists. Reading does.
+  const bool may_exist = has_code(made, redis_error_code::kOutOfMemory);
+  if (made.is_error() && !may_exist) return to_status(made, "creating the workers' group");
+  if (made == Reply::integer(0)) {
+    return absl::UnavailableError("the keyspace lost its writes just now");
+  }
+  const auto state = stores_.orders.state();
+  if (!state.ok()) return state.status();
+  if (state->epoch != database_.epoch) drop_batch();  // it was read in another epoch
+  database_ = *state;
+  consumer_ = consumer_name(options_.consumer, *identity);
+  group_exists_ = true;
+  return absl::OkStatus();
+}
+
+/// Logs each foreign consumer once, if it has read lately.
+absl::Status OrderWorker::Impl::report_foreign_consumers() {
+  if (!options_.logger) return absl::OkStatus();
+  const auto foreign = find_foreign_consumers(*client_, keys_, database_.identity);
+  if (!foreign.ok()) return foreign.status();
+  for (const ForeignConsumer& consumer : *foreign) {
+    if (consumer.idle_ms > options_.claim_idle_ms) continue;
+    if (!reported_consumers_.insert(consumer.name).second) continue;
+    options_.logger->warn("{}", consumer.description(keys_));
+  }
+  return absl::OkStatus();
+}
+
+// ---- Reading ----
+
+absl::StatusOr<OrderWorker::Impl::Batch> OrderWorker::Impl::take_batch(std::int64_t block_ms) {
+  // Entries are read once more before another consumer may claim them.
+  if (kept_ && clock_.monotonic_ms() >= read_at_ms_ + options_.claim_idle_ms / 2) drop_batch();
+  if (!kept_) {
+    auto read = next_batch(block_ms);
+    if (read.ok() && is_isolating()) move_to_back(read->entries, tried_alone_);
+    return read;
+  }
+  Batch batch = *std::move(kept_);
+  kept_.reset();
+  return is_isolating() ? extend(std::move(batch)) : batch;
+}
+
+/// Puts new entries in front. If their orders can be stored, a failing batch is itself at fault.
+absl::StatusOr<OrderWorker::Impl::Batch> OrderWorker::Impl::extend(Batch batch) {
+  if (batch.entries.size() >= batch_max()) return batch;
+  auto entries = read_group(">", batch_max() - batch.entries.size(), 0);
+  if (!entries.ok()) {
+    release(batch);
+    return entries.status();
+  }
+  std::move(batch.entries.begin(), batch.entries.end(), std::back_inserter(*entries));
+  batch.entries = *std::move(entries);
+  return batch;
+}
+
+absl::StatusOr<OrderWorker::Impl::Batch> OrderWorker::Impl::next_batch(std::int64_t block_ms) {
+  read_at_ms_ = clock_.monotonic_ms();
+  if (retry_at_ms_ != 0 && clock_.monotonic_ms() >= retry_at_ms_) {
+    retry_at_ms_ = 0;
+    history_after_ = std::string(kHistoryStart);
+  }
+  if (history_after_) {
+    auto entries = read_group(*history_after_, batch_max(), 0);
+    if (!entries.ok()) return entries.status();
+    if (!entries->empty()) {
+      history_after_ = entries->back().id;
+      for (OrderEntry& entry : *entries) take_released(entry);
+      return Batch{.entries = *std::move(entries), .is_redelivery = true};
+    }
+    if (history_after_ == kHistoryStart) suspects_.clear();
+    history_after_.reset();
+    if (const absl::Status restored = restore_released(); !restored.ok()) return restored;
+  }
+  if (clock_.monotonic_ms() >= claim_at_ms_) {
+    auto entries = claim_abandoned();
+    if (!entries.ok()) return entries.status();
+    if (claim_from_ == kClaimFromStart) {  // all entries were visited
+      const absl::Status reported = report_foreign_consumers();
+      if (!reported.ok()) {
+        for (const OrderEntry& entry : *entries) release(entry);
+        return reported;
+      }
+      claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
+    }
+    if (!entries->empty()) return Batch{.entries = *std::move(entries), .is_redelivery = true};
+  }
+  const bool may_wait = claim_from_ == kClaimFromStart;
+  auto entries = read_group(">", batch_max(), may_wait ? ms_to_wait(block_ms) : 0);
+  if (!entries.ok()) return entries.status();
+  return Batch{.entries = *std::move(entries), .is_redelivery = false};
+}
+
+/// Returns how long to wait for new orders: at most until something else is due.
+std::int64_t OrderWorker::Impl::ms_to_wait(std::int64_t block_ms) const {
+  if (block_ms == 0) return 0;
+  const std::int64_t due_ms =
+      retry_at_ms_ == 0 ? claim_at_ms_ : std::min(retry_at_ms_, claim_at_ms_);
+  const std::int64_t left_ms = std::max<std::int64_t>(1, due_ms - clock_.monotonic_ms());
+  return std::min(block_ms, left_ms);
+}
+
+std::size_t OrderWorker::Impl::batch_max() const {
+  return static_cast<std::size_t>(std::max(options_.batch_max, 1));
+}
+
+/// Reads up to `batch_max` entries, in portions; waits only for the first.
+absl::StatusOr<OrderWorker::Impl::Entries> OrderWorker::Impl::read_group(std::string_view after,
+                                                                         std::size_t batch_max,
+                                                                         std::int64_t block_ms) {
+  const bool is_history = after != ">";
+  Entries entries;
+  while (entries.size() < batch_max) {
+    const std::size_t count_max = std::min(batch_max - entries.size(), kPortionMax);
+    auto portion = entries.empty()
+                       ? read_portion(after, count_max, block_ms)
+                       : read_portion(is_history ? entries.back().id : after, count_max, 0);
+    if (!portion.ok()) {
+      for (const OrderEntry& entry : entries) release(entry);
+      return portion.status();
+    }
+    const bool is_last = portion->size() < count_max;
+    std::move(portion->begin(), portion->end(), std::back_inserter(entries));
+    if (is_last) break;
+  }
+  return entries;
+}
+
+absl::StatusOr<OrderWorker::Impl::Entries> OrderWorker::Impl::read_portion(std::string_view after,
+                                                                           std::size_t count_max,
+                                                                           std::int64_t block_ms) {
+  Request request = Request::of("XREADGROUP", "GROUP", keys_.group, consumer_, "COUNT", count_max);
+  if (block_ms > 0) {
+    request.add("BLOCK");
+    request.add(block_ms);
+  }
+  request.add("STREAMS");
+  request.add(keys_.order_stream);
+  request.add(after);
+
+  const Reply reply = client_->call(std::move(request));
+  if (has_code(reply, "NOGROUP"))
+    group_exists_ = false;  // removed meanwhile: the next step creates it
+  if (reply.is_nil()) return Entries{};
+  const bool is_one_stream = reply.is_aggregate() && reply.elements().size() == 1 &&
+                             reply.elements()[0].is_aggregate() &&
+                             reply.elements()[0].elements().size() == 2;
+  if (!is_one_stream) return to_status(reply, "reading orders");
+  return read_entries(reply.elements()[0].elements()[1]);
+}
+
+/// Takes over entries that other consumers have had for too long, one portion per call. claim_from_
+/// is where the next call continues.
+absl::StatusOr<OrderWorker::Impl::Entries> OrderWorker::Impl::claim_abandoned() {
+  const std::size_t count_max = std::min(batch_max(), kPortionMax);
+  const Reply reply = (*client_)("XAUTOCLAIM", keys_.order_stream, keys_.group, consumer_,
+                                 options_.claim_idle_ms, claim_from_, "COUNT", count_max);
+  if (has_code(reply, "NOGROUP")) group_exists_ = false;
+  const bool has_cursor =
+      reply.is_aggregate() && reply.elements().size() >= 2 && reply.elements()[0].is_text();
+  if (!has_cursor) return to_status(reply, "claiming orders");
+  claim_from_ = reply.elements()[0].text();
+  // Redis before 7.0 does not report deleted entries.
+  const absl::Status reported =
+      reply.elements().size() > 2 ? report_lost(reply.elements()[2]) : absl::OkStatus();
+  if (!reported.ok()) return reported;
+  return read_entries(reply.elements()[1]);
+}
+
+/// Reports pending ids without an entry, which XAUTOCLAIM removed.
+absl::Status OrderWorker::Impl::report_lost(const Reply& ids) {
+  if (!ids.is_aggregate()) return to_status(ids, "claiming orders");
+  if (ids.elements().empty()) return absl::OkStatus();
+  Request forget = Request::of("HDEL", keys_.faults());
+  std::string names;
+  for (const Reply& id : ids.elements()) {
+    if (!id.is_text()) return to_status(id, "claiming orders");
+    if (!names.empty()) names += ", ";
+    names += id.text();
+    forget.add(id.text());
+  }
+  lost_ += ids.elements().size();
+  if (options_.logger) {
+    options_.logger->warn(
+        "order entries were deleted from {} while they were pending; those of their orders that "
+        "were not stored before are lost (the audit names their users): {}",
+        keys_.order_stream, names);
+  }
+  const Reply forgotten = client_->call(std::move(forget));
+  return forgotten.is_integer() ? absl::OkStatus() : to_status(forgotten, "forgetting faults");
+}
+
+// ---- Writing ----
+
+OrderWorker::Impl::Decided OrderWorker::Impl::fault_of(const OrderEntry& entry,
+                                                       const absl::Status& status) {
+  return {&entry, Decided::Fate::kFault, std::string(status.message())};
+}
+
+void OrderWorker::Impl::append_results(EntrySpan entries, std::span<const OrderResult> results,
+                                       std::vector<Decided>& decided) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool refused = results[i].kind == OrderResult::Kind::kRefused;
+    decided.push_back({entries[i], refused ? Decided::Fate::kRefused : Decided::Fate::kStored,
+                       results[i].reason});
+  }
+}
+
+OrderWorker::Step OrderWorker::Impl::process(Batch batch) {
+  try {
+    return process_held(batch);
+  } catch (...) {
+    release(batch);
+    throw;
+  }
+}
+
+OrderWorker::Step OrderWorker::Impl::process_held(Batch& batch) {
+  std::vector<Decided> decided;
+  Orders orders;
+  Orders suspects;
+  decided.reserve(batch.entries.size());
+  orders.orders.reserve(batch.entries.size());
+  orders.entries.reserve(batch.entries.size());
+  const std::int64_t now_ms = clock_.now_ms();
+  for (const OrderEntry& entry : batch.entries) {
+    auto order =
+        entry.deleted
+            ? absl::StatusOr<Order>(absl::NotFoundError("the entry was deleted from the stream"))
+            : read_order(entry);
+    if (order.ok()) {
+      order->created_at_ms = now_ms;
+      (suspects_.contains(entry.id) ? suspects : orders).add(*order, entry);
+    } else {
+      decided.push_back({&entry, Decided::Fate::kRefused, std::string(order.status().message())});
+    }
+  }
+
+  const auto fence = draw_fence();
+  if (!fence.ok()) {
+    kept_ = std::move(batch);
+    return pause(fence.status());
+  }
+  // The database must never know an order, or a checkpoint, that a power cut could remove from the
+  // log.
+  const Reply synced = client_->sync();
+  if (synced.is_error()) {
+    kept_ = std::move(batch);
+    return pause(to_status(synced, "syncing the log"));
+  }
+  fence_ = *fence;
+  const absl::Status written = write_all(orders, suspects, decided);
+  if (absl::IsAborted(written)) {
+    release(batch);
+    return read_again();
+  }
+  Step step;
+  step.kind = StepKind::kWorked;
+  const absl::Status acknowledged = conclude(decided, batch.is_redelivery, step);
+  if (acknowledged.ok()) {
+    keep_undecided(std::move(batch), decided);
+  } else {
+    release(batch);  // some of it may be acknowledged
+    drop_batch();
+  }
+  failed_writes_ = written.ok() ? 0 : failed_writes_ + 1;
+  if (written.ok()) tried_alone_ = 0;
+  if (written.ok() && acknowledged.ok()) return step;
+
+  Step pausing = pause(written.ok() ? acknowledged : written);
+  step.kind = pausing.kind;
+  step.reason = std::move(pausing.reason);
+  return step;
+}
+
+/// Keeps the undecided entries; entries that were tried alone come last.
+void OrderWorker::Impl::keep_undecided(Batch batch, const std::vector<Decided>& decided) {
+  if (decided.size() == batch.entries.size()) return;
+  absl::flat_hash_set<const OrderEntry*> done;
+  for (const Decided& one : decided) done.insert(one.entry);
+  Batch kept{.entries = {}, .is_redelivery = batch.is_redelivery};
+  for (OrderEntry& entry : batch.entries) {
+    if (!done.contains(&entry)) kept.entries.push_back(std::move(entry));
+  }
+  tried_alone_ += failed_alone_;
+  move_to_back(kept.entries, std::exchange(failed_alone_, 0));
+  kept_ = std::move(kept);
+}
+
+/// Gives up the batch that it paused with. Its entries are pending, and will be read once more.
+void OrderWorker::Impl::drop_batch() {
+  if (kept_) release(*kept_);
+  kept_.reset();
+  history_after_ = std::string(kHistoryStart);
+}
+
+// ---- Losses ----
+
+/// Remembers an entry until it is read once more.
+void OrderWorker::Impl::release(const OrderEntry& entry) {
+  if (!entry.deleted) released_.insert_or_assign(entry.id, entry);
+}
+
+void OrderWorker::Impl::release(Batch& batch) {
+  for (OrderEntry& entry : batch.entries) {
+    if (!entry.deleted) released_.insert_or_assign(entry.id, std::move(entry));
+  }
+  batch.entries.clear();
+}
+
+/// Forgets an entry that was read once more. Restores the fields of one that was deleted from the
+/// stream meanwhile. After a loss, another order may have its id.
+void OrderWorker::Impl::take_released(OrderEntry& entry) {
+  const auto released = released_.find(entry.id);
+  if (released == released_.end()) return;
+  if (entry.deleted) entry = released->second;
+  if (entry.fields == released->second.fields) released_.erase(released);
+}
+
+/// Searches the released entries that were not among its pending ones. The keyspace may have lost
+/// them: then restores their orders.
+absl::Status OrderWorker::Impl::restore_released() {
+  if (released_.empty()) return absl::OkStatus();
+  std::vector<OrderEntry> entries;
+  entries.reserve(released_.size());
+  for (const auto& [id, entry] : released_) entries.push_back(entry);
+  const auto lost = find_lost_orders(*client_, stores_.orders, keys_, entries);
+  if (!lost.ok()) return lost.status();
+  absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
+  for (const LostOrder& order : *lost) of_voucher[order.order.voucher].push_back(order);
+  for (const auto& [voucher, orders] : of_voucher) {
+    const auto restored = vouchers_.restore(voucher, orders);
+    if (!restored.ok()) {
+      history_after_ = std::string(kHistoryStart);  // the remaining ones are tried once more
+      return restored.status();
+    }
+    restored_.appended += restored->appended;
+    restored_.buried += restored->buried;
+    if (!options_.logger) continue;
+    options_.logger->error(
+        "the keyspace lost {} orders of voucher {} before they were stored: {} are queued again, "
+        "{} "
+        "are dead letters without stock",
+        orders.size(), voucher, restored->appended, restored->buried);
+  }
+  released_.clear();
+  if (of_voucher.empty()) return absl::OkStatus();
+  const auto state = stores_.orders.state();  // each rebuild began an epoch
+  if (!state.ok()) return state.status();
+  database_ = *state;
+  return absl::OkStatus();
+}
+
+/// Returns the fence for a batch that was read in this epoch.
+absl::StatusOr<BatchFence> OrderWorker::Impl::draw_fence() {
+  const auto drawn = owner_.draw_checkpoint(*client_);
+  if (drawn.ok()) return BatchFence{.epoch = database_.epoch, .checkpoint = *drawn};
+  if (!absl::IsNotFound(drawn.status())) return drawn.status();
+  // The keyspace lost everything, and nothing was rebuilt in this epoch: the batch can still be
+  // saved. A checkpoint that no keyspace has drawn reveals the loss.
+  const auto state = stores_.orders.state();
+  if (!state.ok()) return state.status();
+  return BatchFence{.epoch = database_.epoch, .checkpoint = state->checkpoint + 1};
+}
+
+/// Reads its entries once more. The keyspace may have lost writes since the batch was read, and
+/// been rebuilt without it. Its group may be gone too.
+OrderWorker::Step OrderWorker::Impl::read_again() {
+  drop_batch();
+  group_exists_ = false;
+  Step step;
+  step.kind = StepKind::kWorked;
+  return step;
+}
+
+absl::StatusOr<std::vector<OrderResult>> OrderWorker::Impl::try_write(OrderSpan orders) {
+  try {
+    return stores_.write(orders, fence_);
+  } catch (...) {
+    return thrown();
+  }
+}
+
+absl::Status OrderWorker::Impl::write_all(const Orders& orders, const Orders& suspects,
+                                          std::vector<Decided>& decided) {
+  absl::Status written = is_isolating() ? isolate(orders.orders, orders.entries, decided)
+                                        : write(orders.orders, orders.entries, decided);
+  for (std::size_t i = 0; written.ok() && i < suspects.orders.size(); ++i) {
+    written = write_suspect(suspects.orders[i], *suspects.entries[i], decided);
+  }
+  return written;
+}
+
+/// Writes a batch. If one of its orders is at fault, writes its halves, until that order is alone.
+absl::Status OrderWorker::Impl::write(OrderSpan orders, EntrySpan entries,
+                                      std::vector<Decided>& decided) {
+  if (orders.empty()) return absl::OkStatus();
+  const auto results = try_write(orders);
+  if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
+  if (results.ok()) {
+    append_results(entries, *results, decided);
+    return absl::OkStatus();
+  }
+  if (orders.size() == 1) {
+    decided.push_back(fault_of(*entries[0], results.status()));
+    return absl::OkStatus();
+  }
+  const std::size_t half = orders.size() / 2;
+  const absl::Status first = write(orders.first(half), entries.first(half), decided);
+  if (!first.ok()) return first;
+  return write(orders.subspan(half), entries.subspan(half), decided);
+}
+
+/// Writes a batch that made the worker pause several times in a row. Writes it in pieces, which
+/// grow after a success and shrink after a failure.
+///
+/// An order that fails alone is at fault only if others are stored, and the store still works after
+/// it. Otherwise this is an outage, which ends the attempt and counts against no order.
+absl::Status OrderWorker::Impl::isolate(OrderSpan orders, EntrySpan entries,
+                                        std::vector<Decided>& decided) {
+  constexpr std::size_t kFailuresMax = 16;  // of single orders, in a row
+  std::vector<Decided> alone;
+  absl::Status failure;
+  bool has_stored = false;
+  std::size_t in_a_row = 0;
+  std::size_t piece = 1;
+  const auto is_outage = [&] { return !has_stored || !try_write({}).ok(); };
+  while (!orders.empty()) {
+    const std::size_t count = std::min(piece, orders.size());
+    const auto results = try_write(orders.first(count));
+    if (absl::IsAborted(results.status())) return results.status();
+    if (!results.ok() && count > 1) {
+      piece = count / 2;
+      continue;
+    }
+    if (results.ok()) {
+      append_results(entries.first(count), *results, decided);
+      has_stored = has_stored || has_stored_any(*results);
+      in_a_row = 0;
+      piece = 2 * count;
+    } else if (is_fault_of_an_order(results.status())) {
+      decided.push_back(fault_of(*entries[0], results.status()));
+    } else {
+      failure = results.status();
+      alone.push_back(fault_of(*entries[0], failure));
+      if (++in_a_row == kFailuresMax) {
+        if (is_outage()) break;
+        in_a_row = 0;
+      }
+    }
+    orders = orders.subspan(count);
+    entries = entries.subspan(count);
+  }
+  if (alone.empty()) return absl::OkStatus();
+  if (is_outage()) {
+    failed_alone_ = alone.size();
+    return failure;
+  }
+  for (Decided& one : alone) {
+    suspects_.insert(one.entry->id);
+    decided.push_back(std::move(one));
+  }
+  return absl::OkStatus();
+}
+
+/// Writes an order that failed while others were stored.
+absl::Status OrderWorker::Impl::write_suspect(const Order& order, const OrderEntry& entry,
+                                              std::vector<Decided>& decided) {
+  const auto results = try_write({&order, 1});
+  if (results.ok()) {
+    append_results({{&entry}}, *results, decided);
+    return absl::OkStatus();
+  }
+  const bool is_at_fault = is_fault_of_an_order(results.status()) ||
+                           (!absl::IsAborted(results.status()) && try_write({}).ok());
+  if (!is_at_fault) return results.status();
+  decided.push_back(fault_of(entry, results.status()));
+  return absl::OkStatus();
+}
+
+/// Calls on_stored with the orders that are in the database.
+void OrderWorker::Impl::report_stored(const std::vector<Decided>& decided) const {
+  if (!options_.on_stored) return;
+  std::vector<OrderId> orders;
+  for (const Decided& one : decided) {
+    if (one.fate != Decided::Fate::kStored) continue;
+    if (const auto order = read_order(*one.entry); order.ok()) orders.push_back(order->id);
+  }
+  if (!orders.empty()) options_.on_stored(orders);
+}
+
+absl::Status OrderWorker::Impl::acknowledge_stored(const std::vector<Decided>& decided,
+                                                   bool is_redelivery, Step& step) {
+  std::vector<const OrderEntry*> stored;
+  stored.reserve(decided.size());
+  for (const Decided& one : decided) {
+    if (one.fate == Decided::Fate::kStored) stored.push_back(one.entry);
+  }
+  std::span<const OrderEntry* const> left = stored;
+  while (!left.empty()) {
+    const auto portion = left.first(std::min(left.size(), kPortionMax));
+    const absl::Status acknowledged = acknowledge(portion, is_redelivery);
+    if (!acknowledged.ok()) return acknowledged;
+    step.stored += portion.size();
+    left = left.subspan(portion.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OrderWorker::Impl::acknowledge(std::span<const OrderEntry* const> entries,
+                                            bool is_redelivery) {
+  Request ack = Request::of("XACK", keys_.order_stream, keys_.group);
+  Request forget = Request::of("HDEL", keys_.faults());
+  for (const OrderEntry* entry : entries) {
+    ack.add(entry->id);
+    if (is_redelivery) forget.add(entry->id);
+  }
+  // Only a redelivery can have faults. They are removed first: acknowledged entries are never met
+  // again.
+  if (is_redelivery) {
+    const Reply forgotten = client_->call(std::move(forget));
+    if (!forgotten.is_integer()) return to_status(forgotten, "forgetting faults");
+  }
+  const Reply acked = client_->call(std::move(ack));
+  return acked.is_integer() ? absl::OkStatus() : to_status(acked, "acknowledging orders");
+}
+
+/// Acknowledges stored orders, buries refused ones, counts faults, trims the stream.
+absl::Status OrderWorker::Impl::conclude(const std::vector<Decided>& decided, bool is_redelivery,
+                                         Step& step) {
+  report_stored(decided);
+  const absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
+  if (!acknowledged.ok()) return acknowledged;
+  for (const Decided& one : decided) {
+    if (one.fate == Decided::Fate::kStored) {
+      suspects_.erase(one.entry->id);
+      continue;
+    }
+    bool is_final = one.fate == Decided::Fate::kRefused;
+    if (!is_final) {
+      const auto final_fault = is_fault_final(*one.entry);
+      if (!final_fault.ok()) return final_fault.status();
+      is_final = *final_fault;
+    }
+    if (!is_final) {
+      ++step.faulted;
+      release(*one.entry);
+      retry_later();
+      continue;
+    }
+    if (options_.logger)
+      options_.logger->error("order entry {} is buried: {}", one.entry->id, one.reason);
+    const auto buried = bury(*client_, keys_, *one.entry, one.reason);
+    if (!buried.ok()) return buried.status();
+    suspects_.erase(one.entry->id);
+    if (*buried) {
+      ++step.buried;
+    } else {
+      release(*one.entry);  // another worker has decided, or the keyspace lost it
+      retry_later();
+    }
+  }
+  return step.stored + step.buried > 0 ? trim() : absl::OkStatus();
+}
+
+/// Counts a fault of this entry. Returns true if it was the last one allowed. Delivery counts are
+/// no substitute: they rise with every restart.
+absl::StatusOr<bool> OrderWorker::Impl::is_fault_final(const OrderEntry& entry) {
+  const Reply faults = (*client_)("HINCRBY", keys_.faults(), entry.id, 1);
+  if (!faults.is_integer()) return to_status(faults, "counting a fault");
+  return faults.integer() >= options_.attempts_max;
+}
+
+absl::Status OrderWorker::Impl::trim() {
+  return options_.trim ? trim_done_entries(*client_, keys_.order_stream) : absl::OkStatus();
+}
+
+// ---- Bad days ----
+
+OrderWorker::Step OrderWorker::Impl::pause(const absl::Status& reason) {
+  std::int64_t pause_ms = options_.retry_after_ms;
+  for (int i = 0; i < pauses_ && pause_ms < options_.pause_ms_max; ++i) {
+    pause_ms = std::min(2 * pause_ms, options_.pause_ms_max);
+  }
+  ++pauses_;
+  paused_until_ms_ = clock_.monotonic_ms() + pause_ms;
+  pause_reason_ = std::string(reason.message());
+  if (pause_reason_.empty()) pause_reason_ = reason.ToString();
+  if (options_.logger)
+    options_.logger->warn("order worker {} pauses: {}", options_.consumer, pause_reason_);
+  return paused(pause_reason_);
+}
+
+/// Schedules a retry. Read and unacknowledged entries stay pending for this consumer, which will
+/// read them once more.
+void OrderWorker::Impl::retry_later() {
+  if (retry_at_ms_ == 0) retry_at_ms_ = clock_.monotonic_ms() + options_.retry_after_ms;
+}
+
+}  // namespace rushgate

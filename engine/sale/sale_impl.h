@@ -1,0 +1,99 @@
+// The parts of a sale, and the work that needs several of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/client/connection_check.h"
+#include "engine/recipes/ids/id_generator.h"
+#include "engine/sale/admission/admission.h"
+#include "engine/sale/admission/admission_groups.h"
+#include "engine/sale/admission/custom_admission_requests.h"
+#include "engine/sale/ids/order_ids.h"
+#include "engine/sale/orders/queued_orders.h"
+#include "engine/sale/orders/recent_orders.h"
+#include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/ownership/server_run.h"
+#include "engine/sale/vouchers/voucher_book.h"
+#include "engine/sale/vouchers/voucher_cache.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale.h>
+#include <rushgate/script.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// Thread-safe after open(). Does not own its arguments, which must outlive it.
+class Sale::Impl {
+ public:
+  /// The options must be valid.
+  Impl(Backend& backend, const SaleStores& stores, SaleOptions options);
+
+  /// Finishes Sale::open(); to be called once, before all others.
+  absl::Status open(Backend& backend);
+
+  // As in Sale:
+  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version);
+  absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
+    return vouchers_.add_stock(voucher, delta);
+  }
+  absl::Status close(VoucherId voucher) { return vouchers_.close(voucher); }
+  absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
+    return voucher_cache_ ? voucher_cache_->find(voucher) : stores_.vouchers.applied(voucher);
+  }
+  absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
+  absl::StatusOr<std::vector<VoucherSummary>> summaries();
+  BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key);
+  std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+  absl::StatusOr<OrderState> status(OrderId order);
+  absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
+  absl::StatusOr<std::vector<DeadLetter>> dead_letters();
+  absl::StatusOr<bool> retry_dead_letter(const std::string& id);
+  absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
+  absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
+  absl::StatusOr<AuditReport> audit();
+  [[nodiscard]] const SaleOptions& options() const { return options_; }
+
+ private:
+  Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
+  std::vector<Request> make_calls(std::span<const BuyRequest> requests,
+                                  std::span<const AdmissionRequests::Buyer> buyers,
+                                  std::vector<std::size_t>& begins) const;
+  [[nodiscard]] const Script& script() const;
+  [[nodiscard]] std::optional<AdmissionAnswer> read_answer(const Reply& reply, OrderId order) const;
+  [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
+  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order);
+  BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
+  absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
+  absl::StatusOr<bool> restore(const std::string& letter);
+  void name_order(VoucherId voucher, UserId user, BuyResult& result);
+  absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
+
+  const SaleStores stores_;
+  const SaleOptions options_;
+  const std::unique_ptr<Client> client_;
+  AdmissionRequests requests_;
+  const std::unique_ptr<CustomAdmissionRequests> custom_;  // null: the sale's own script decides
+  std::optional<AdmissionGroups> groups_;                  // on a keyspace behind a network
+  OrderIdReservations reservations_;
+  IdGenerator ids_;
+  QueuedOrders queued_;
+  std::unique_ptr<RecentOrders> recent_;  // null without names_order_at_limit
+  KeyspaceOwner owner_;
+  ServerRun server_run_;
+  std::unique_ptr<VoucherCache> voucher_cache_;  // null: none
+  VoucherBook vouchers_;
+  const OwnedConnectionCheck connection_check_;
+};
+
+}  // namespace rushgate
