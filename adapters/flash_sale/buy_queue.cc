@@ -3,27 +3,41 @@
 #include <utility>
 
 #include "engine/base/futex.h"
+#include "engine/base/prefetch.h"
 
 namespace rushgate {
 
 // ---- The list ---------------------------------------------------------------------------------
 
-BuyQueue::List::~List() {
-  for (Purchase* purchase = take_all(); purchase != nullptr;) {
-    const std::unique_ptr<Purchase> owned(std::exchange(purchase, purchase->next));
+namespace {
+
+/// Deletes a node and the nodes that are linked after it.
+template <class Node>
+void delete_list(Node* node) {
+  while (node != nullptr) {
+    const std::unique_ptr<Node> owned(std::exchange(node, node->next));
   }
 }
 
-void BuyQueue::List::push(std::unique_ptr<Purchase> purchase) {
-  Purchase* const pushed = purchase.release();
+}  // namespace
+
+template <class Node>
+BuyQueue::List<Node>::~List() {
+  delete_list(take_newest_first());
+}
+
+template <class Node>
+void BuyQueue::List<Node>::push(std::unique_ptr<Node> node) {
+  Node* const pushed = node.release();
   pushed->next = newest_.load(std::memory_order_relaxed);
   while (!newest_.compare_exchange_weak(pushed->next, pushed)) continue;
 }
 
-BuyQueue::Purchase* BuyQueue::List::take_all() {
-  Purchase* oldest = nullptr;
-  for (Purchase* newest = newest_.exchange(nullptr); newest != nullptr;) {
-    Purchase* const older = std::exchange(newest->next, oldest);
+template <class Node>
+Node* BuyQueue::List<Node>::take_all() {
+  Node* oldest = nullptr;
+  for (Node* newest = take_newest_first(); newest != nullptr;) {
+    Node* const older = std::exchange(newest->next, oldest);
     oldest = std::exchange(newest, older);
   }
   return oldest;
@@ -41,9 +55,8 @@ BuyQueue::~BuyQueue() {
   stopping_ = true;
   if (sleeps_.exchange(0) == 1) futex_wake(&sleeps_);
   if (thread_.joinable()) thread_.join();
-  while (ready_ != nullptr) {
-    const std::unique_ptr<Purchase> owned(std::exchange(ready_, ready_->next));
-  }
+  delete_list(ready_);
+  delete_list(reusable_);
 }
 
 bool BuyQueue::submit(BuyRequest request, BuyCompletion completion) {
@@ -51,7 +64,7 @@ bool BuyQueue::submit(BuyRequest request, BuyCompletion completion) {
     purchases_.fetch_sub(1);
     return false;
   }
-  auto purchase = std::make_unique<Purchase>();
+  auto purchase = new_purchase();
   purchase->request = std::move(request);
   purchase->completion = std::move(completion);
   undecided_.fetch_add(1);
@@ -61,20 +74,47 @@ bool BuyQueue::submit(BuyRequest request, BuyCompletion completion) {
   return true;
 }
 
+/// Returns the memory of a completed purchase, if no other thread is taking some.
+std::unique_ptr<BuyQueue::Purchase> BuyQueue::new_purchase() {
+  std::unique_ptr<Purchase> purchase;
+  if (!is_reusing_.exchange(true)) {
+    if (reusable_ == nullptr) reusable_ = unused_.take_newest_first();
+    if (reusable_ != nullptr) purchase.reset(std::exchange(reusable_, reusable_->next));
+    is_reusing_ = false;
+  }
+  return purchase ? std::move(purchase) : std::make_unique<Purchase>();
+}
+
 std::size_t BuyQueue::poll(std::size_t count_max) {
   if (is_polled_.exchange(true)) return 0;
   if (!thread_.joinable()) decide();
+  constexpr std::size_t kPrefetchAhead = 8;
   std::size_t count = 0;
-  while (count < count_max) {
-    if (ready_ == nullptr) ready_ = decided_.take_all();
-    if (ready_ == nullptr) break;
-    const std::unique_ptr<Purchase> purchase(std::exchange(ready_, ready_->next));
+  for (Batch* batch = nullptr; count < count_max && (batch = oldest_ready()) != nullptr; ++count) {
+    const std::size_t at = batch->completed++;
+    // The thread that decided has the purchases in its cache.
+    if (at + kPrefetchAhead < batch->purchases.size()) {
+      const Purchase& later = *batch->purchases[at + kPrefetchAhead];
+      prefetch(&later.completion);
+      prefetch(&later.request.request_key);
+    }
+    std::unique_ptr<Purchase> purchase = std::move(batch->purchases[at]);
+    BuyCompletion completion = std::move(purchase->completion);
+    unused_.push(std::move(purchase));
     purchases_.fetch_sub(1);
-    purchase->completion(purchase->result);
-    ++count;
+    completion(batch->results[at]);
   }
   is_polled_ = false;
   return count;
+}
+
+/// Returns the oldest batch with a completion that did not run; null if there is none.
+BuyQueue::Batch* BuyQueue::oldest_ready() {
+  while (ready_ != nullptr && ready_->completed == ready_->purchases.size()) {
+    completed_.push(std::unique_ptr<Batch>(std::exchange(ready_, ready_->next)));
+  }
+  if (ready_ == nullptr) ready_ = decided_.take_all();
+  return ready_;
 }
 
 void BuyQueue::decide_all() {
@@ -102,28 +142,28 @@ bool BuyQueue::decide() {
   if (is_deciding_.exchange(true)) return false;
   Purchase* rest = submitted_.take_all();
   const bool has_any = rest != nullptr;
-  std::vector<std::unique_ptr<Purchase>> batch;
   while (rest != nullptr) {
-    batch.clear();
-    while (rest != nullptr && batch.size() < kBatchMax) {
-      batch.emplace_back(std::exchange(rest, rest->next));
+    std::vector<std::unique_ptr<Purchase>> purchases;
+    while (rest != nullptr && purchases.size() < kBatchMax) {
+      purchases.emplace_back(std::exchange(rest, rest->next));
     }
-    decide(batch);
+    decide(std::move(purchases));
   }
   is_deciding_ = false;
   return has_any;
 }
 
-void BuyQueue::decide(std::span<std::unique_ptr<Purchase>> batch) {
+void BuyQueue::decide(std::vector<std::unique_ptr<Purchase>> purchases) {
+  const std::size_t count = purchases.size();
   std::vector<BuyRequest> requests;
-  requests.reserve(batch.size());
-  for (const auto& purchase : batch) requests.push_back(std::move(purchase->request));
-  std::vector<BuyResult> results = sale_.buy_all(requests);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    batch[i]->result = std::move(results[i]);
-    decided_.push(std::move(batch[i]));
-  }
-  undecided_.fetch_sub(batch.size());
+  requests.reserve(count);
+  for (const auto& purchase : purchases) requests.push_back(std::move(purchase->request));
+  delete_list(completed_.take_newest_first());
+  auto batch = std::make_unique<Batch>();
+  batch->results = sale_.buy_all(requests);
+  batch->purchases = std::move(purchases);
+  decided_.push(std::move(batch));
+  undecided_.fetch_sub(count);
   undecided_.notify_all();
 }
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <thread>
+#include <vector>
 
 #include <rushgate/flash_sale.h>
 #include <rushgate/sale.h>
@@ -39,41 +39,62 @@ class BuyQueue {
 
  private:
   struct Purchase {
-    BuyRequest request;
     BuyCompletion completion;
-    BuyResult result = {};
     Purchase* next = nullptr;
+    BuyRequest request;
   };
 
+  /// Purchases that were decided together, with their results.
+  struct Batch {
+    std::vector<std::unique_ptr<Purchase>> purchases;
+    std::vector<BuyResult> results;
+    std::size_t completed = 0;
+    Batch* next = nullptr;
+  };
+
+  /// The threads that submit and the thread that decides write different cache lines.
+  static constexpr std::size_t kCacheLineBytes = 64;
+
   /// A list to which any thread appends. One thread at a time empties it.
-  class List {
+  template <class Node>
+  class alignas(kCacheLineBytes) List {
    public:
     List() = default;
     ~List();
     List(const List&) = delete;
     List& operator=(const List&) = delete;
 
-    void push(std::unique_ptr<Purchase> purchase);
-    /// Returns the oldest purchase, with the others linked after it. Returns null if there is none.
-    Purchase* take_all();
+    void push(std::unique_ptr<Node> node);
+    /// Returns the newest node, with the others linked after it. Returns null if there is none.
+    Node* take_newest_first() { return newest_.exchange(nullptr); }
+    /// The same with the oldest node first.
+    Node* take_all();
     [[nodiscard]] bool is_empty() const { return newest_.load() == nullptr; }
 
    private:
-    std::atomic<Purchase*> newest_{nullptr};
+    std::atomic<Node*> newest_{nullptr};
   };
 
   void loop();
   bool decide();
-  void decide(std::span<std::unique_ptr<Purchase>> batch);
+  void decide(std::vector<std::unique_ptr<Purchase>> purchases);
+  Batch* oldest_ready();
+  std::unique_ptr<Purchase> new_purchase();
 
   Sale& sale_;
   const std::size_t purchases_max_;
-  std::atomic<std::size_t> purchases_{0};  // not completed
-  std::atomic<std::size_t> undecided_{0};
-  List submitted_;
-  List decided_;
-  std::atomic<bool> is_polled_{false};    // guards the next member
-  Purchase* ready_ = nullptr;             // decided, the oldest first
+  List<Purchase> submitted_;
+  List<Batch> decided_;
+  // Memory goes back to the side that allocated it: a thread that submits or polls in each frame
+  // then neither allocates nor frees.
+  List<Purchase> unused_;
+  List<Batch> completed_;
+  alignas(kCacheLineBytes) std::atomic<std::size_t> purchases_{0};  // not completed
+  std::atomic<bool> is_polled_{false};                              // guards the next member
+  Batch* ready_ = nullptr;                                          // decided, the oldest first
+  std::atomic<bool> is_reusing_{false};                             // guards the next member
+  Purchase* reusable_ = nullptr;
+  alignas(kCacheLineBytes) std::atomic<std::size_t> undecided_{0};
   std::atomic<bool> is_deciding_{false};  // without a thread: one caller at a time
   std::atomic<std::uint32_t> sleeps_{0};
   std::atomic<bool> stopping_{false};
