@@ -73,4 +73,20 @@ std::unique_ptr<Client> FaultyBackend::open_client(const ClientOptions& options)
                                         before_late_reply_);
 }
 
+std::string_view fault_name(FaultyBackend::Fault fault) {
+  switch (fault) {
+    case FaultyBackend::Fault::kNone:
+      return "none";
+    case FaultyBackend::Fault::kRequestLost:
+      return "request lost";
+    case FaultyBackend::Fault::kReplyLost:
+      return "reply lost";
+    case FaultyBackend::Fault::kReplyLate:
+      return "reply late";
+    case FaultyBackend::Fault::kSentTwice:
+      return "sent twice";
+  }
+  return "?";
+}
+
 }  // namespace rushgate::faults

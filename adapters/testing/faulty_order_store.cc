@@ -201,4 +201,40 @@ absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_applied() {
   return inner_.vouchers.all_applied();
 }
 
+std::string_view point_name(FaultyOrderStore::Point point) {
+  switch (point) {
+    case FaultyOrderStore::Point::kBeforeWrite:
+      return "before write";
+    case FaultyOrderStore::Point::kAfterWrite:
+      return "after write";
+    case FaultyOrderStore::Point::kBeforeList:
+      return "before list";
+  }
+  return "?";
+}
+
+std::string_view kept_name(FaultyOrderStore::Kept kept) {
+  switch (kept) {
+    case FaultyOrderStore::Kept::kNo:
+      return "not kept";
+    case FaultyOrderStore::Kept::kYes:
+      return "kept";
+  }
+  return "?";
+}
+
+std::string_view poison_name(FaultyOrderStore::Poison poison) {
+  switch (poison) {
+    case FaultyOrderStore::Poison::kFailsTheBatch:
+      return "fails the batch";
+    case FaultyOrderStore::Poison::kFailsAsAnOutage:
+      return "fails as an outage";
+    case FaultyOrderStore::Poison::kThrows:
+      return "throws";
+    case FaultyOrderStore::Poison::kIsRefused:
+      return "is refused";
+  }
+  return "?";
+}
+
 }  // namespace rushgate::faults

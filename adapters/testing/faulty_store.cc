@@ -115,4 +115,28 @@ absl::Status FaultyStore::find_last_stream(std::uint64_t& stream) {
   return fault.ok() ? store_.find_last_stream(stream) : fault;
 }
 
+std::string_view point_name(FaultyStore::Point point) {
+  switch (point) {
+    case FaultyStore::Point::kBeforeCommit:
+      return "before commit";
+    case FaultyStore::Point::kAfterCommit:
+      return "after commit";
+    case FaultyStore::Point::kBeforeSync:
+      return "before sync";
+    case FaultyStore::Point::kAfterSync:
+      return "after sync";
+  }
+  return "?";
+}
+
+std::string_view kept_name(FaultyStore::Kept kept) {
+  switch (kept) {
+    case FaultyStore::Kept::kNo:
+      return "not kept";
+    case FaultyStore::Kept::kYes:
+      return "kept";
+  }
+  return "?";
+}
+
 }  // namespace rushgate::faults

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <ostream>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include <rushgate/testing_rush.h>
@@ -11,18 +12,6 @@ constexpr std::size_t kShown = 5;  // entries of a list
 
 std::string shown_counts(std::int64_t accepted, std::int64_t orders) {
   return absl::StrCat(accepted, " accepted, ", orders, " orders");
-}
-
-const char* name_of(RushAnswer answer) {
-  switch (answer) {
-    case RushAnswer::kAccepted:
-      return "accepted";
-    case RushAnswer::kRefused:
-      return "refused";
-    case RushAnswer::kFailed:
-      break;
-  }
-  return "failed";
 }
 
 void append_vouchers(const char* what, const std::vector<RushReport::VoucherFault>& faults,
@@ -74,8 +63,8 @@ std::string RushReport::text() const {
   for (const std::string& error : errors) absl::StrAppend(&text, "  error: ", error, "\n");
   if (passed()) return text;
   for (const FrequentReply& frequent : replies) {
-    absl::StrAppend(&text, "  ", frequent.times, " times ", name_of(frequent.answer), ": ",
-                    frequent.reply, "\n");
+    absl::StrAppend(&text, "  ", frequent.times, " times ",
+                    std::string(rush_answer_name(frequent.answer)), ": ", frequent.reply, "\n");
   }
   return text;
 }

@@ -91,4 +91,16 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
   };
 }
 
+std::string_view rush_answer_name(RushAnswer answer) {
+  switch (answer) {
+    case RushAnswer::kAccepted:
+      return "accepted";
+    case RushAnswer::kRefused:
+      return "refused";
+    case RushAnswer::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
 }  // namespace rushgate::testing

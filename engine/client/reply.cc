@@ -123,4 +123,40 @@ std::string to_debug_string(const Reply& reply) {
   return out;
 }
 
+std::string_view reply_kind_name(Reply::Kind kind) {
+  switch (kind) {
+    case Reply::Kind::kNil:
+      return "nil";
+    case Reply::Kind::kNilArray:
+      return "nil array";
+    case Reply::Kind::kInteger:
+      return "integer";
+    case Reply::Kind::kDouble:
+      return "double";
+    case Reply::Kind::kBoolean:
+      return "boolean";
+    case Reply::Kind::kStatus:
+      return "status";
+    case Reply::Kind::kBulk:
+      return "bulk";
+    case Reply::Kind::kError:
+      return "error";
+    case Reply::Kind::kBigNumber:
+      return "big number";
+    case Reply::Kind::kVerbatim:
+      return "verbatim";
+    case Reply::Kind::kArray:
+      return "array";
+    case Reply::Kind::kMap:
+      return "map";
+    case Reply::Kind::kSet:
+      return "set";
+    case Reply::Kind::kPush:
+      return "push";
+    case Reply::Kind::kSeveral:
+      return "several";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

@@ -75,4 +75,24 @@ bool Engine::is_running_script() const { return executor_->lua().is_running(); }
 
 void Engine::close(EndOfScripts scripts) { executor_->close(scripts); }
 
+std::string_view end_of_scripts_name(EndOfScripts scripts) {
+  switch (scripts) {
+    case EndOfScripts::kAwait:
+      return "await";
+    case EndOfScripts::kKill:
+      return "kill";
+  }
+  return "?";
+}
+
+std::string_view policy_name(EngineOptions::Policy policy) {
+  switch (policy) {
+    case EngineOptions::Policy::kCallers:
+      return "callers";
+    case EngineOptions::Policy::kServiceThreadOnly:
+      return "service thread only";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

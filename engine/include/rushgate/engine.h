@@ -148,4 +148,9 @@ class Engine final : public Backend {
   std::shared_ptr<Executor> executor_;
 };
 
+/// Returns "await" or "kill".
+std::string_view end_of_scripts_name(EndOfScripts scripts);
+/// Returns "callers" or "service thread only".
+std::string_view policy_name(EngineOptions::Policy policy);
+
 }  // namespace rushgate

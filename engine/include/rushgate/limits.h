@@ -197,6 +197,9 @@ class SlidingWindow {
   const std::unique_ptr<Client> client_;
 };
 
+/// Returns "exact" or "approximate".
+std::string_view sliding_window_kind_name(SlidingWindowOptions::Kind kind);
+
 /// A value type.
 struct ConcurrencyLimitOptions {
   std::string key_prefix = "concurrency:";

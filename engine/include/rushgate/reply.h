@@ -156,4 +156,7 @@ inline bool has_code(const Reply& reply, std::string_view code) {
   return reply.error_code() == code;
 }
 
+/// Returns "nil", "nil array", "integer", …
+std::string_view reply_kind_name(Reply::Kind kind);
+
 }  // namespace rushgate

@@ -239,4 +239,14 @@ absl::StatusOr<Permission> SlidingWindow::take(std::string_view name) {
   return to_permission(client_->run(script, keys, arguments), "taking of a sliding window");
 }
 
+std::string_view sliding_window_kind_name(SlidingWindowOptions::Kind kind) {
+  switch (kind) {
+    case SlidingWindowOptions::Kind::kExact:
+      return "exact";
+    case SlidingWindowOptions::Kind::kApproximate:
+      return "approximate";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

@@ -79,4 +79,30 @@ std::optional<AdmissionAnswer> AdmissionAnswer::read(const Reply& reply, OrderId
   return AdmissionAnswer{static_cast<AdmissionCode>(code.integer()), order, is_repetition};
 }
 
+std::string_view admission_code_name(AdmissionCode code) {
+  switch (code) {
+    case AdmissionCode::kAccepted:
+      return "accepted";
+    case AdmissionCode::kSoldOut:
+      return "sold out";
+    case AdmissionCode::kLimitReached:
+      return "limit reached";
+    case AdmissionCode::kDayLimitReached:
+      return "day limit reached";
+    case AdmissionCode::kNotStarted:
+      return "not started";
+    case AdmissionCode::kEnded:
+      return "ended";
+    case AdmissionCode::kUnknownVoucher:
+      return "unknown voucher";
+    case AdmissionCode::kKeyReused:
+      return "request key reused";
+    case AdmissionCode::kStockMissing:
+      return "stock missing";
+    case AdmissionCode::kRebuilding:
+      return "rebuilding";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

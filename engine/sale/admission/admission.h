@@ -32,6 +32,9 @@ enum class AdmissionCode : std::uint8_t {
   kRebuilding = 9,      // admission is closed by a rebuild
 };
 
+/// Returns "accepted", "sold out", …
+std::string_view admission_code_name(AdmissionCode code);
+
 /// Returns the admission script: its Lua source, and the name of its native implementation.
 const Script& admission_script();
 NativeScript native_admission();

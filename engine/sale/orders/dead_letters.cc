@@ -322,4 +322,16 @@ absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
   return moved.integer() == 1;
 }
 
+std::string_view retry_name(Retry retry) {
+  switch (retry) {
+    case Retry::kNone:
+      return "none";
+    case Retry::kDone:
+      return "done";
+    case Retry::kNeedsRestore:
+      return "needs restore";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

@@ -55,6 +55,8 @@ enum class Retry : std::uint8_t {
   kDone = 1,          // it is back in the order stream
   kNeedsRestore = 2,  // it has no stock: VoucherBook::restore() may give it some
 };
+/// Returns "none", "done" or "needs restore".
+std::string_view retry_name(Retry retry);
 /// Returns a dead letter to the order stream.
 absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
                                         const std::string& id);

@@ -1,4 +1,5 @@
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -144,6 +145,18 @@ TEST(ToResp2Test, AggregatesBecomeArraysAtEveryDepth) {
   EXPECT_EQ(
       to_resp2(Reply::array({Reply::map({Reply::bulk("k"), Reply::set({Reply::boolean(true)})})})),
       Reply::array({Reply::array({Reply::bulk("k"), Reply::array({Reply::integer(1)})})}));
+}
+
+TEST(ReplyKindTest, EachKindHasItsName) {
+  std::set<std::string_view> names;
+  for (int kind = 0; kind <= static_cast<int>(Reply::Kind::kSeveral); ++kind) {
+    names.insert(reply_kind_name(static_cast<Reply::Kind>(kind)));
+  }
+  EXPECT_EQ(names.size(), 15U);
+  EXPECT_FALSE(names.contains("?"));
+  EXPECT_EQ(reply_kind_name(Reply::nil().kind()), "nil");
+  EXPECT_EQ(reply_kind_name(Reply::ok().kind()), "status");
+  EXPECT_EQ(reply_kind_name(Reply::big_number("1").kind()), "big number");
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "engine/sale/orders/recent_orders.h"
+#include "engine/sale/admission/admission.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/engine.h>
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -186,6 +188,30 @@ TEST(EnumNamesTest, EachValueHasItsName) {
   EXPECT_EQ(step_name(OrderWorker::Step::Kind::kWorked), "worked");
   EXPECT_EQ(step_name(OrderWorker::Step::Kind::kIdle), "idle");
   EXPECT_EQ(step_name(OrderWorker::Step::Kind::kPaused), "paused");
+  EXPECT_EQ(retry_name(Retry::kNone), "none");
+  EXPECT_EQ(retry_name(Retry::kDone), "done");
+  EXPECT_EQ(retry_name(Retry::kNeedsRestore), "needs restore");
+  EXPECT_EQ(end_of_scripts_name(EndOfScripts::kAwait), "await");
+  EXPECT_EQ(end_of_scripts_name(EndOfScripts::kKill), "kill");
+  EXPECT_EQ(policy_name(EngineOptions::Policy::kCallers), "callers");
+  EXPECT_EQ(policy_name(EngineOptions::Policy::kServiceThreadOnly), "service thread only");
+}
+
+/// The codes of an admission script have the names of their outcomes.
+TEST(EnumNamesTest, AdmissionCodesAreNamedLikeOutcomes) {
+  EXPECT_EQ(admission_code_name(AdmissionCode::kAccepted), outcome_name(Outcome::kAccepted));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kSoldOut), outcome_name(Outcome::kSoldOut));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kLimitReached),
+            outcome_name(Outcome::kLimitReached));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kDayLimitReached),
+            outcome_name(Outcome::kDayLimitReached));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kNotStarted), outcome_name(Outcome::kNotStarted));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kEnded), outcome_name(Outcome::kEnded));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kUnknownVoucher),
+            outcome_name(Outcome::kUnknownVoucher));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kKeyReused), outcome_name(Outcome::kKeyReused));
+  EXPECT_EQ(admission_code_name(AdmissionCode::kStockMissing), "stock missing");
+  EXPECT_EQ(admission_code_name(AdmissionCode::kRebuilding), "rebuilding");
 }
 
 TEST(EnumNamesTest, DurabilityIsParsedByName) {

@@ -73,6 +73,9 @@ void check_rush(const RushOptions& options);
 /// kFailed: neither accepted nor refused, for example a script's error. It fails the test.
 enum class RushAnswer : std::uint8_t { kAccepted, kRefused, kFailed };
 
+/// Returns "accepted", "refused" or "failed".
+std::string_view rush_answer_name(RushAnswer answer);
+
 /// The user and voucher of one order.
 struct RushOrder {
   std::int64_t user = 0;

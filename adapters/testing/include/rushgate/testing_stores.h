@@ -108,6 +108,9 @@ class FaultyBackend final : public ForwardingBackend {
   const BeforeLateReply before_late_reply_;
 };
 
+/// Returns "none", "request lost", "reply lost", "reply late" or "sent twice".
+std::string_view fault_name(FaultyBackend::Fault fault);
+
 // ---- A store that fails ----
 
 /// Forwards to another store, except for the requested failures. Thread-safe.
@@ -181,6 +184,11 @@ class FaultyStore final : public Store {
   absl::Status read_error_;
   absl::Status load_error_;
 };
+
+/// Returns "before commit", "after commit", "before sync" or "after sync".
+std::string_view point_name(FaultyStore::Point point);
+/// Returns "kept" or "not kept".
+std::string_view kept_name(FaultyStore::Kept kept);
 
 // ---- An order store that fails ----
 
@@ -298,6 +306,13 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
   absl::Status read_error_;
   absl::Status voucher_write_error_;
 };
+
+/// Returns "before write", "after write" or "before list".
+std::string_view point_name(FaultyOrderStore::Point point);
+/// Returns "kept" or "not kept".
+std::string_view kept_name(FaultyOrderStore::Kept kept);
+/// Returns "fails the batch", "fails as an outage", "throws" or "is refused".
+std::string_view poison_name(FaultyOrderStore::Poison poison);
 
 }  // namespace faults
 

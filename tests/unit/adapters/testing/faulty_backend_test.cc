@@ -83,5 +83,13 @@ TEST_P(FaultyBackendTest, RepeatedRequestIsExecutedTwice) {
   EXPECT_EQ(value(), Reply::bulk("2"));
 }
 
+TEST(FaultNamesTest, EachFaultHasItsName) {
+  EXPECT_EQ(fault_name(Fault::kNone), "none");
+  EXPECT_EQ(fault_name(Fault::kRequestLost), "request lost");
+  EXPECT_EQ(fault_name(Fault::kReplyLost), "reply lost");
+  EXPECT_EQ(fault_name(Fault::kReplyLate), "reply late");
+  EXPECT_EQ(fault_name(Fault::kSentTwice), "sent twice");
+}
+
 }  // namespace
 }  // namespace rushgate::faults

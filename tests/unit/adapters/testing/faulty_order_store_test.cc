@@ -104,5 +104,17 @@ TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
   EXPECT_EQ(store_.pending()->size(), 1U);
 }
 
+TEST(FaultyOrderStoreNamesTest, EachValueHasItsName) {
+  EXPECT_EQ(point_name(FaultyOrderStore::Point::kBeforeWrite), "before write");
+  EXPECT_EQ(point_name(FaultyOrderStore::Point::kAfterWrite), "after write");
+  EXPECT_EQ(point_name(FaultyOrderStore::Point::kBeforeList), "before list");
+  EXPECT_EQ(kept_name(FaultyOrderStore::Kept::kNo), "not kept");
+  EXPECT_EQ(kept_name(FaultyOrderStore::Kept::kYes), "kept");
+  EXPECT_EQ(poison_name(FaultyOrderStore::Poison::kFailsTheBatch), "fails the batch");
+  EXPECT_EQ(poison_name(FaultyOrderStore::Poison::kFailsAsAnOutage), "fails as an outage");
+  EXPECT_EQ(poison_name(FaultyOrderStore::Poison::kThrows), "throws");
+  EXPECT_EQ(poison_name(FaultyOrderStore::Poison::kIsRefused), "is refused");
+}
+
 }  // namespace
 }  // namespace rushgate::faults

@@ -81,5 +81,14 @@ TEST_F(FaultyStoreTest, NumbersStartAtOne) {
   EXPECT_TRUE(append(1).ok());
 }
 
+TEST(FaultyStoreNamesTest, EachValueHasItsName) {
+  EXPECT_EQ(point_name(FaultyStore::Point::kBeforeCommit), "before commit");
+  EXPECT_EQ(point_name(FaultyStore::Point::kAfterCommit), "after commit");
+  EXPECT_EQ(point_name(FaultyStore::Point::kBeforeSync), "before sync");
+  EXPECT_EQ(point_name(FaultyStore::Point::kAfterSync), "after sync");
+  EXPECT_EQ(kept_name(FaultyStore::Kept::kNo), "not kept");
+  EXPECT_EQ(kept_name(FaultyStore::Kept::kYes), "kept");
+}
+
 }  // namespace
 }  // namespace rushgate::faults

@@ -352,5 +352,11 @@ TEST(RunRushTest, RefusalsAreReportedDespiteDistinctAcceptances) {
   EXPECT_EQ(report.replies.front().answer, RushAnswer::kRefused);
 }
 
+TEST(RushAnswerTest, EachValueHasItsName) {
+  EXPECT_EQ(rush_answer_name(RushAnswer::kAccepted), "accepted");
+  EXPECT_EQ(rush_answer_name(RushAnswer::kRefused), "refused");
+  EXPECT_EQ(rush_answer_name(RushAnswer::kFailed), "failed");
+}
+
 }  // namespace
 }  // namespace rushgate::testing

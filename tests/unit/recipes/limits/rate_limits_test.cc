@@ -367,5 +367,10 @@ TEST_P(ConcurrencyLimitTest, IdleLimitLeavesNoKeys) {
   EXPECT_EQ((*client_)("EXISTS", "concurrency:n"), Reply::integer(0));
 }
 
+TEST(SlidingWindowKindTest, EachKindHasItsName) {
+  EXPECT_EQ(sliding_window_kind_name(SlidingWindowOptions::Kind::kExact), "exact");
+  EXPECT_EQ(sliding_window_kind_name(SlidingWindowOptions::Kind::kApproximate), "approximate");
+}
+
 }  // namespace
 }  // namespace rushgate
