@@ -26,7 +26,7 @@
 namespace rushgate {
 namespace faults {
 
-// ---- Base classes for a fault of your own ----
+// ---- Base classes, for a fault or a store of your own ----
 
 /// Forwards to another client, which it owns.
 class ForwardingClient : public Client {
@@ -80,6 +80,41 @@ class ForwardingBackend : public Backend {
 };
 
 // ---- A network that loses, delays and repeats requests and replies ----
+
+/// Forwards every call to another store, which it owns. A base class for stores that count, copy or
+/// change writes.
+class ForwardingStore : public Store {
+ public:
+  explicit ForwardingStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+
+  absl::Status load(
+      absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) override {
+    return store_->load(visit);
+  }
+  absl::Status commit(const StoreBatch& batch) override { return store_->commit(batch); }
+  absl::Status sync() override { return store_->sync(); }
+  absl::Status read_stream(std::uint64_t stream, StreamId from, StreamId to, std::size_t bytes_max,
+                           std::vector<StreamSegment>& segments) override {
+    return store_->read_stream(stream, from, to, bytes_max, segments);
+  }
+  absl::Status read_stream_back(std::uint64_t stream, StreamId from, StreamId to,
+                                std::size_t bytes_max,
+                                std::vector<StreamSegment>& segments) override {
+    return store_->read_stream_back(stream, from, to, bytes_max, segments);
+  }
+  absl::Status find_last_stream(std::uint64_t& stream) override {
+    return store_->find_last_stream(stream);
+  }
+  [[nodiscard]] Durability durability() const override { return store_->durability(); }
+  [[nodiscard]] bool keeps_state() const override { return store_->keeps_state(); }
+  [[nodiscard]] std::size_t memory_bytes() const override { return store_->memory_bytes(); }
+
+ protected:
+  [[nodiscard]] Store& store() const { return *store_; }
+
+ private:
+  const std::unique_ptr<Store> store_;
+};
 
 /// Forwards requests to another backend, with the faults that a test chooses. Thread-safe if the
 /// test's functions are.

@@ -1,0 +1,124 @@
+// docs/cookbook.md shows the programs of this folder and their output, and they work.
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/project/cookbook/counting_store.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/memory_store.h>
+#include <rushgate/store_contract.h>
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = RUSHGATE_ROOT;
+const fs::path kFolder = kRoot / "tests/project/cookbook";
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  EXPECT_TRUE(in) << file;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string page() { return contents(kRoot / "docs/cookbook.md"); }
+
+/// Returns true for the programs and their headers, except for the one that measures frames.
+bool is_shown(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (name == "frame_meter.h" || name.ends_with("_test.cc")) return false;
+  return name.ends_with(".cc") || name.ends_with(".h");
+}
+
+/// Runs a program and returns its stdout. Its stderr has durations, which differ in each run.
+std::string output_of(const fs::path& program, const fs::path& directory) {
+  const std::string command = "cd '" + directory.string() + "' && '" + program.string() + '\'';
+  std::string output;
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return output;
+  char bytes[4096];
+  for (std::size_t size = 0; (size = fread(bytes, 1, sizeof bytes, pipe)) > 0;) {
+    output.append(bytes, size);
+  }
+  EXPECT_EQ(pclose(pipe), 0) << program << ": " << output;
+  return output;
+}
+
+TEST(CookbookPageTest, PageShowsPrograms) {
+  int shown = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+    if (!is_shown(entry.path())) continue;
+    ++shown;
+    const std::string name = entry.path().filename().string();
+    const std::string block = "<!-- " + name + " -->\n```cpp\n" + contents(entry.path()) +
+                              "```\n<!-- end of " + name + " -->\n";
+    EXPECT_NE(page().find(block), std::string::npos) << "docs/cookbook.md must have this:\n"
+                                                     << block;
+  }
+  EXPECT_GT(shown, 5);
+}
+
+TEST(CookbookPageTest, PageShowsPartsOfFiles) {
+  const std::string text = page();
+  const std::string begin = "<!-- part of ";
+  const std::string code = " -->\n```cpp\n";
+  int parts = 0;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    ++parts;
+    const std::size_t name = at + begin.size();
+    const std::size_t name_end = text.find(code, name);
+    ASSERT_NE(name_end, std::string::npos);
+    const std::size_t shown = name_end + code.size();
+    const std::string part = text.substr(shown, text.find("```\n", shown) - shown);
+    const std::string file = text.substr(name, name_end - name);
+    EXPECT_NE(contents(kRoot / file).find(part), std::string::npos) << file << '\n' << part;
+  }
+  EXPECT_GT(parts, 0);
+}
+
+/// Programs that this build leaves out (fibers) do not run.
+TEST(CookbookPageTest, PageShowsOutputOfPrograms) {
+  int programs = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+    const fs::path program = fs::path(RUSHGATE_PROGRAMS) / entry.path().stem();
+    if (entry.path().extension() != ".cc" || !fs::is_regular_file(program)) continue;
+    ++programs;
+    const TemporaryDirectory scratch;
+    const std::string output = output_of(program, scratch.path());
+    EXPECT_NE(page().find("```\n" + output + "```\n"), std::string::npos) << program << " printed\n"
+                                                                          << output;
+  }
+  EXPECT_GT(programs, 3);
+}
+
+}  // namespace
+
+namespace store_contract {
+namespace {
+
+class CountingSubject final : public Subject {
+ public:
+  Store& store() override { return store_; }
+  void reopen() override {}
+
+ private:
+  CommitCounts counts_;
+  CountingStore store_{std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true}),
+                       counts_};
+};
+
+INSTANTIATE_TEST_SUITE_P(Counting, StoreTest,
+                         ::testing::Values(Maker{
+                             "Counting", [] { return std::make_unique<CountingSubject>(); }}),
+                         name_of);
+
+}  // namespace
+}  // namespace store_contract
+}  // namespace rushgate
