@@ -25,6 +25,24 @@ foreach(module IN LISTS MODULES)
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${module})
 endforeach()
 
+# The headers in the folders include/rushgate are installed, and no others.
+file(GLOB_RECURSE installed RELATIVE ${prefix}/include ${prefix}/include/*)
+file(GLOB_RECURSE public RELATIVE ${SOURCE}
+  ${SOURCE}/engine/*.h ${SOURCE}/storage/*.h ${SOURCE}/adapters/*.h)
+list(FILTER public INCLUDE REGEX "/include/rushgate/[^/]*$")
+list(TRANSFORM public REPLACE ".*/include/" "")
+set(private ${installed})
+list(REMOVE_ITEM private ${public})
+if(private)
+  message(FATAL_ERROR "private headers are installed: ${private}")
+endif()
+set(optional rocksdb sqlite redis resp_server fiber)
+list(REMOVE_ITEM optional ${MODULES})
+list(REMOVE_ITEM public ${installed})
+if(public AND NOT optional)
+  message(FATAL_ERROR "public headers are not installed: ${public}")
+endif()
+
 # Every module is found with its dependencies.
 file(WRITE ${SCRATCH}/all/CMakeLists.txt "
   cmake_minimum_required(VERSION 3.25)
