@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "adapters/flash_sale/utc_time.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate {
@@ -75,6 +76,15 @@ class FieldReader {
     return true;
   }
 
+  void read_term(const VoucherTerm& term, Voucher& voucher) {
+    const std::string name(term.json);
+    std::int64_t value = term.get(voucher);
+    const bool is_there = term.is_time ? read_time(name, value) : read(name, value);
+    if (term.is_required) require(name, is_there);
+    if (const std::string fault = term.find_fault(value); !fault.empty()) note(name, fault);
+    if (fault_.empty()) term.set(voucher, value);
+  }
+
   void require(const std::string& name, bool is_there) {
     if (!is_there) note(name, "is missing");
   }
@@ -103,19 +113,11 @@ class FieldReader {
   std::vector<std::string> known_;
 };
 
-void read_limits(const Json& object, const std::string& path, Limits& limits, std::string& fault) {
-  FieldReader fields(object, path, fault);
-  fields.read("total", limits.total);
-  fields.read("per_user", limits.per_user);
-  fields.read("per_user_day", limits.per_user_day);
-  std::int64_t offset = 0;
-  fields.read("utc_offset_minutes", offset);
-  fields.finish();
-  constexpr std::int64_t kDayMinutes = 24 * 60;
-  if (offset <= -kDayMinutes || offset >= kDayMinutes) {
-    fields.note("utc_offset_minutes", fmt::format("must be less than a day, not {}", offset));
+/// Reads the terms of the object: the limits, or all others.
+void read_terms(FieldReader& fields, bool are_limits, Voucher& voucher) {
+  for (const VoucherTerm& term : kVoucherTerms) {
+    if (term.is_limit == are_limits) fields.read_term(term, voucher);
   }
-  if (fault.empty()) limits.utc_offset_minutes = static_cast<std::int32_t>(offset);
 }
 
 Voucher read_voucher(const Json& object, const std::string& path, std::string& fault) {
@@ -123,12 +125,11 @@ Voucher read_voucher(const Json& object, const std::string& path, std::string& f
   FieldReader fields(object, path, fault);
   fields.require("id", fields.read("id", voucher.id));
   fields.read("title", voucher.title);
-  fields.require("stock", fields.read("stock", voucher.stock));
-  fields.require("begin_ms", fields.read_time("begin_ms", voucher.begin_ms));
-  fields.require("end_ms", fields.read_time("end_ms", voucher.end_ms));
-  fields.read("price_cents", voucher.price_cents);
-  if (const Json* const limits = fields.find("limits")) {
-    read_limits(*limits, path + ".limits", voucher.limits, fault);
+  read_terms(fields, false, voucher);
+  if (const Json* const object_of_limits = fields.find("limits")) {
+    FieldReader limits(*object_of_limits, path + ".limits", fault);
+    read_terms(limits, true, voucher);
+    limits.finish();
   }
   fields.finish();
   if (fault.empty()) {
@@ -191,17 +192,13 @@ absl::StatusOr<std::vector<Voucher>> parse_vouchers(std::string_view text, std::
 std::string format_vouchers(const std::vector<Voucher>& vouchers) {
   Json array = Json::array();
   for (const Voucher& voucher : vouchers) {
-    array.push_back({{"id", voucher.id},
-                     {"title", voucher.title},
-                     {"stock", voucher.stock},
-                     {"begin_ms", voucher.begin_ms},
-                     {"end_ms", voucher.end_ms},
-                     {"price_cents", voucher.price_cents},
-                     {"limits",
-                      {{"total", voucher.limits.total},
-                       {"per_user", voucher.limits.per_user},
-                       {"per_user_day", voucher.limits.per_user_day},
-                       {"utc_offset_minutes", voucher.limits.utc_offset_minutes}}}});
+    Json object = {{"id", voucher.id}, {"title", voucher.title}};
+    Json limits = Json::object();
+    for (const VoucherTerm& term : kVoucherTerms) {
+      (term.is_limit ? limits : object)[std::string(term.json)] = term.get(voucher);
+    }
+    object["limits"] = std::move(limits);
+    array.push_back(std::move(object));
   }
   return array.dump(2) + "\n";
 }

@@ -15,12 +15,17 @@ class Query {
  public:
   template <class... Values>
   explicit Query(SQLite::Statement& statement, const Values&... values) : statement_(statement) {
-    int index = 0;
-    (statement_.bind(++index, values), ...);
+    (bind_next(values), ...);
   }
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
   ~Query() { statement_.tryReset(); }
+
+  /// Binds a further value. Must not be called after next().
+  template <class Value>
+  void bind_next(const Value& value) {
+    statement_.bind(++bound_, value);
+  }
 
   /// Advances to the next row, at first to the first one. Returns false at the end.
   bool next() { return statement_.executeStep(); }
@@ -36,6 +41,7 @@ class Query {
 
  private:
   SQLite::Statement& statement_;
+  int bound_ = 0;
 };
 
 }  // namespace rushgate

@@ -1,33 +1,50 @@
 #include "storage/sqlite/voucher_table.h"
 
-#include "absl/strings/str_cat.h"
+#include <cstddef>
+#include <string_view>
+
+#include "engine/base/concat.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 #include "storage/sqlite/query.h"
 
 namespace rushgate {
 namespace {
 
-constexpr char kSelect[] =
-    "SELECT voucher_id, version, state, reason, title, stock, begin_ms, end_ms, price_cents, "
-    "limit_total, limit_per_user, limit_per_user_day, utc_offset_minutes FROM voucher_versions AS "
-    "v";
+// The columns that are no terms come first.
+constexpr int kOtherColumns = 5;
+
+/// Returns the columns of the terms, each after a comma.
+std::string term_columns() {
+  std::string columns;
+  for (const VoucherTerm& term : kVoucherTerms) columns += concat(", ", term.column);
+  return columns;
+}
+
+/// Returns a query of all columns, with `rest` after the table's name.
+std::string select(std::string_view rest) {
+  return concat("SELECT voucher_id, version, state, reason, title", term_columns(),
+                " FROM voucher_versions AS v", rest);
+}
+
+/// Returns the statement that inserts a pending version: its id, number, title and terms.
+std::string insert_pending() {
+  std::string values = "?1, ?2, 0, '', ?3";
+  for (std::size_t i = 0; i < kVoucherTerms.size(); ++i) values += concat(", ?", i + 4);
+  return concat("INSERT INTO voucher_versions (voucher_id, version, state, reason, title",
+                term_columns(), ") VALUES (", values, ")");
+}
 
 // The numbers of states in SQL are those of VoucherVersion::State.
 constexpr char kHighestFirst[] = " ORDER BY version DESC LIMIT 1";
 
 VoucherVersion read_version(const Query& row) {
-  return {.voucher = {.id = row.integer(0),
-                      .title = row.text(4),
-                      .stock = row.integer(5),
-                      .begin_ms = row.integer(6),
-                      .end_ms = row.integer(7),
-                      .price_cents = row.integer(8),
-                      .limits = {.total = row.integer(9),
-                                 .per_user = row.integer(10),
-                                 .per_user_day = row.integer(11),
-                                 .utc_offset_minutes = static_cast<std::int32_t>(row.integer(12))}},
-          .version = row.integer(1),
-          .state = static_cast<VoucherVersion::State>(row.integer(2)),
-          .reason = row.text(3)};
+  VoucherVersion version = {.voucher = {.id = row.integer(0), .title = row.text(4)},
+                            .version = row.integer(1),
+                            .state = static_cast<VoucherVersion::State>(row.integer(2)),
+                            .reason = row.text(3)};
+  int column = kOtherColumns;
+  for (const VoucherTerm& term : kVoucherTerms) term.set(version.voucher, row.integer(column++));
+  return version;
 }
 
 std::vector<VoucherVersion> read_all(Query query) {
@@ -44,17 +61,15 @@ std::optional<VoucherVersion> read_first(Query query) {
 }  // namespace
 
 VoucherReader::VoucherReader(const SQLite::Database& database)
-    : versions_(database, absl::StrCat(kSelect, " WHERE voucher_id = ?1 ORDER BY version")),
-      all_versions_(database, absl::StrCat(kSelect, " ORDER BY voucher_id, version")),
-      pending_(database, absl::StrCat(kSelect, " WHERE state = 0 ORDER BY voucher_id, version")),
-      latest_(database, absl::StrCat(kSelect, " WHERE voucher_id = ?1", kHighestFirst)),
-      applied_(database,
-               absl::StrCat(kSelect, " WHERE voucher_id = ?1 AND state = 1", kHighestFirst)),
+    : versions_(database, select(" WHERE voucher_id = ?1 ORDER BY version")),
+      all_versions_(database, select(" ORDER BY voucher_id, version")),
+      pending_(database, select(" WHERE state = 0 ORDER BY voucher_id, version")),
+      latest_(database, select(concat(" WHERE voucher_id = ?1", kHighestFirst))),
+      applied_(database, select(concat(" WHERE voucher_id = ?1 AND state = 1", kHighestFirst))),
       all_applied_(database,
-                   absl::StrCat(kSelect,
-                                " WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM voucher_versions "
-                                "WHERE voucher_id = v.voucher_id AND version > v.version AND "
-                                "state = 1) ORDER BY voucher_id")) {}
+                   select(" WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM voucher_versions "
+                          "WHERE voucher_id = v.voucher_id AND version > v.version AND "
+                          "state = 1) ORDER BY voucher_id")) {}
 
 std::vector<VoucherVersion> VoucherReader::versions(VoucherId voucher) {
   return read_all(Query(versions_, voucher));
@@ -73,10 +88,7 @@ VoucherWriter::VoucherWriter(const SQLite::Database& database)
     : highest_(database,
                "SELECT ifnull(max(version), 0) FROM voucher_versions "
                "WHERE voucher_id = ?1"),
-      insert_(database,
-              "INSERT INTO voucher_versions (voucher_id, version, state, reason, title, stock, "
-              "begin_ms, end_ms, price_cents, limit_total, limit_per_user, limit_per_user_day, "
-              "utc_offset_minutes) VALUES (?1, ?2, 0, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
+      insert_(database, insert_pending()),
       state_(database, "SELECT state FROM voucher_versions WHERE voucher_id = ?1 AND version = ?2"),
       resolve_(database,
                "UPDATE voucher_versions SET state = ?3, reason = ?4 "
@@ -88,10 +100,9 @@ absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   highest.next();
   const absl::Status is_next = check_next_version(version, highest.integer(0));
   if (!is_next.ok()) return is_next;
-  Query(insert_, voucher.id, version.version, voucher.title, voucher.stock, voucher.begin_ms,
-        voucher.end_ms, voucher.price_cents, voucher.limits.total, voucher.limits.per_user,
-        voucher.limits.per_user_day, voucher.limits.utc_offset_minutes)
-      .next();
+  Query insert(insert_, voucher.id, version.version, voucher.title);
+  for (const VoucherTerm& term : kVoucherTerms) insert.bind_next(term.get(voucher));
+  insert.next();
   return absl::OkStatus();
 }
 

@@ -20,6 +20,7 @@
 #include "engine/base/numbers.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/vouchers/sale_day.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {
@@ -41,6 +42,16 @@ enum Term : std::size_t {
 };
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
+
+/// Returns true if each term in a voucher's hash has its rule here. Publishing keeps the rule of the
+/// stock.
+constexpr bool has_all_rules() {
+  return std::ranges::all_of(kVoucherTerms, [](const VoucherTerm& term) {
+    return term.field.empty() || term.field == "published" ||
+           std::ranges::find(kTermFields, term.field) != kTermFields.end();
+  });
+}
+static_assert(has_all_rules(), "a term has no rule in the native admission");
 
 /// Returns true if the joint decision keeps a rule (decide_together()). Users of a voucher with any
 /// other rule are decided on one after the other.

@@ -1,6 +1,8 @@
 #include "engine/sale/audit/audit_snapshot.h"
 
+#include <cstddef>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,13 +11,14 @@
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {
 
-// KEYS voucher, stock, order stream.
-// Returns {version, published, given_back, admitted, stock, last id of the stream, TIME}, nil for a
-// missing value.
+// KEYS voucher, stock, order stream. ARGV fields of the voucher.
+// Returns {version, published, given_back, admitted, stock, last id of the stream, TIME, values of
+// the fields}, nil for a missing value.
 const Script& counters_script() {
   static const Script* const kScript = new Script(R"lua(
 local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted')
@@ -26,7 +29,8 @@ if redis.call('EXISTS', KEYS[3]) == 1 then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
-return {terms[1], terms[2], terms[3], terms[4], redis.call('GET', KEYS[2]), last, redis.call('TIME')}
+local fields = #ARGV > 0 and redis.call('HMGET', KEYS[1], unpack(ARGV)) or {}
+return {terms[1], terms[2], terms[3], terms[4], redis.call('GET', KEYS[2]), last, redis.call('TIME'), fields}
 )lua");
   return *kScript;
 }
@@ -44,14 +48,15 @@ std::optional<std::int64_t> time_ms_in(const Reply& reply) {
   return *seconds * 1'000 + *microseconds / 1'000;
 }
 
-}  // namespace
-
-absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
-                                                      VoucherId voucher) {
+/// Reads the counters, and in the same request these fields of the voucher's hash.
+absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& keys,
+                                              VoucherId voucher,
+                                              std::span<const std::string_view> fields,
+                                              std::vector<std::optional<std::int64_t>>& values) {
   const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.order_stream};
   const std::vector<std::string_view> views(std::begin(names), std::end(names));
-  const Reply reply = client.run(counters_script(), views, {});
-  constexpr std::size_t kParts = 7;
+  const Reply reply = client.run(counters_script(), views, fields);
+  constexpr std::size_t kParts = 8;
   const std::string doing = "reading the counters of voucher " + std::to_string(voucher);
   if (reply.kind() != Reply::Kind::kArray || reply.elements().size() != kParts)
     return to_status(reply, doing);
@@ -61,6 +66,9 @@ absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const Sale
   if (!last) return to_status(parts[5], doing);
   const auto time_ms = time_ms_in(parts[6]);
   if (!time_ms) return to_status(parts[6], doing);
+  if (!parts[7].is_aggregate()) return to_status(parts[7], doing);
+  values.clear();
+  for (const Reply& value : parts[7].elements()) values.push_back(number_in(value));
   return VoucherCounters{.version = number_in(parts[0]),
                          .published = number_in(parts[1]),
                          .stock = number_in(parts[4]),
@@ -69,12 +77,22 @@ absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const Sale
                          .taken_at = {.last = *last, .time_ms = *time_ms}};
 }
 
+}  // namespace
+
+absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher) {
+  std::vector<std::optional<std::int64_t>> none;
+  return read_counters(client, keys, voucher, {}, none);
+}
+
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher) {
   constexpr int kLooksMax = 5;
+  std::vector<std::string_view> fields;
+  for (const TermField& term : term_fields({})) fields.push_back(term.field);
   for (int look = 1;; ++look) {
     VoucherSnapshot snapshot;
-    auto counters = read_voucher_counters(client, keys, voucher);
+    auto counters = read_counters(client, keys, voucher, fields, snapshot.terms);
     if (!counters.ok()) return counters.status();
     snapshot.counters = *std::move(counters);
     // A buyer may be met twice. The second count is the newer one.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -45,6 +46,8 @@ struct VoucherCounters {
 /// `counters.taken_at` and not after `buyers_read_at` may be counted among them or not.
 struct VoucherSnapshot {
   VoucherCounters counters;
+  /// The values of term_fields(), in their order, read with the counters.
+  std::vector<std::optional<std::int64_t>> terms;
   absl::flat_hash_map<UserId, std::int64_t> buyers;  // with the number of orders admitted
   KeyspaceMoment buyers_read_at;
 };

@@ -5,6 +5,7 @@
 
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/vouchers/sale_day.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {
@@ -217,7 +218,15 @@ void VoucherAuditor::compare_version() {
                         " is on sale and the database does not know it");
     return;
   }
-  if (!counters().version || !counters().published || is_in_force(recorded_, counters())) return;
+  if (!counters().version || !counters().published) return;
+  if (is_in_force(recorded_, counters())) {
+    const std::string different = find_differences(*recorded_, evidence_.snapshot.terms);
+    if (!different.empty()) {
+      problem("version " + std::to_string(recorded_->version) +
+              " is in force with other terms than the recorded ones: " + different);
+    }
+    return;
+  }
   problem("version " + std::to_string(*counters().version) + " with a stock of " +
           std::to_string(*counters().published) + " is in force, version " +
           std::to_string(recorded_->version) + " with " + std::to_string(recorded_->voucher.stock) +

@@ -1,7 +1,6 @@
 #include "engine/sale/vouchers/voucher_book.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -25,6 +24,7 @@
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {
@@ -38,42 +38,6 @@ struct Bought {
 
 // Orders in one read of the database.
 constexpr std::size_t kPortion = 10'000;
-
-/// The number of terms that the scripts take and return.
-constexpr std::size_t kTerms = 8;
-constexpr std::array<std::string_view, kTerms> kTermNames = {
-    "version",     "stock",          "begin (ms)",    "end (ms)",
-    "total limit", "limit per user", "limit per day", "UTC offset (minutes)"};
-
-std::array<std::int64_t, kTerms> terms_of(const VoucherVersion& version) {
-  const Voucher& voucher = version.voucher;
-  return {version.version,
-          voucher.stock,
-          voucher.begin_ms,
-          voucher.end_ms,
-          voucher.limits.total,
-          voucher.limits.per_user,
-          voucher.limits.per_user_day,
-          voucher.limits.utc_offset_minutes};
-}
-
-void append_terms(std::vector<std::string>& arguments, const VoucherVersion& version) {
-  for (const std::int64_t term : terms_of(version)) arguments.push_back(std::to_string(term));
-}
-
-/// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there,
-/// 10 here; …". Empty if there are none.
-std::string differences(const VoucherVersion& version, std::span<const std::int64_t> there) {
-  const auto here = terms_of(version);
-  std::string text;
-  for (std::size_t i = 0; i < kTerms && i < there.size(); ++i) {
-    if (there[i] == here[i]) continue;
-    if (!text.empty()) text += "; ";
-    text += std::string(kTermNames[i]) + ' ' + std::to_string(there[i]) + " there, " +
-            std::to_string(here[i]) + " here";
-  }
-  return text;
-}
 
 std::string name_of(VoucherId id) { return "voucher " + std::to_string(id); }
 
@@ -336,7 +300,8 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
   switch (answer->front()) {
     case voucher_scripts::kDone:
     case voucher_scripts::kAlreadyDone: {
-      const std::string different = differences(version, detail);
+      const std::vector<std::optional<std::int64_t>> there(detail.begin(), detail.end());
+      const std::string different = find_differences(version, there);
       if (!different.empty()) {
         // Left pending: nothing was decided, and the next version would change another sale.
         return absl::FailedPreconditionError(
@@ -428,13 +393,10 @@ absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion&
   if (!identity.ok()) return identity.status();
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id),
                                           keys_.vouchers(), keys_.stream_owner()};
-  std::vector<std::string> arguments;
-  append_terms(arguments, version);
-  arguments.emplace_back(may_create ? "1" : "0");
-  arguments.push_back(std::to_string(options_.buyers_converted_max));
-  arguments.push_back(std::to_string(id));
-  arguments.push_back(*identity);
-  arguments.emplace_back(options_.adopt ? "1" : "0");
+  std::vector<std::string> arguments = {may_create ? "1" : "0",
+                                        std::to_string(options_.buyers_converted_max),
+                                        std::to_string(id), *identity, options_.adopt ? "1" : "0"};
+  append_terms(version, arguments);
   return answer_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
                    "publishing " + name_of(id));
 }
@@ -642,12 +604,13 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
 
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers(),
                                           keys_.buyers(id)};
-  std::vector<std::string> arguments = {
-      token, std::to_string(version.voucher.stock - buyers->admitted),
-      std::to_string(buyers->admitted), buyers->counted ? "1" : "0"};
-  append_terms(arguments, version);
-  arguments.push_back(std::to_string(id));
-  arguments.push_back(std::to_string(buyers->bought.size()));
+  std::vector<std::string> arguments = {token,
+                                        std::to_string(version.voucher.stock - buyers->admitted),
+                                        std::to_string(buyers->admitted),
+                                        buyers->counted ? "1" : "0",
+                                        std::to_string(id),
+                                        std::to_string(buyers->bought.size())};
+  append_terms(version, arguments);
   const auto finished =
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),
                  "opening voucher " + std::to_string(id));

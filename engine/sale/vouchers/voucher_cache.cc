@@ -1,12 +1,14 @@
 #include "engine/sale/vouchers/voucher_cache.h"
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {
@@ -16,44 +18,34 @@ constexpr std::int64_t kFormat = 1;
 
 /// Returns the numbers of a version in decimal, each before a space, and the title.
 std::string to_text(const VoucherVersion& version) {
-  const Voucher& voucher = version.voucher;
-  const Limits& limits = voucher.limits;
-  std::string text;
-  for (const std::int64_t number :
-       {kFormat, version.version, voucher.id, voucher.stock, voucher.begin_ms, voucher.end_ms,
-        voucher.price_cents, limits.total, limits.per_user, limits.per_user_day,
-        std::int64_t{limits.utc_offset_minutes}}) {
-    text += concat(number, " ");
-  }
-  return text + voucher.title;
+  std::string text = concat(kFormat, " ", version.version, " ", version.voucher.id, " ");
+  for (const VoucherTerm& term : kVoucherTerms) text += concat(term.get(version.voucher), " ");
+  return text + version.voucher.title;
+}
+
+/// Removes a number and a space from the front of `text`. Returns nothing if they are not there.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  const auto number = parse_int64(text.substr(0, space));
+  text.remove_prefix(space + 1);
+  return number;
 }
 
 std::optional<VoucherVersion> from_text(std::string_view text) {
-  std::array<std::int64_t, 11> numbers{};
-  for (std::int64_t& number : numbers) {
-    const std::size_t space = text.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    const auto parsed = parse_int64(text.substr(0, space));
-    if (!parsed) return std::nullopt;
-    number = *parsed;
-    text.remove_prefix(space + 1);
+  if (take_number(text) != kFormat) return std::nullopt;
+  const auto version = take_number(text);
+  const auto id = take_number(text);
+  if (!version || !id) return std::nullopt;
+  VoucherVersion read = {
+      .voucher = {.id = *id}, .version = *version, .state = VoucherVersion::State::kApplied};
+  for (const VoucherTerm& term : kVoucherTerms) {
+    const auto value = take_number(text);
+    if (!value || !term.find_fault(*value).empty()) return std::nullopt;
+    term.set(read.voucher, *value);
   }
-  const auto& [format, version, id, stock, begin_ms, end_ms, price_cents, total, per_user,
-               per_user_day, utc_offset_minutes] = numbers;
-  if (format != kFormat) return std::nullopt;
-  return VoucherVersion{
-      .voucher = {.id = id,
-                  .title = std::string(text),
-                  .stock = stock,
-                  .begin_ms = begin_ms,
-                  .end_ms = end_ms,
-                  .price_cents = price_cents,
-                  .limits = {.total = total,
-                             .per_user = per_user,
-                             .per_user_day = per_user_day,
-                             .utc_offset_minutes = static_cast<std::int32_t>(utc_offset_minutes)}},
-      .version = version,
-      .state = VoucherVersion::State::kApplied};
+  read.voucher.title = std::string(text);
+  return read;
 }
 
 }  // namespace

@@ -12,38 +12,40 @@ namespace {
 // stay one, so only the conversion to a hash is refused.
 constexpr const char* kApply = R"lua(
 local voucher, stock_key, buyers = KEYS[1], KEYS[2], KEYS[3]
-local version, published = tonumber(ARGV[1]), tonumber(ARGV[2])
-local total, per_user = tonumber(ARGV[5]), tonumber(ARGV[6])
-local per_day, offset = tonumber(ARGV[7]), tonumber(ARGV[8])
-local converted_max, adopt = tonumber(ARGV[10]), ARGV[13] == '1'
+local converted_max, id, adopt = tonumber(ARGV[2]), ARGV[3], ARGV[5] == '1'
 
 local identity = redis.call('HGET', KEYS[5], 'identity')
 if not identity then return {8} end
-if identity ~= ARGV[12] then return {7} end
+if identity ~= ARGV[4] then return {7} end
 
-local now = redis.call('HMGET', voucher, 'version', 'published', 'begin', 'end', 'total', 'per_user',
-                       'per_day', 'offset', 'counted', 'admitted', 'given_back', 'closed')
-if now[12] then return {4} end
-if now[1] and tonumber(now[1]) >= version then
-  redis.call('SADD', KEYS[4], ARGV[11])
-  return {2, now[1], now[2], now[3], now[4], now[5], now[6], now[7], now[8]}
+local new, now, there = {}, {}, {2}
+for i = 6, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
+local hash = redis.call('HGETALL', voucher)
+for i = 1, #hash, 2 do now[hash[i]] = hash[i + 1] end
+for i = 6, #ARGV, 2 do there[#there + 1] = now[ARGV[i]] or false end
+
+if now.closed then return {4} end
+if now.version and tonumber(now.version) >= new.version then
+  redis.call('SADD', KEYS[4], id)
+  return there
 end
 
 local free, admitted
 local is_adopted = false
-if now[1] then
+if now.version then
   local stock = redis.call('GET', stock_key)
   if not stock then return {3} end
-  free = tonumber(stock) + published - now[2]
+  free = tonumber(stock) + new.published - now.published
   if free < 0 then return {1, -free} end
-  admitted = now[10] or now[2] - stock + (now[11] or 0)
-  local days_changed = per_day > 0 and (tonumber(now[7] or 0) <= 0 or tonumber(now[8] or 0) ~= offset)
+  admitted = now.admitted or now.published - stock + (now.given_back or 0)
+  local days_changed = new.per_day > 0 and
+                       (tonumber(now.per_day or 0) <= 0 or tonumber(now.offset or 0) ~= new.offset)
   if days_changed and redis.call('EXISTS', buyers) == 1 then return {9} end
-elseif ARGV[9] == '1' then
-  free, admitted = published, 0
+elseif ARGV[1] == '1' then
+  free, admitted = new.published, 0
   if redis.call('EXISTS', stock_key, buyers) > 0 then
     free, admitted = tonumber(redis.call('GET', stock_key) or 0), redis.call('SCARD', buyers)
-    if not adopt or free + admitted ~= published then return {10, free, admitted} end
+    if not adopt or free + admitted ~= new.published then return {10, free, admitted} end
     is_adopted = true
   end
 else
@@ -81,14 +83,14 @@ local function make_set()
   return true
 end
 
-local was_counted, counted = now[9] == '1', per_user ~= 1
+local was_counted, counted = now.counted == '1', new.per_user ~= 1
 local to_hash = counted and not was_counted
 if to_hash then
   local count = redis.call('SCARD', buyers)
   if count > converted_max then return {6, count} end
 end
 -- The first write: an id that is there too early, because what follows failed, does no harm.
-redis.call('SADD', KEYS[4], ARGV[11])
+redis.call('SADD', KEYS[4], id)
 if to_hash then
   make_hash()
 elseif was_counted and not counted then
@@ -96,12 +98,10 @@ elseif was_counted and not counted then
 end
 
 -- The terms before the stock: a voucher without its stock is rebuilt.
-redis.call('HSET', voucher, 'version', ARGV[1], 'published', ARGV[2], 'begin', ARGV[3], 'end', ARGV[4],
-           'total', ARGV[5], 'per_user', ARGV[6], 'per_day', ARGV[7], 'offset', ARGV[8],
-           'counted', counted and 1 or 0)
+redis.call('HSET', voucher, 'counted', counted and 1 or 0, unpack(ARGV, 6))
 if is_adopted then redis.call('HSET', voucher, 'adopting', 1) end
 redis.call('SET', stock_key, string.format('%.0f', free))
-if total > 0 then
+if new.total > 0 then
   redis.call('HSET', voucher, 'admitted', string.format('%.0f', admitted))
 else
   redis.call('HDEL', voucher, 'admitted')
@@ -156,13 +156,14 @@ return {0}
 constexpr const char* kFinishRebuild = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 local buyers = redis.call(ARGV[4] == '1' and 'HLEN' or 'SCARD', KEYS[4])
-if buyers ~= tonumber(ARGV[14]) then return {5} end
-redis.call('SADD', KEYS[3], ARGV[13])
+if buyers ~= tonumber(ARGV[6]) then return {5} end
+local new = {}
+for i = 7, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
+redis.call('SADD', KEYS[3], ARGV[5])
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[2])
-redis.call('HSET', KEYS[1], 'counted', ARGV[4], 'version', ARGV[5], 'published', ARGV[6], 'begin', ARGV[7],
-           'end', ARGV[8], 'total', ARGV[9], 'per_user', ARGV[10], 'per_day', ARGV[11], 'offset', ARGV[12])
-if tonumber(ARGV[9]) > 0 then redis.call('HSET', KEYS[1], 'admitted', ARGV[3]) end
+redis.call('HSET', KEYS[1], 'counted', ARGV[4], unpack(ARGV, 7))
+if new.total > 0 then redis.call('HSET', KEYS[1], 'admitted', ARGV[3]) end
 return {0}
 )lua";
 

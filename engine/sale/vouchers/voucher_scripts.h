@@ -9,9 +9,10 @@ namespace rushgate::voucher_scripts {
 /// The first element of each reply.
 enum Outcome : int {
   kDone = 0,
-  kRefused = 1,         // the new stock is below the sold number; {1, the difference}
-  kAlreadyDone = 2,     // this version, or a later one, is in force; {2, its terms}
-  kMissing = 3,         // the voucher's stock, or all of it, is missing: rebuild
+  kRefused = 1,  // the new stock is below the sold number; {1, the difference}
+  kAlreadyDone =
+      2,         // this version, or a later one, is in force; {2, its values of the terms' fields}
+  kMissing = 3,  // the voucher's stock, or all of it, is missing: rebuild
   kRebuilding = 4,      // admission is closed by a rebuild
   kLostTheRebuild = 5,  // another rebuild began
   kTooManyBuyers = 6,   // to be converted; {6, their number}
@@ -25,9 +26,9 @@ enum Outcome : int {
 /// the difference of the published stocks.
 ///
 /// KEYS voucher, stock, buyers, vouchers, owner of the stream.
-/// ARGV its terms (version, published, begin, end, total, per_user, per_day, offset), may be
-/// created (1/0), the most buyers to convert to a hash of counts, its id, the database's identity,
-/// adopt (1/0: another system's stock and buyers become the voucher's).
+/// ARGV may be created (1/0), the most buyers to convert to a hash of counts, its id, the database's
+/// identity, adopt (1/0: another system's stock and buyers become the voucher's), then field and
+/// value of each of the terms (append_terms()).
 const Script& apply();
 
 /// Begins a rebuild, which closes admission. load_buyers() then adds buyers. finish_rebuild() puts
@@ -50,8 +51,8 @@ const Script& load_buyers();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
 /// KEYS voucher, stock, vouchers.
-/// ARGV token, free, admitted, counted, version, published, begin, end, total, per_user, per_day,
-/// offset, its id.
+/// ARGV token, free, admitted, counted, its id, the number of buyers, then field and value of each of
+/// the terms (append_terms()).
 const Script& finish_rebuild();
 const Script& append_lost();
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/sale/orders/order_entry.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -160,6 +161,13 @@ TEST_P(AuditTest, VoucherLostByKeyspaceIsNamed) {
 TEST_P(AuditTest, UnrecordedVersionInForceIsNamed) {
   backend_.client()("HSET", "seckill:voucher:1", "version", "9");
   expect_problem("version 9");
+}
+
+TEST_P(AuditTest, OtherTermsInForceAreNamed) {
+  backend_.client()("HSET", "seckill:voucher:1", "per_user", 5, "total", 9);
+  expect_problem(
+      "version 1 is in force with other terms than the recorded ones: total limit 9 there, 0 here; "
+      "limit per user 5 there, 2 here");
 }
 
 TEST_P(AuditTest, OrdersBeyondStockAreOversold) {
@@ -447,12 +455,18 @@ TEST_P(AuditTest, PublicationWithOtherStockThanPendingIsNamed) {
 }
 
 TEST_P(AuditTest, PendingFirstPublicationInForceIsAudited) {
-  ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(2, 3), .version = 1}).ok());
+  const VoucherVersion version = {.voucher = voucher(2, 3), .version = 1};
+  ASSERT_TRUE(backend_.orders().record_pending(version).ok());
   auto report = sale_->audit();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->vouchers.size(), 1U);
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
-  backend_.client()("HSET", "seckill:voucher:2", "version", 1, "published", 3);
+  Request in_force = Request::of("HSET", "seckill:voucher:2");
+  for (const TermField& term : term_fields(version)) {
+    in_force.add(term.field);
+    in_force.add(term.value);
+  }
+  backend_.client().call(std::move(in_force));
   backend_.client()("SET", "seckill:stock:2", 3);
   report = sale_->audit();
   ASSERT_TRUE(report.ok()) << report.status();

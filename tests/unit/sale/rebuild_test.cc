@@ -1,6 +1,11 @@
 // Interrupted rebuilds, on every backend.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -99,9 +104,11 @@ TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
   interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over by another
   const std::string_view names[] = {"seckill:voucher:1", "seckill:stock:1"};
-  const std::string_view arguments[] = {"somebody:1", "99", "0", "0", "1", "99",
-                                        "0",          "1",  "0", "1", "0", "0"};
-  const Reply late = backend_.client().run(voucher_scripts::finish_rebuild(), names, arguments);
+  std::vector<std::string> arguments = {"somebody:1", "99", "0", "0", "1", "0"};
+  append_terms({.voucher = voucher(1, 99), .version = 1}, arguments);
+  const Reply late =
+      backend_.client().run(voucher_scripts::finish_rebuild(), names,
+                            std::vector<std::string_view>(arguments.begin(), arguments.end()));
   EXPECT_EQ(late, Reply::array({Reply::integer(voucher_scripts::kLostTheRebuild)}));
   expect_rebuilt();
 }

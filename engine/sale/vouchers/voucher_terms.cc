@@ -1,0 +1,40 @@
+#include "engine/sale/vouchers/voucher_terms.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "engine/base/concat.h"
+
+namespace rushgate {
+
+std::vector<TermField> term_fields(const VoucherVersion& version) {
+  std::vector<TermField> fields = {
+      {.name = "version", .field = "version", .value = version.version}};
+  for (const VoucherTerm& term : kVoucherTerms) {
+    if (term.field.empty()) continue;
+    fields.push_back({.name = term.name, .field = term.field, .value = term.get(version.voucher)});
+  }
+  return fields;
+}
+
+void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments) {
+  for (const TermField& term : term_fields(version)) {
+    arguments.emplace_back(term.field);
+    arguments.push_back(std::to_string(term.value));
+  }
+}
+
+std::string find_differences(const VoucherVersion& version,
+                             std::span<const std::optional<std::int64_t>> there) {
+  const std::vector<TermField> here = term_fields(version);
+  std::string differences;
+  for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
+    const std::int64_t value = there[i].value_or(0);
+    if (value == here[i].value) continue;
+    if (!differences.empty()) differences += "; ";
+    differences += concat(here[i].name, " ", value, " there, ", here[i].value, " here");
+  }
+  return differences;
+}
+
+}  // namespace rushgate

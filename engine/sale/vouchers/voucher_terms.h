@@ -1,0 +1,144 @@
+// The terms of a voucher: one table, from which packing, the voucher's hash, vouchers.json, the table
+// of versions, differences and checks are derived.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// A number that is part of a voucher's terms. Its default is the member's (rushgate/voucher.h).
+struct VoucherTerm {
+  std::string_view name;     // in lists
+  std::string_view subject;  // in sentences
+  std::string_view json;     // the field of vouchers.json, inside `limits` for a limit
+  std::string_view column;   // of the table voucher_versions
+  std::string_view field;    // of the voucher's hash; empty: admission needs no such field
+  std::string_view fault = "must not be negative";  // follows the subject
+  std::int64_t min = 0;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  bool is_time = false;      // ms since 1970 UTC; vouchers.json may have it in ISO 8601
+  bool is_required = false;  // in vouchers.json
+
+  // Set by make_term():
+  bool is_limit = false;
+  std::int64_t (*get)(const Voucher& voucher) = nullptr;
+  /// `value` must be between min and max.
+  void (*set)(Voucher& voucher, std::int64_t value) = nullptr;
+
+  /// Returns the fault of a value, without the subject; empty if it has none.
+  [[nodiscard]] std::string find_fault(std::int64_t value) const {
+    if (value >= min && value <= max) return {};
+    return std::string(fault) + ", not " + std::to_string(value);
+  }
+};
+
+template <auto kMember>
+constexpr bool kIsLimit = !requires(Voucher voucher) {
+  voucher.*kMember;
+};
+
+template <auto kMember>
+constexpr auto& member_in(auto& voucher) {
+  if constexpr (kIsLimit<kMember>) {
+    return voucher.limits.*kMember;
+  } else {
+    return voucher.*kMember;
+  }
+}
+
+/// Returns `rest` as the term in this member of Voucher or Limits.
+template <auto kMember>
+constexpr VoucherTerm make_term(VoucherTerm rest) {
+  rest.is_limit = kIsLimit<kMember>;
+  rest.get = [](const Voucher& voucher) -> std::int64_t { return member_in<kMember>(voucher); };
+  rest.set = [](Voucher& voucher, std::int64_t value) {
+    auto& member = member_in<kMember>(voucher);
+    member = static_cast<std::remove_reference_t<decltype(member)>>(value);
+  };
+  return rest;
+}
+
+/// In the order in which all formats have them. A voucher's id and title are no terms.
+inline constexpr std::array kVoucherTerms = {
+    make_term<&Voucher::stock>({.name = "stock",
+                                .subject = "stock",
+                                .json = "stock",
+                                .column = "stock",
+                                .field = "published",
+                                .is_required = true}),
+    make_term<&Voucher::begin_ms>({.name = "begin (ms)",
+                                   .subject = "begin",
+                                   .json = "begin_ms",
+                                   .column = "begin_ms",
+                                   .field = "begin",
+                                   .fault = "must not lie before 1970",
+                                   .is_time = true,
+                                   .is_required = true}),
+    make_term<&Voucher::end_ms>({.name = "end (ms)",
+                                 .subject = "end",
+                                 .json = "end_ms",
+                                 .column = "end_ms",
+                                 .field = "end",
+                                 .fault = "must not lie before 1970",
+                                 .is_time = true,
+                                 .is_required = true}),
+    make_term<&Voucher::price_cents>({.name = "price (cents)",
+                                      .subject = "price",
+                                      .json = "price_cents",
+                                      .column = "price_cents",
+                                      .field = {}}),
+    make_term<&Limits::total>({.name = "total limit",
+                               .subject = "the total limit",
+                               .json = "total",
+                               .column = "limit_total",
+                               .field = "total"}),
+    make_term<&Limits::per_user>({.name = "limit per user",
+                                  .subject = "the limit per user",
+                                  .json = "per_user",
+                                  .column = "limit_per_user",
+                                  .field = "per_user"}),
+    make_term<&Limits::per_user_day>({.name = "limit per day",
+                                      .subject = "the limit per user and day",
+                                      .json = "per_user_day",
+                                      .column = "limit_per_user_day",
+                                      .field = "per_day"}),
+    make_term<&Limits::utc_offset_minutes>({.name = "UTC offset (minutes)",
+                                            .subject = "the UTC offset",
+                                            .json = "utc_offset_minutes",
+                                            .column = "utc_offset_minutes",
+                                            .field = "offset",
+                                            .fault = "must be less than a day",
+                                            .min = 1 - 24 * 60,
+                                            .max = 24 * 60 - 1}),
+};
+
+/// A field of the voucher's hash that comes from its terms.
+struct TermField {
+  std::string_view name;   // in lists
+  std::string_view field;  // of the hash
+  std::int64_t value = 0;
+};
+
+/// Returns the fields of a version: its number, then the terms that admission needs.
+std::vector<TermField> term_fields(const VoucherVersion& version);
+
+/// Appends the fields and their values to a script's arguments, in pairs.
+void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments);
+
+/// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there, 10
+/// here; …". `there` has the values of term_fields(), in their order; a missing one counts as 0.
+/// Returns an empty string if there are no differences.
+std::string find_differences(const VoucherVersion& version,
+                             std::span<const std::optional<std::int64_t>> there);
+
+}  // namespace rushgate
