@@ -1,5 +1,9 @@
 #include "engine/commands/command_table.h"
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "engine/commands/command_families.h"
 
 namespace rushgate {

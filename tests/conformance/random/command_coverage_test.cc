@@ -19,34 +19,33 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::set<std::string, std::less<>>;
 
-/// Subcommands without a shape. They have one form each, which a transcript sends, or they reply
-/// with facts about the backend's clients.
-const Names kWithoutShape = {
-    "client|getredir",
-    "client|help",
-    "client|id",
-    "client|info",
-    "client|list",
-    "client|no-evict",
-    "client|reply",
-    "command|count",
-    "command|docs",
-    "command|help",
-    "command|info",
-    "command|list",
-    "command|getkeysandflags",
-    "config|help",
-    "config|rewrite",
-    "config|resetstat",
-    "object|help",
-    "object|refcount",
-    "pubsub|help",
-    "script|debug",
-    "script|help",
-    "script|kill",
-    "xgroup|help",
-    "xinfo|help",
-};
+/// Redis has to load the functions of FCALL first. QUIT ends the connection of the transcript.
+const Names kWithoutTranscript = {"fcall", "quit"};
+
+/// Commands that describe or end the server, or that have one form each, which a transcript sends.
+const Names kWithoutShape = {"fcall",
+                             "info",
+                             "quit",
+                             "shutdown",
+                             "time",
+                             "client|help",
+                             "command|count",
+                             "command|docs",
+                             "command|getkeysandflags",
+                             "command|help",
+                             "command|info",
+                             "command|list",
+                             "config|help",
+                             "config|resetstat",
+                             "config|rewrite",
+                             "object|help",
+                             "object|refcount",
+                             "pubsub|help",
+                             "script|debug",
+                             "script|help",
+                             "script|kill",
+                             "xgroup|help",
+                             "xinfo|help"};
 
 /// Adds the name of the request's command, and that of its container.
 void add_name(const Request& request, Names& names) {
@@ -78,7 +77,7 @@ TEST(CommandCoverageTest, EachCommandHasTranscript) {
       }
     }
   }
-  EXPECT_EQ(missing_in(sent), Names());
+  EXPECT_EQ(missing_in(sent), kWithoutTranscript);
 }
 
 TEST(CommandCoverageTest, EachCommandHasRandomShape) {
