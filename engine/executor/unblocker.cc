@@ -12,9 +12,9 @@ void Unblocker::block(Operation& operation, Block request, std::int64_t now_mono
   operation.is_blocked = true;
 }
 
-void Unblocker::key_signalled(std::uint8_t db, std::string_view key, KeySignal what) {
+void Unblocker::key_signalled(std::uint8_t db, std::string_view key, KeySignal signal) {
   if (!blocked_.has_waiter(db, key)) return;
-  Signalled signalled{db, std::string(key), what};
+  Signalled signalled{db, std::string(key), signal};
   const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
   if (!is_repeated) signalled_.push_back(std::move(signalled));
 }
@@ -26,12 +26,12 @@ void Unblocker::serve_signalled() {
 }
 
 void Unblocker::serve(const Signalled& signalled) {
-  const auto& [db, key, what] = signalled;
+  const auto& [db, key, signal] = signalled;
   const bool existed = exists(signalled);
   auto ticket = blocked_.next_waiting(db, key);
   for (; ticket; ticket = blocked_.next_waiting(db, key, *ticket)) {
     const bool is_served = retry(*ticket, key);
-    if (!is_served || !existed || what == KeySignal::kGone) continue;
+    if (!is_served || !existed || signal == KeySignal::kGone) continue;
     // The key is empty now: stop serving waiters.
     if (!exists(signalled)) return;
   }

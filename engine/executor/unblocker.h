@@ -31,7 +31,7 @@ class Unblocker final : public KeyListener, public BlockedClients {
 
   // ---- KeyListener ----
   /// Notes the signal for serve_signalled().
-  void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) override;
+  void key_signalled(std::uint8_t db, std::string_view key, KeySignal signal) override;
   [[nodiscard]] bool listens() const override { return !blocked_.empty(); }
   [[nodiscard]] bool has_signals() const { return !signalled_.empty(); }
   /// Retries the commands that are blocked on signalled keys, in order of the signals. A retried
@@ -63,7 +63,7 @@ class Unblocker final : public KeyListener, public BlockedClients {
   struct Signalled {
     std::uint8_t db;
     std::string key;
-    KeySignal what;
+    KeySignal signal;
 
     friend bool operator==(const Signalled&, const Signalled&) = default;
   };

@@ -76,20 +76,20 @@ TEST_P(CallbackTest, CompletionMayPipelineMoreThanBatch) {
 TEST_P(CallbackTest, CompletionMaySubmitMoreThanQueue) {
   open({.queue_capacity = 2, .group_requests_max = 2});
   constexpr int kCount = 500;
-  std::latch answered(kCount);
-  std::vector<std::int64_t> answers;
+  std::latch replied(kCount);
+  std::vector<std::int64_t> replies;
   run_in_completion([&] {
     for (int i = 0; i < kCount; ++i) {
       client_->submit(Request::of("INCR", "n"), [&](Reply reply) {
-        answers.push_back(reply.integer());
-        answered.count_down();
+        replies.push_back(reply.integer());
+        replied.count_down();
       });
     }
     EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kCount)));
-    EXPECT_TRUE(answers.empty()) << "a completion ran inside another one";
+    EXPECT_TRUE(replies.empty()) << "a completion ran inside another one";
   });
-  answered.wait();
-  for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
+  replied.wait();
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(replies[static_cast<std::size_t>(i)], i + 1);
 }
 
 TEST_P(CallbackTest, BlockingReadInCompletionIsServedByThread) {
@@ -184,35 +184,35 @@ class BusyCallerTest : public ::testing::Test {
 
 TEST_F(BusyCallerTest, LeftoverWorkRunsDespiteWaitingCompletion) {
   constexpr int kMoreThanACallerDoes = 200;
-  std::latch answered(kMoreThanACallerDoes);
+  std::latch replied(kMoreThanACallerDoes);
   run_while_held([&] {
     for (int i = 0; i < kMoreThanACallerDoes; ++i)
-      client_->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });
-    holder_.let_go.count_down();
+      client_->submit(Request::of("INCR", "n"), [&](Reply) { replied.count_down(); });
+    holder_.released.count_down();
     EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kMoreThanACallerDoes)));
   });
-  answered.wait();
+  replied.wait();
 }
 
 TEST_F(BusyCallerTest, LateCallInCompletionIsNotRun) {
   const auto hurried = engine_->open_client({.queue_timeout_ms = 1});
   run_while_held([&] {
     EXPECT_TRUE(has_code((*hurried)("SET", "k", "v"), error_code::kTimedOut));
-    holder_.let_go.count_down();
+    holder_.released.count_down();
   });
   EXPECT_EQ((*client_)("EXISTS", "k"), Reply::integer(0));
 }
 
 TEST_F(BusyCallerTest, CompletionThatWaitsForQueueSpaceGetsIt) {
   constexpr int kMoreThanTheQueueHolds = 1'000;
-  std::latch answered(kMoreThanTheQueueHolds);
+  std::latch replied(kMoreThanTheQueueHolds);
   run_while_held([&] {
     for (int i = 0; i < kMoreThanTheQueueHolds; ++i) {
-      if (i == 200) holder_.let_go.count_down();
-      client_->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });
+      if (i == 200) holder_.released.count_down();
+      client_->submit(Request::of("INCR", "n"), [&](Reply) { replied.count_down(); });
     }
   });
-  answered.wait();
+  replied.wait();
   EXPECT_EQ((*client_)("GET", "n"), Reply::bulk(std::to_string(kMoreThanTheQueueHolds)));
 }
 
@@ -222,7 +222,7 @@ TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
   open({.queue_capacity = 16, .group_requests_max = 4});
   constexpr int kThreads = 4;
   constexpr int kEach = 500;
-  std::latch answered(kThreads * kEach);
+  std::latch replied(kThreads * kEach);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
@@ -230,11 +230,11 @@ TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
       for (int i = 0; i < kEach; ++i) {
         client->submit(Request::of("INCR", "n"), [&](Reply) {
           (*client_)("INCR", "n");
-          answered.count_down();
+          replied.count_down();
         });
         (*client)("INCR", "n");
       }
-      answered.wait();
+      replied.wait();
     });
   }
   for (auto& thread : threads) thread.join();
@@ -245,14 +245,14 @@ TEST_P(CallbackTest, CloseRepliesToEachCallInCompletions) {
   for (int round = 0; round < 50; ++round) {
     open({.queue_capacity = 4, .group_requests_max = 2});
     constexpr int kCount = 40;
-    std::latch answered(kCount);
+    std::latch replied(kCount);
     std::latch begun(1);
     std::thread submitter([&] {
       for (int i = 0; i < kCount; ++i) {
         client_->submit(Request::of("INCR", "n"), [&](Reply) {
           const Reply inner = (*client_)("INCR", "n");
           EXPECT_TRUE(inner.is_integer() || has_code(inner, error_code::kClosed));
-          answered.count_down();
+          replied.count_down();
         });
         if (i == kCount / 2) begun.count_down();
       }
@@ -260,7 +260,7 @@ TEST_P(CallbackTest, CloseRepliesToEachCallInCompletions) {
     begun.wait();
     engine_->close();
     submitter.join();
-    answered.wait();
+    replied.wait();
   }
 }
 

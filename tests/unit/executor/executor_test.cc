@@ -73,7 +73,7 @@ TEST_P(PolicyTest, PipelinesOfManyThreadsStayInOrder) {
 }
 
 TEST_P(PolicyTest, PipelineOverManyKeysMatchesSingleCalls) {
-  std::vector<std::vector<Reply>> answers;
+  std::vector<std::vector<Reply>> replies;
   for (const std::size_t at_once : {std::size_t{1}, std::size_t{500}}) {
     const auto engine = open_engine({.policy = GetParam(), .seed = 1});
     const auto client = engine->open_client();
@@ -92,13 +92,13 @@ TEST_P(PolicyTest, PipelineOverManyKeysMatchesSingleCalls) {
       requests.push_back(Request::of("SELECT", i % 100 == 50 ? "1" : "0"));
       if (i == 500) requests.push_back(Request::of("FLUSHALL"));
     }
-    std::vector<Reply>& answered = answers.emplace_back();
+    std::vector<Reply>& replied = replies.emplace_back();
     for (std::size_t i = 0; i < requests.size(); i += at_once) {
       const auto some = std::span(requests).subspan(i, std::min(at_once, requests.size() - i));
-      for (Reply& reply : client->pipeline(some)) answered.push_back(std::move(reply));
+      for (Reply& reply : client->pipeline(some)) replied.push_back(std::move(reply));
     }
   }
-  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_EQ(replies[0], replies[1]);
 }
 
 TEST_P(PolicyTest, NativeScriptsAreAddedWhileOthersRun) {
@@ -124,16 +124,16 @@ TEST_P(PolicyTest, CompletionsRunInOrderOfSubmission) {
   const auto engine = open_engine({.policy = GetParam()});
   const auto client = engine->open_client();
   constexpr int kCount = 10'000;
-  std::vector<std::int64_t> answers;
+  std::vector<std::int64_t> replies;
   std::latch done(kCount);
   for (int i = 0; i < kCount; ++i) {
     client->submit(Request::of("INCR", "n"), [&](Reply reply) {
-      answers.push_back(reply.integer());
+      replies.push_back(reply.integer());
       done.count_down();
     });
   }
   done.wait();
-  for (int i = 0; i < kCount; ++i) ASSERT_EQ(answers[static_cast<std::size_t>(i)], i + 1);
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(replies[static_cast<std::size_t>(i)], i + 1);
 }
 
 TEST_P(PolicyTest, BlockedReadIsServedByAnotherThread) {
@@ -209,15 +209,15 @@ TEST(ExecutorTest, FullQueueRepliesOverloadedIfConfigured) {
 
   const auto impatient = engine->open_client({.fail_when_full = true});
   std::atomic<int> overloaded = 0;
-  std::latch answered(10);
+  std::latch replied(10);
   for (int i = 0; i < 10; ++i) {
     impatient->submit(Request::of("INCR", "n"), [&](Reply reply) {
       if (has_code(reply, error_code::kOverloaded)) ++overloaded;
-      answered.count_down();
+      replied.count_down();
     });
   }
-  holder.let_go.count_down();
-  answered.wait();
+  holder.released.count_down();
+  replied.wait();
   busy.join();
   EXPECT_EQ(overloaded, 8);
   EXPECT_EQ((*impatient)("GET", "n"), Reply::bulk("2"));
@@ -230,7 +230,7 @@ TEST(ExecutorTest, WaiterForQueueSpaceIsServed) {
   holder.entered.wait();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) threads.emplace_back([&] { (*engine->open_client())("INCR", "n"); });
-  holder.let_go.count_down();
+  holder.released.count_down();
   for (auto& thread : threads) thread.join();
   busy.join();
   EXPECT_EQ((*engine->open_client())("GET", "n"), Reply::bulk("4"));
@@ -243,7 +243,7 @@ TEST(ExecutorTest, LateRequestIsNotRun) {
   holder.entered.wait();
   const auto client = engine->open_client({.queue_timeout_ms = 1});
   EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kTimedOut));
-  holder.let_go.count_down();
+  holder.released.count_down();
   busy.join();
   EXPECT_EQ((*engine->open_client())("EXISTS", "k"), Reply::integer(0));
 }
@@ -254,19 +254,19 @@ TEST(ExecutorTest, TimedOutQueueWaiterIsNotRun) {
   std::thread busy([&] { engine->open_client()->call(holder.request()); });
   holder.entered.wait();
   const auto client = engine->open_client();
-  std::latch answered(2);
-  client->submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });  // fills the
-                                                                                    // queue
+  std::latch replied(2);
+  client->submit(Request::of("INCR", "n"), [&](Reply) { replied.count_down(); });  // fills the
+                                                                                   // queue
 
   const auto hurried = engine->open_client({.queue_timeout_ms = 1});
   EXPECT_TRUE(has_code((*hurried)("INCR", "n"), error_code::kTimedOut));
   Reply submitted;
   hurried->submit(Request::of("INCR", "n"), [&](Reply reply) {
     submitted = std::move(reply);
-    answered.count_down();
+    replied.count_down();
   });
-  holder.let_go.count_down();
-  answered.wait();
+  holder.released.count_down();
+  replied.wait();
   busy.join();
   EXPECT_TRUE(has_code(submitted, error_code::kTimedOut)) << to_debug_string(submitted);
   EXPECT_EQ((*client)("GET", "n"), Reply::bulk("1"));
@@ -287,15 +287,15 @@ TEST(ExecutorTest, ClientInsideTurnIsErrorNotDeadlock) {
 TEST(ExecutorTest, CloseEndsBlockedAndLaterRequests) {
   const auto engine = open_engine();
   const auto client = engine->open_client();
-  std::latch answered(1);
+  std::latch replied(1);
   Reply blocked;
   client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "0"), [&](Reply reply) {
     blocked = std::move(reply);
-    answered.count_down();
+    replied.count_down();
   });
   EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
   engine->close();
-  answered.wait();
+  replied.wait();
   EXPECT_TRUE(has_code(blocked, error_code::kClosed)) << to_debug_string(blocked);
   EXPECT_TRUE(has_code((*client)("PING"), error_code::kClosed));
 }
@@ -312,9 +312,9 @@ TEST(ExecutorTest, ClosedEngineRepliesToSubmissions) {
   const auto engine = open_engine();
   const auto client = engine->open_client();
   engine->close();
-  Reply answer;
-  client->submit(Request::of("PING"), [&](Reply reply) { answer = std::move(reply); });
-  EXPECT_TRUE(has_code(answer, error_code::kClosed)) << to_debug_string(answer);
+  Reply received;
+  client->submit(Request::of("PING"), [&](Reply reply) { received = std::move(reply); });
+  EXPECT_TRUE(has_code(received, error_code::kClosed)) << to_debug_string(received);
 }
 
 TEST(ExecutorTest, CloseEndsConcurrentCalls) {
@@ -349,7 +349,7 @@ TEST(ExecutorTest, CloseEndsCallsThatWaitForQueue) {
     }
     begun.wait();
     std::thread closer([&] { engine->close(); });
-    holder.let_go.count_down();
+    holder.released.count_down();
     closer.join();
     busy.join();
     for (auto& thread : threads) thread.join();

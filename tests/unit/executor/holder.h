@@ -11,12 +11,12 @@ namespace rushgate {
 /// Serves one call.
 struct Holder {
   std::latch entered{1};
-  std::latch let_go{1};
+  std::latch released{1};
 
   NamedScript script() {
     return {"hold", [this](NativeCall&) {
               entered.count_down();
-              let_go.wait();
+              released.wait();
               return Reply::ok();
             }};
   }

@@ -30,11 +30,11 @@ class ReopenedTest : public testing::Test {
   std::string call(const Args&... args) {
     return to_debug_string((*client_)(args...));
   }
-  /// Submits a request and stores its reply in `answer` when it arrives.
+  /// Submits a request and stores its reply in `received` when it arrives.
   template <class... Args>
-  void submit(std::optional<std::string>& answer, const Args&... args) {
+  void submit(std::optional<std::string>& received, const Args&... args) {
     client_->submit(Request::of(args...),
-                    [&answer](const Reply& reply) { answer = to_debug_string(reply); });
+                    [&received](const Reply& reply) { received = to_debug_string(reply); });
   }
 
   const TemporaryDirectory directory_;

@@ -44,34 +44,34 @@ class Asking {
   /// server does, and then kills the script.
   void run() {
     ServedSession::run(batches_, ServedSession::kNoBound, [this] {
-      answered_before_the_end_ = std::ranges::count_if(batches_, &ServedSession::Batch::is_replied);
+      replied_before_the_end_ = std::ranges::count_if(batches_, &ServedSession::Batch::is_replied);
       for (std::size_t i = 0; i < batches_.size(); ++i) {
         if (batches_[i].is_replied) requests_[i].reset();
       }
       ServedSession other(engine_, {});
-      busy_answer_ = reply_while_busy(other, "GET", "k");
+      busy_reply_ = reply_while_busy(other, "GET", "k");
       reply_while_busy(other, "SCRIPT", "KILL");
     });
   }
 
   /// Returns the replies as to_debug_string() formats them.
-  [[nodiscard]] std::vector<std::string> answers() const {
+  [[nodiscard]] std::vector<std::string> replies() const {
     std::vector<std::string> texts;
     for (const ServedSession::Batch& batch : batches_) {
       texts.push_back(to_debug_string(batch.replies.at(0)));
     }
     return texts;
   }
-  [[nodiscard]] std::ptrdiff_t answered_before_the_end() const { return answered_before_the_end_; }
-  [[nodiscard]] const std::string& busy_answer() const { return busy_answer_; }
+  [[nodiscard]] std::ptrdiff_t replied_before_the_end() const { return replied_before_the_end_; }
+  [[nodiscard]] const std::string& busy_reply() const { return busy_reply_; }
 
  private:
   Engine& engine_;
   std::vector<std::unique_ptr<ServedSession>> sessions_;
   std::deque<std::optional<Request>> requests_;
   std::vector<ServedSession::Batch> batches_;
-  std::ptrdiff_t answered_before_the_end_ = 0;
-  std::string busy_answer_;
+  std::ptrdiff_t replied_before_the_end_ = 0;
+  std::string busy_reply_;
 };
 
 constexpr char kEndless[] = "while true do end";
@@ -82,10 +82,10 @@ TEST(ServedSessionTest, BatchesRunInOrder) {
   for (int i = 0; i < 40; ++i) asking.add("INCR", "counter");
   asking.add("GET", "counter");
   asking.run();
-  const auto answers = asking.answers();
-  EXPECT_EQ(answers[0], "(integer) 1");
-  EXPECT_EQ(answers[39], "(integer) 40");
-  EXPECT_EQ(answers[40], R"("40")");
+  const auto replies = asking.replies();
+  EXPECT_EQ(replies[0], "(integer) 1");
+  EXPECT_EQ(replies[39], "(integer) 40");
+  EXPECT_EQ(replies[40], R"("40")");
 }
 
 TEST(ServedSessionTest, ReplyBoundsLeaveRequestsForLater) {
@@ -148,9 +148,9 @@ TEST(ServedSessionTest, ServerIsCalledDuringLongScript) {
   asking.add("EVAL", kEndless, 0);
   asking.add("GET", "k");
   asking.run();
-  EXPECT_THAT(asking.answers(),
+  EXPECT_THAT(asking.replies(),
               ElementsAre("OK", HasSubstr("Script killed by user"), StartsWith("(error) BUSY")));
-  EXPECT_THAT(asking.busy_answer(), StartsWith("(error) BUSY"));
+  EXPECT_THAT(asking.busy_reply(), StartsWith("(error) BUSY"));
 }
 
 // The queue takes two operations at a time, so the first ones finish before the last are queued.
@@ -164,9 +164,9 @@ TEST(ServedSessionTest, FinishedRequestsAreNotReadAgain) {
   asking.add("EVAL", kEndless, 0);
   for (int i = 0; i < 3; ++i) asking.add("EXISTS", "k");
   asking.run();
-  EXPECT_GE(asking.answered_before_the_end(), 2);
-  EXPECT_THAT(asking.answers()[4], HasSubstr("Script killed by user"));
-  EXPECT_EQ(asking.answers()[7], "(integer) 0");
+  EXPECT_GE(asking.replied_before_the_end(), 2);
+  EXPECT_THAT(asking.replies()[4], HasSubstr("Script killed by user"));
+  EXPECT_EQ(asking.replies()[7], "(integer) 0");
 }
 
 TEST(ServedSessionTest, KilledSessionKillsNoScript) {

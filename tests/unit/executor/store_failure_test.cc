@@ -127,12 +127,12 @@ TEST(StoreFailureThreadedTest, FailedBatchRepliesUnknownOutcomeToAll) {
   MemoryStore disk;
   FaultyStore store{disk};
   std::latch entered(1);
-  std::latch let_go(1);
+  std::latch released(1);
   const auto engine = open_engine({},
                                   {{"hold",
                                     [&](NativeCall& call) {
                                       entered.count_down();
-                                      let_go.wait();
+                                      released.wait();
                                       call.increment_by("n", 1);
                                       return Reply::ok();
                                     }}},
@@ -144,19 +144,19 @@ TEST(StoreFailureThreadedTest, FailedBatchRepliesUnknownOutcomeToAll) {
         has_code((*engine->open_client())("FCALL", "hold", 0), error_code::kOutcomeUnknown));
   });
   entered.wait();
-  std::latch answered(2);
+  std::latch replied(2);
   Reply read;
   Reply write;
   client->submit(Request::of("GET", "n"), [&](Reply reply) {
     read = std::move(reply);
-    answered.count_down();
+    replied.count_down();
   });
   client->submit(Request::of("INCR", "n"), [&](Reply reply) {
     write = std::move(reply);
-    answered.count_down();
+    replied.count_down();
   });
-  let_go.count_down();
-  answered.wait();
+  released.count_down();
+  replied.wait();
   holder.join();
   EXPECT_TRUE(has_code(read, error_code::kOutcomeUnknown)) << to_debug_string(read);
   EXPECT_TRUE(has_code(write, error_code::kOutcomeUnknown)) << to_debug_string(write);

@@ -82,16 +82,16 @@ class TurnShareTest : public testing::Test {
   /// Returns the number of commits by a caller, its own included, while `queued` others are queued.
   std::size_t commits_of_caller(Durability durability, int queued) {
     std::latch entered(1);
-    std::latch let_go(1);
+    std::latch released(1);
     const auto executor = open(durability, {{"hold", [&](NativeCall& call) {
                                                entered.count_down();
-                                               let_go.wait();
+                                               released.wait();
                                                call.increment_by("n", 1);
                                                return Reply::ok();
                                              }}});
     EmbeddedClient others(executor, {});
     EmbeddedClient own(executor, {});
-    std::latch answered(queued);
+    std::latch replied(queued);
     std::size_t commits = 0;
     std::thread caller([&] {
       EXPECT_EQ(own("FCALL", "hold", 0), Reply::ok());
@@ -99,11 +99,11 @@ class TurnShareTest : public testing::Test {
     });
     entered.wait();
     for (int i = 0; i < queued; ++i) {
-      others.submit(Request::of("INCR", "n"), [&](Reply) { answered.count_down(); });
+      others.submit(Request::of("INCR", "n"), [&](Reply) { replied.count_down(); });
     }
-    let_go.count_down();
+    released.count_down();
     caller.join();
-    answered.wait();
+    replied.wait();
     EXPECT_EQ(others("GET", "n"), Reply::bulk(std::to_string(queued + 1)));
     executor->close();
     return commits;
@@ -126,12 +126,12 @@ TEST_F(TurnShareTest, CallersTimeShareEndsBatch) {
   constexpr int kQueued = 20;
   constexpr int kEach = 2;  // requests of each queued operation
   std::latch entered(1);
-  std::latch let_go(1);
+  std::latch released(1);
   std::mutex mutex;
   std::vector<std::thread::id> ran_by;
   const auto hold = [&](NativeCall&) {
     entered.count_down();
-    let_go.wait();
+    released.wait();
     return Reply::ok();
   };
   const auto work = [&](NativeCall&) {
@@ -144,7 +144,7 @@ TEST_F(TurnShareTest, CallersTimeShareEndsBatch) {
       open(Durability::kOs, {{"hold", hold}, {"work", work}}, EngineOptions().group_requests_max);
   const auto session = std::make_shared<Session>();
   executor->begin_session(session);
-  std::latch answered(kQueued);
+  std::latch replied(kQueued);
   EmbeddedClient own(executor, {});
   std::thread::id caller_id;
   std::thread caller([&] {
@@ -160,12 +160,12 @@ TEST_F(TurnShareTest, CallersTimeShareEndsBatch) {
       operation->owned_requests.push_back(Request::of("FCALL", "work", 0));
     }
     operation->requests = operation->owned_requests;
-    operation->completion = [&](const Operation::Replies&, int) { answered.count_down(); };
+    operation->completion = [&](const Operation::Replies&, int) { replied.count_down(); };
     executor->post(std::move(operation), false);
   }
-  let_go.count_down();
+  released.count_down();
   caller.join();
-  answered.wait();
+  replied.wait();
   EXPECT_EQ(std::ssize(ran_by), kQueued * kEach);
   EXPECT_EQ(std::ranges::count(ran_by, caller_id), TurnShare::kForOthersUs / kUsEach + 1)
       << "the last one ends in the middle of an operation";
