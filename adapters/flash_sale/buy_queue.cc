@@ -80,6 +80,7 @@ std::unique_ptr<BuyQueue::Purchase> BuyQueue::new_purchase() {
   if (!is_reusing_.exchange(true)) {
     if (reusable_ == nullptr) reusable_ = unused_.take_newest_first();
     if (reusable_ != nullptr) purchase.reset(std::exchange(reusable_, reusable_->next));
+    if (reusable_ != nullptr) prefetch(reusable_);
     is_reusing_ = false;
   }
   return purchase ? std::move(purchase) : std::make_unique<Purchase>();
