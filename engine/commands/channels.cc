@@ -26,13 +26,13 @@ bool Channels::subscribe(Session& session, ChannelKind kind, std::string_view na
   auto& names = session.subscriptions.of(kind);
   if (names.contains(name)) return false;
   const auto found = of(kind).try_emplace(std::string(name)).first;
-  absl::Cleanup take_back = [&] {
+  absl::Cleanup roll_back = [&] {
     std::erase(found->second, &session);
     if (found->second.empty()) of(kind).erase(found);
   };
   found->second.push_back(&session);
   names.emplace(name);
-  std::move(take_back).Cancel();
+  std::move(roll_back).Cancel();
   session.is_subscribed = true;
   session.held_bytes.channels = session.held_bytes.channels + subscription_bytes(name);
   return true;
@@ -90,7 +90,7 @@ void Channels::add_message(const Session& to, std::vector<Reply> parts) {
   if (!to.outlet->reserve(bytes, to.is_protected)) messages_.pop_back();
 }
 
-void Channels::take_back_to(std::size_t count) {
+void Channels::roll_back_to(std::size_t count) {
   for (; messages_.size() > count; messages_.pop_back()) {
     messages_.back().to->release(memory_bytes(messages_.back().text));
   }

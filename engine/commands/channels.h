@@ -54,7 +54,7 @@ class Channels {
   std::size_t publish(ChannelKind kind, std::string_view channel, std::string_view message);
   [[nodiscard]] std::size_t waiting() const { return messages_.size(); }
   /// Removes the messages published since there were `count`.
-  void take_back_to(std::size_t count);
+  void roll_back_to(std::size_t count);
   /// Sends the messages. Does not throw; a message is lost if its outlet has no memory for it.
   void send();
 

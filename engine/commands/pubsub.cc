@@ -57,13 +57,13 @@ Reply publish(const CommandContext& context, ChannelKind kind) {
   if (context.read_only()) return errors::write_in_read_only_script();
   Channels& channels = context.services().channels;
   const std::size_t before = channels.waiting();
-  absl::Cleanup take_back = [&] { channels.take_back_to(before); };
+  absl::Cleanup roll_back = [&] { channels.roll_back_to(before); };
   context.keyspace().changes().reserve_undo();
   const std::size_t reached = channels.publish(kind, context[1], context[2]);
   if (reached > 0) {
-    context.keyspace().changes().push_undo([&channels, before] { channels.take_back_to(before); });
+    context.keyspace().changes().push_undo([&channels, before] { channels.roll_back_to(before); });
   }
-  std::move(take_back).Cancel();
+  std::move(roll_back).Cancel();
   return Reply::integer(static_cast<std::int64_t>(reached));
 }
 

@@ -31,7 +31,7 @@ std::string_view string_at(lua_State* lua, int index) {
 
 /// Collects views of the arguments on the stack in `request`. Returns an error message, or null.
 /// Calls no Lua function that raises errors, because C++ may throw here.
-const char* gather_request(lua_State* lua, LuaContext& context, RequestView& request) {
+const char* collect_request(lua_State* lua, LuaContext& context, RequestView& request) {
   const auto count = static_cast<std::size_t>(lua_gettop(lua));
   if (count == 0) return script_errors::kNoArguments;
   if (context.arguments.size() < count) context.arguments.resize(count);
@@ -71,7 +71,7 @@ void take_reply(LuaContext& context, RequestView request) {
 const char* run_command(lua_State* lua, LuaContext& context) noexcept {
   try {
     RequestView request;
-    if (const char* const fault = gather_request(lua, context, request)) return fault;
+    if (const char* const fault = collect_request(lua, context, request)) return fault;
     take_reply(context, request);
   } catch (...) {
     context.fail(std::current_exception());
@@ -111,7 +111,7 @@ int acl_check_cmd(lua_State* lua) {
   const char* fault = nullptr;
   try {
     RequestView request;
-    fault = gather_request(lua, context, request);
+    fault = collect_request(lua, context, request);
     if (fault == nullptr && !context.call->caller.knows(request)) {
       fault = script_errors::kUnknownToCheck;
     }
