@@ -68,7 +68,7 @@ struct CommandServices {
 
 /// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that
 /// key alone (CommandContext::ready_key()). The reply after the timeout is `on_timeout`.
-struct Block {
+struct BlockRequest {
   std::vector<std::string> keys;
   std::int64_t timeout_ms;  // 0: none
   Request retry;            // the request with fixed arguments ('$' becomes the last id)
@@ -142,13 +142,13 @@ class CommandContext {
   [[nodiscard]] bool is_new_request() const { return may_wait() && !ready_key_; }
   /// Blocks the client: `return context.block(…);`. In a script or transaction, replies as after a
   /// timeout.
-  Reply block(Block block) {
-    if (!may_wait()) return std::move(block.on_timeout);
-    block_ = std::move(block);
+  Reply block(BlockRequest request) {
+    if (!may_wait()) return std::move(request.on_timeout);
+    block_request_ = std::move(request);
     return Reply::nil();
   }
-  /// Returns the command's blocking, if it blocks. Its Reply is meaningless then.
-  [[nodiscard]] std::optional<Block>& block_request() { return block_; }
+  /// Returns the argument of block(), if the command blocks. Its Reply is meaningless then.
+  [[nodiscard]] std::optional<BlockRequest>& block_request() { return block_request_; }
 
   /// Sets the number of failures of a command that counts the errors in its reply
   /// itself.
@@ -163,7 +163,7 @@ class CommandContext {
   const Origin origin_;
   const bool read_only_;
   const std::optional<std::string_view> ready_key_;
-  std::optional<Block> block_;
+  std::optional<BlockRequest> block_request_;
   std::optional<std::uint64_t> failures_;
 };
 

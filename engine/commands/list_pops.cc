@@ -96,10 +96,10 @@ std::optional<FoundList> find_list(const CommandContext& context, const Keys& ke
 }
 
 Reply wait_for_list(CommandContext& context, const Keys& keys, std::int64_t timeout_ms) {
-  Block block{.keys = {},
-              .timeout_ms = timeout_ms,
-              .retry = Request(context.request()),
-              .on_timeout = Reply::nil_array()};
+  BlockRequest block{.keys = {},
+                     .timeout_ms = timeout_ms,
+                     .retry = Request(context.request()),
+                     .on_timeout = Reply::nil_array()};
   for (std::size_t i = 0; i < keys.count; ++i) block.keys.emplace_back(context[keys.first + i]);
   return context.block(std::move(block));
 }

@@ -93,7 +93,7 @@ struct Session {
 };
 
 /// Returns true if this reply must not be sent (CLIENT REPLY). Call it exactly once per reply.
-inline bool wants_no_answer(Session& session) {
+inline bool suppresses_reply(Session& session) {
   if (session.silent_for == 0) return session.is_silent;
   --session.silent_for;
   return true;

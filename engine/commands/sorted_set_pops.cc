@@ -91,7 +91,8 @@ Reply pop_or_wait(CommandContext& context, PopRequest request, std::string_view 
   Arguments arguments(context.request());
   const std::int64_t timeout_ms = read_timeout_seconds(arguments, timeout);
   if (!arguments.ok()) return arguments.take_error();
-  Block block{{request.keys.begin(), request.keys.end()}, timeout_ms, {}, Reply::nil_array()};
+  BlockRequest block{
+      {request.keys.begin(), request.keys.end()}, timeout_ms, {}, Reply::nil_array()};
   if (const auto key = context.ready_key()) {
     Object* object = nullptr;
     request.keys.clear();

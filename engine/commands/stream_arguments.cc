@@ -191,7 +191,7 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
                        std::span<const StreamId> after) {
   if (!read.timeout_ms) return Reply::nil_array();
   const std::vector<std::size_t> streams = streams_to_wait_for(context.request(), read);
-  Block block;
+  BlockRequest block;
   for (const std::size_t i : streams) block.keys.emplace_back(read.key(context.request(), i));
   block.timeout_ms = *read.timeout_ms;
   block.retry = retry_request(context.request(), read, streams, after);

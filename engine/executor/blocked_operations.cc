@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-void BlockedOperations::add(Operation& operation, std::uint8_t db, Block request,
+void BlockedOperations::add(Operation& operation, std::uint8_t db, BlockRequest request,
                             std::int64_t now_monotonic_ms) {
   const std::uint64_t ticket = next_ticket_++;
   constexpr std::int64_t kForeverMs = std::int64_t{1}

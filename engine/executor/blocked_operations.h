@@ -22,13 +22,13 @@ class BlockedOperations {
   struct Blocked {
     Operation* operation;
     std::uint8_t db;
-    Block request;
+    BlockRequest request;
     std::int64_t deadline_ms;  // monotonic; 0: none
     std::uint64_t ticket;      // ascending in order of arrival
   };
 
   /// Changes nothing if it throws (out of memory).
-  void add(Operation& operation, std::uint8_t db, Block request,
+  void add(Operation& operation, std::uint8_t db, BlockRequest request,
            std::int64_t now_monotonic_ms);
 
   [[nodiscard]] bool empty() const { return operations_.empty(); }

@@ -56,7 +56,7 @@ void CommitBatch::fill(Operation*& own, TurnShare& share) {
     services_.write_refusal = executor_errors::write_refusal(store_.health());
   }
   if (due_work_.is_due()) run_due_work();
-  while (operations_.requests() < options_.group_requests_max && !share.is_over()) {
+  while (operations_.requests() < options_.batch_requests_max && !share.is_over()) {
     Operation* const operation = queue_.next(own);
     if (operation == nullptr) break;
     run_operation(*operation, share);
@@ -86,7 +86,7 @@ void CommitBatch::run_requests(Operation& operation, TurnShare& share) {
   const bool is_foreign = share.has_own_run();
   while (!operation.finished()) {
     if (budget != nullptr && budget->is_spent()) return operation.drop_rest();
-    if (operations_.requests() >= options_.group_requests_max ||
+    if (operations_.requests() >= options_.batch_requests_max ||
         (is_foreign && share.ends_before_foreign_request())) {
       return queue_.put_back(operation);
     }
@@ -124,7 +124,7 @@ void CommitBatch::run_request(Operation& operation, const Request& request) {
   operation.add_reply(error ? *std::move(error) : std::move(reply));
 }
 
-bool CommitBatch::block(Operation& operation, Block& request) {
+bool CommitBatch::block(Operation& operation, BlockRequest& request) {
   // In manual mode the only thread would wait for itself.
   const bool is_manual = options_.manual_clock != nullptr;
   if (is_manual && operation.completion == nullptr) return false;

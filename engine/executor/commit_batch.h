@@ -65,7 +65,7 @@ class CommitBatch {
   void run_requests(Operation& operation, TurnShare& share);
   void run_request(Operation& operation, const Request& request);
   /// Blocks the operation on its current request. Returns false if no thread could unblock it.
-  bool block(Operation& operation, Block& request);
+  bool block(Operation& operation, BlockRequest& request);
   void prefetch(const Session& session, std::span<const Request> requests);
 
   void commit();

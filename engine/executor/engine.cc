@@ -23,8 +23,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::open(std::unique_ptr<Store> stor
   if (options.queue_capacity == 0 || options.queue_capacity > kQueueCapacityMax) {
     return absl::InvalidArgumentError("queue_capacity must be from 1 to 65,534");
   }
-  if (options.group_requests_max == 0) {
-    return absl::InvalidArgumentError("group_requests_max must be at least 1");
+  if (options.batch_requests_max == 0) {
+    return absl::InvalidArgumentError("batch_requests_max must be at least 1");
   }
   if (store == nullptr) return absl::InvalidArgumentError("an engine needs a store");
   if (options.manual_clock != nullptr) {

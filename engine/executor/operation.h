@@ -86,7 +86,7 @@ struct Operation {
     replies.push_back(std::move(reply));
     Reply& added = replies.back();
     // The confirmations of SUBSCRIBE and its like are never suppressed.
-    if (wants_no_answer(*session) && added.kind() != Reply::Kind::kSeveral) added = no_reply();
+    if (suppresses_reply(*session) && added.kind() != Reply::Kind::kSeveral) added = no_reply();
     const bool is_awaited = completion == nullptr;
     if (!is_awaited && session->outlet != nullptr) session->outlet->note_reply(added);
   }

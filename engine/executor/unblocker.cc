@@ -7,7 +7,7 @@
 
 namespace rushgate {
 
-void Unblocker::block(Operation& operation, Block request, std::int64_t now_monotonic_ms) {
+void Unblocker::block(Operation& operation, BlockRequest request, std::int64_t now_monotonic_ms) {
   blocked_.add(operation, operation.session->db, std::move(request), now_monotonic_ms);
   operation.is_blocked = true;
 }

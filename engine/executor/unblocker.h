@@ -26,7 +26,7 @@ class Unblocker final : public KeyListener, public BlockedClients {
 
   /// Blocks an operation on the keys of its current request. Changes nothing if it throws (out of
   /// memory).
-  void block(Operation& operation, Block request, std::int64_t now_monotonic_ms);
+  void block(Operation& operation, BlockRequest request, std::int64_t now_monotonic_ms);
   [[nodiscard]] bool empty() const { return blocked_.empty(); }
 
   // ---- KeyListener ----

@@ -44,7 +44,7 @@ struct EngineOptions {
 
   Policy policy = Policy::kCallers;
   std::size_t queue_capacity = 32'768;  // requests that may wait; at most 65,534
-  std::size_t group_requests_max = 1'024;
+  std::size_t batch_requests_max = 1'024;
 
   /// Manual mode, if set: no threads. The clock moves only in Engine::advance_ms(). The same calls
   /// and seed give the same results. Not owned; it must outlive the engine. Clients may outlive

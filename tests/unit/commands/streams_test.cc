@@ -24,18 +24,18 @@ class StreamCommandsTest : public CommandTest {
   }
 
   /// Returns the keys that a command waits for. Empty if it did not block: answer_ has its reply.
-  std::optional<Block> block(const Request& request,
-                             CommandContext::Origin origin = CommandContext::Origin::kClient) {
+  std::optional<BlockRequest> block(
+      const Request& request, CommandContext::Origin origin = CommandContext::Origin::kClient) {
     CommandContext context(services(), session(), request, origin, false);
     return run_in(context);
   }
   /// Runs a blocked command again, as after a signal of `key`.
-  std::optional<Block> retry(const Block& waiting, std::string_view key = "s") {
+  std::optional<BlockRequest> retry(const BlockRequest& waiting, std::string_view key = "s") {
     CommandContext context(services(), session(), waiting.retry, CommandContext::Origin::kClient,
                            false, key);
     return run_in(context);
   }
-  std::optional<Block> run_in(CommandContext& context) {
+  std::optional<BlockRequest> run_in(CommandContext& context) {
     answer_ = to_debug_string(run_command(context));
     return std::move(context.block_request());
   }

@@ -10,7 +10,7 @@ struct Waiter : Operation {
   Session own_session;
 };
 
-Block block_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
+BlockRequest block_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
   return {.keys = std::move(keys), .timeout_ms = timeout_ms, .retry = {}, .on_timeout = {}};
 }
 

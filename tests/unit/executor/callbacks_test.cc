@@ -63,7 +63,7 @@ TEST_P(CallbackTest, CompletionMayCallWithDeadline) {
 }
 
 TEST_P(CallbackTest, CompletionMayPipelineMoreThanBatch) {
-  open({.group_requests_max = 4});
+  open({.batch_requests_max = 4});
   run_in_completion([&] {
     std::vector<Request> requests;
     for (int i = 0; i < 500; ++i) requests.push_back(Request::of("INCR", "n"));
@@ -74,7 +74,7 @@ TEST_P(CallbackTest, CompletionMayPipelineMoreThanBatch) {
 }
 
 TEST_P(CallbackTest, CompletionMaySubmitMoreThanQueue) {
-  open({.queue_capacity = 2, .group_requests_max = 2});
+  open({.queue_capacity = 2, .batch_requests_max = 2});
   constexpr int kCount = 500;
   std::latch replied(kCount);
   std::vector<std::int64_t> replies;
@@ -178,7 +178,7 @@ class BusyCallerTest : public ::testing::Test {
 
   Holder holder_;
   std::unique_ptr<Engine> engine_ =
-      open_engine({.queue_capacity = 256, .group_requests_max = 1}, {holder_.script()});
+      open_engine({.queue_capacity = 256, .batch_requests_max = 1}, {holder_.script()});
   std::unique_ptr<Client> client_ = engine_->open_client();
 };
 
@@ -219,7 +219,7 @@ TEST_F(BusyCallerTest, CompletionThatWaitsForQueueSpaceGetsIt) {
 // ---- Many calls at once ----
 
 TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
-  open({.queue_capacity = 16, .group_requests_max = 4});
+  open({.queue_capacity = 16, .batch_requests_max = 4});
   constexpr int kThreads = 4;
   constexpr int kEach = 500;
   std::latch replied(kThreads * kEach);
@@ -243,7 +243,7 @@ TEST_P(CallbackTest, CallsInCompletionsAndThreadsLoseNothing) {
 
 TEST_P(CallbackTest, CloseRepliesToEachCallInCompletions) {
   for (int round = 0; round < 50; ++round) {
-    open({.queue_capacity = 4, .group_requests_max = 2});
+    open({.queue_capacity = 4, .batch_requests_max = 2});
     constexpr int kCount = 40;
     std::latch replied(kCount);
     std::latch begun(1);

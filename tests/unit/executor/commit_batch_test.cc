@@ -45,9 +45,9 @@ TEST_F(CommitBatchTest, OwnAndQueuedOperationsShareCommit) {
 }
 
 TEST_F(CommitBatchTest, LongPipelineContinuesInNextBatch) {
-  OwnOperation own(std::vector<Request>(options_.group_requests_max + 1, Request::of("INCR", "n")));
+  OwnOperation own(std::vector<Request>(options_.batch_requests_max + 1, Request::of("INCR", "n")));
   run_batch(&own);
-  EXPECT_EQ(own.replies.size(), options_.group_requests_max);
+  EXPECT_EQ(own.replies.size(), options_.batch_requests_max);
   EXPECT_FALSE(own.state.is_replied());
   EXPECT_TRUE(queue_.has_begun());
   run_batch();
@@ -56,7 +56,7 @@ TEST_F(CommitBatchTest, LongPipelineContinuesInNextBatch) {
 }
 
 TEST_F(CommitBatchTest, FailedCommitReplacesRepliesOfThisBatchAlone) {
-  OwnOperation own(std::vector<Request>(options_.group_requests_max + 1, Request::of("INCR", "n")));
+  OwnOperation own(std::vector<Request>(options_.batch_requests_max + 1, Request::of("INCR", "n")));
   run_batch(&own);
   test_store_.failure = absl::InternalError("broken disk");
   run_batch();
@@ -67,7 +67,7 @@ TEST_F(CommitBatchTest, FailedCommitReplacesRepliesOfThisBatchAlone) {
   OwnOperation later({Request::of("INCR", "n"), Request::of("GET", "n")});
   run_batch(&later);
   EXPECT_TRUE(has_code(later.replies[0], "MISCONF"));
-  EXPECT_EQ(later.replies[1], Reply::bulk(std::to_string(options_.group_requests_max)));
+  EXPECT_EQ(later.replies[1], Reply::bulk(std::to_string(options_.batch_requests_max)));
 }
 
 TEST_F(CommitBatchTest, BlockedReaderIsServedInBatchOfPush) {

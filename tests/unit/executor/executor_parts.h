@@ -63,7 +63,7 @@ class ExecutorPartsTest : public testing::Test {
   }
 
   ManualClock clock_;
-  EngineOptions options_{.group_requests_max = 4};
+  EngineOptions options_{.batch_requests_max = 4};
   std::unique_ptr<TestStore> own_store_ = std::make_unique<TestStore>();
   TestStore& test_store_ = *own_store_;
   StoreGuard store_{std::move(own_store_), clock_, true};

@@ -54,7 +54,7 @@ TEST_P(PolicyTest, EightThreadsLoseNoIncrement) {
 
 TEST_P(PolicyTest, PipelinesOfManyThreadsStayInOrder) {
   const auto engine =
-      open_engine({.policy = GetParam(), .queue_capacity = 4, .group_requests_max = 16});
+      open_engine({.policy = GetParam(), .queue_capacity = 4, .batch_requests_max = 16});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -149,7 +149,7 @@ TEST_P(PolicyTest, BlockedReadIsServedByAnotherThread) {
 }
 
 TEST_P(PolicyTest, EachElementIsPoppedByOneWaiter) {
-  const auto engine = open_engine({.policy = GetParam(), .group_requests_max = 3});
+  const auto engine = open_engine({.policy = GetParam(), .batch_requests_max = 3});
   constexpr int kConsumers = 4;
   constexpr int kElements = 4'000;
   std::vector<std::vector<std::string>> popped(kConsumers);
@@ -359,7 +359,7 @@ TEST(ExecutorTest, CloseEndsCallsThatWaitForQueue) {
 TEST_P(PolicyTest, RequestRunsExactlyIfNotTimedOut) {
   // Deadlines pass at any moment: waiting for queue space, queued, or starting.
   const auto engine =
-      open_engine({.policy = GetParam(), .queue_capacity = 2, .group_requests_max = 2});
+      open_engine({.policy = GetParam(), .queue_capacity = 2, .batch_requests_max = 2});
   std::atomic<std::int64_t> ran = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 6; ++t) {

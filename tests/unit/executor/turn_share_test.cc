@@ -73,7 +73,7 @@ class TurnShareTest : public testing::Test {
                                  std::size_t requests_a_commit = 1) {
     auto executor =
         std::make_shared<Executor>(std::make_unique<CountingStore>(commits_, durability),
-                                   EngineOptions{.group_requests_max = requests_a_commit},
+                                   EngineOptions{.batch_requests_max = requests_a_commit},
                                    std::make_unique<CommitClock>(commits_.us));
     EXPECT_TRUE(executor->start(std::move(scripts)).ok());
     return executor;
@@ -141,7 +141,7 @@ TEST_F(TurnShareTest, CallersTimeShareEndsBatch) {
     return Reply::ok();
   };
   const auto executor =
-      open(Durability::kOs, {{"hold", hold}, {"work", work}}, EngineOptions().group_requests_max);
+      open(Durability::kOs, {{"hold", hold}, {"work", work}}, EngineOptions().batch_requests_max);
   const auto session = std::make_shared<Session>();
   executor->begin_session(session);
   std::latch replied(kQueued);

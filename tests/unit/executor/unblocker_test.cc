@@ -22,10 +22,10 @@ class UnblockerTest : public ExecutorPartsTest {
   }
   /// Blocks the client of `operation` in BLPOP.
   void block(OwnOperation& operation, std::string key, std::int64_t timeout_ms = 0) {
-    Block request{.keys = {key},
-                  .timeout_ms = timeout_ms,
-                  .retry = Request::of("BLPOP", key, 0),
-                  .on_timeout = Reply::nil_array()};
+    BlockRequest request{.keys = {key},
+                         .timeout_ms = timeout_ms,
+                         .retry = Request::of("BLPOP", key, 0),
+                         .on_timeout = Reply::nil_array()};
     unblocker_.block(operation, std::move(request), clock_.monotonic_ms());
   }
   static std::vector<Request> one_request() { return {Request::of("BLPOP", "k", 0)}; }
