@@ -29,10 +29,10 @@ void expect_broken(std::string_view file, std::string_view what, std::string_vie
 
 TEST(IncludeRulesTest, ModulesIncludeLowerModules) {
   expect_allowed("engine/keyspace/hash.cc", R"("engine/keyspace/hash.h")");
-  expect_allowed("engine/keyspace/hash.cc", R"("engine/store/store.h")");
+  expect_allowed("engine/keyspace/hash.cc", R"("engine/base/numbers.h")");
   expect_allowed("engine/executor/turn.h", R"("engine/commands/table.h")");
-  expect_allowed("engine/sale/orders/worker.cc", R"("engine/client/client.h")");
-  expect_allowed("storage/rocksdb/store.cc", R"("engine/store/store.h")");
+  expect_allowed("engine/sale/orders/worker.cc", R"("engine/client/reply_status.h")");
+  expect_allowed("storage/rocksdb/store.cc", R"("engine/base/varint.h")");
   expect_allowed("apps/main.cc", R"("storage/rocksdb/store.h")");
   expect_allowed("tests/unit/sale/buy_test.cc", R"("adapters/redis/client.h")");
 }
@@ -59,6 +59,17 @@ TEST(IncludeRulesTest, OnlyAppsAndTestsWireStoragesAndAdapters) {
                 "adapters/redis must not include storage/memory/store.h");
   expect_broken("apps/main.cc", R"("tests/support/temp_dir.h")",
                 "apps must not include tests/support/temp_dir.h");
+}
+
+TEST(IncludeRulesTest, StoreAndAdapterIncludePortOnly) {
+  expect_broken("storage/rocksdb/store.cc", R"("engine/executor/turn.h")",
+                "storage/rocksdb must not include engine/executor/turn.h");
+  expect_broken("storage/sqlite/query.h", "<rushgate/store.h>",
+                "storage/sqlite must not include rushgate/store.h");
+  expect_broken("adapters/resp/connection.cc", R"("engine/keyspace/object.h")",
+                "adapters/resp must not include engine/keyspace/object.h");
+  expect_broken("adapters/redis/redis_line.cc", R"("engine/commands/dispatch.h")",
+                "adapters/redis must not include engine/commands/dispatch.h");
 }
 
 TEST(IncludeRulesTest, PublicHeaderBelongsToModule) {
@@ -122,12 +133,13 @@ TEST(IncludeRulesTest, FileOutsideModulesIsNamed) {
 }
 
 TEST(IncludeRulesTest, AnyIncludeStyleIsChecked) {
-  const std::vector<Violation> violations = check_includes("engine/base/x.h",
-                                                           "#pragma once\n"
-                                                           "// #include \"engine/sale/sale_impl.h\"\n"
-                                                           "#include <string>\n"
-                                                           "\n"
-                                                           " #  include\t\"engine/sale/sale_impl.h\"");
+  const std::vector<Violation> violations =
+      check_includes("engine/base/x.h",
+                     "#pragma once\n"
+                     "// #include \"engine/sale/sale_impl.h\"\n"
+                     "#include <string>\n"
+                     "\n"
+                     " #  include\t\"engine/sale/sale_impl.h\"");
   ASSERT_EQ(violations.size(), 1U);
   EXPECT_EQ(violations[0].file, "engine/base/x.h");
   EXPECT_EQ(violations[0].line, 5U);
