@@ -38,19 +38,4 @@ constexpr std::size_t tree_bytes(std::size_t size) {
                            (sizeof(Value) + alignof(void*) - 1) / alignof(void*) * alignof(void*));
 }
 
-/// Estimates the bytes of the nodes of one of Abseil's B-trees with `size` elements.
-template <class Slot>
-constexpr std::size_t btree_bytes(std::size_t size) {
-  constexpr std::size_t kNodeBytes = 256;
-  constexpr std::size_t kHeaderBytes = 16;
-  constexpr std::size_t kSlotBytes = sizeof(Slot);  // NOLINT(bugprone-sizeof-expression): as above
-  constexpr std::size_t kSlots = std::max((kNodeBytes - kHeaderBytes) / kSlotBytes, std::size_t{3});
-  if (size == 0) return 0;
-  if (size <= kSlots) {  // a lone leaf grows with its elements
-    return heap_block(kHeaderBytes + std::min(std::bit_ceil(size), kSlots) * kSlotBytes);
-  }
-  // A tree filled in order has full leaves; others are less full. Inner nodes add to both.
-  return size * heap_block(kHeaderBytes + kSlots * kSlotBytes) * 5 / (4 * kSlots);
-}
-
 }  // namespace rushgate
