@@ -97,7 +97,7 @@ std::size_t BuyQueue::poll(std::size_t count_max) {
     if (at + kPrefetchAhead < batch->purchases.size()) {
       const Purchase& later = *batch->purchases[at + kPrefetchAhead];
       prefetch(&later.completion);
-      prefetch(&later.request.request_key);
+      prefetch(&later.request.idempotency_key);
     }
     std::unique_ptr<Purchase> purchase = std::move(batch->purchases[at]);
     BuyCompletion completion = std::move(purchase->completion);

@@ -76,13 +76,15 @@ class FieldReader {
     return true;
   }
 
+  /// Reads a term. find_fault() compares it with its range later.
   void read_term(const VoucherTerm& term, Voucher& voucher) {
     const std::string name(term.json);
     std::int64_t value = term.get(voucher);
     const bool is_there = term.is_time ? read_time(name, value) : read(name, value);
     if (term.is_required) require(name, is_there);
-    if (const std::string fault = term.find_fault(value); !fault.empty()) note(name, fault);
-    if (fault_.empty()) term.set(voucher, value);
+    if (!fault_.empty()) return;
+    term.set(voucher, value);
+    if (term.get(voucher) != value) note(name, term.find_fault(value));  // the member is smaller
   }
 
   void require(const std::string& name, bool is_there) {

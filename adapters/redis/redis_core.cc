@@ -111,7 +111,7 @@ void RedisCore::close() {
 std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_when_full) {
   // A callback must not wait for later completions: it delays them.
   const bool is_callback = callbacks_.is_current();
-  const auto take_room = [&] {
+  const auto take_space = [&] {
     const std::size_t bytes_before =
         queued_bytes_.fetch_add(submission.bytes) + (is_callback ? 0 : completion_bytes_.load());
     const std::size_t before = queued_.fetch_add(1) + (is_callback ? 0 : completions_.load());
@@ -123,22 +123,22 @@ std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_wh
     return false;
   };
   counts.requests.fetch_add(submission.requests.size(), std::memory_order_relaxed);
-  if (take_room()) return std::nullopt;
+  if (take_space()) return std::nullopt;
   if (fail_when_full) {
     wake_waiting();  // the attempt may have taken a connection that others wait for
     ++counts.overloads;
     return Reply::error(concat(error_code::kOverloaded, " the queue is full"));
   }
-  std::unique_lock lock(room_mutex_);
+  std::unique_lock lock(space_mutex_);
   ++waiting_for_room_;
   bool is_late = false;
-  while (!take_room() && !is_late) {
+  while (!take_space() && !is_late) {
     if (submission.deadline_ms == 0) {
-      room_made_.wait(lock);
+      space_made_.wait(lock);
     } else {
       const std::int64_t left_ms = submission.deadline_ms - now_ms();
       is_late = left_ms <= 0;
-      if (!is_late) room_made_.wait_for(lock, std::chrono::milliseconds(left_ms));
+      if (!is_late) space_made_.wait_for(lock, std::chrono::milliseconds(left_ms));
     }
   }
   --waiting_for_room_;
@@ -147,7 +147,7 @@ std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_wh
   return Reply::error(concat(error_code::kTimedOut, " ", kNotBegunInTime));
 }
 
-void RedisCore::release_room(const Submission& submission) {
+void RedisCore::release_space(const Submission& submission) {
   queued_.fetch_sub(1);
   queued_bytes_.fetch_sub(submission.bytes);
   wake_waiting();
@@ -166,14 +166,14 @@ void RedisCore::note_running_completion(std::size_t bytes) {
 
 void RedisCore::wake_waiting() {
   if (waiting_for_room_.load() == 0) return;
-  const std::lock_guard lock(room_mutex_);
-  room_made_.notify_all();
+  const std::lock_guard lock(space_mutex_);
+  space_made_.notify_all();
 }
 
 void RedisCore::finish(Submission& submission) {
   submission.note_replies();
   if (const std::shared_ptr<RedisSession> session = std::move(submission.session)) {
-    release_room(submission);
+    release_space(submission);
     session->ended(submission);
   }
   submission.finish();

@@ -132,7 +132,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   [[nodiscard]] std::shared_ptr<RedisLine> open_own_line(std::function<void(Reply)> on_message);
   void close_line(std::shared_ptr<RedisLine> line, const std::string& reason);
   void reap_retired();
-  void release_room(const Submission& submission);
+  void release_space(const Submission& submission);
   void wake_waiting();
 
   const RedisOptions options_;
@@ -156,8 +156,8 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   std::atomic<std::size_t> completions_{0};  // waiting
   std::atomic<std::size_t> completion_bytes_{0};
   std::atomic<int> waiting_for_room_{0};
-  std::mutex room_mutex_;
-  std::condition_variable room_made_;
+  std::mutex space_mutex_;
+  std::condition_variable space_made_;
 
   // ---- Guarded by pool_mutex_ ----
   std::mutex pool_mutex_;

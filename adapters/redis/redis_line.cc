@@ -292,7 +292,7 @@ void RedisLine::connected(RedisWire& wire, const std::string& failure) {
     phase_ = Phase::kSettingUp;
   }
   const std::int64_t timeout_ms = core_.options().command_timeout_ms;
-  end_attempt_after(timeout_ms, concat("no answer within ", std::to_string(timeout_ms), " ms"));
+  end_attempt_after(timeout_ms, concat("no reply within ", std::to_string(timeout_ms), " ms"));
   wire.read();
   greet(wire);
 }
@@ -842,7 +842,7 @@ bool RedisLine::tick(std::int64_t now_ms) {
       core_.options().command_timeout_ms + (block_ms ? *block_ms + kBlockSlackMs : 0);
   if (now_ms - last_activity_ms_ >= patience_ms) {
     ++core_.counts.timeouts;
-    lose(concat("no answer within ", std::to_string(patience_ms), " ms"), true);
+    lose(concat("no reply within ", std::to_string(patience_ms), " ms"), true);
   }
   return is_busy;
 }

@@ -448,8 +448,8 @@ std::vector<Reply> RedisClient::pipeline(std::span<const Request> requests) {
     positions.push_back(i);
   }
   if (sent.empty()) return replies;
-  std::vector<Reply> answers = exchange(sent);
-  for (std::size_t i = 0; i < sent.size(); ++i) replies[positions[i]] = std::move(answers[i]);
+  std::vector<Reply> received = exchange(sent);
+  for (std::size_t i = 0; i < sent.size(); ++i) replies[positions[i]] = std::move(received[i]);
   return replies;
 }
 
@@ -476,8 +476,8 @@ bool RedisClient::inside_callback() const { return session_->core().callbacks().
 Reply RedisClient::sync() {
   const RedisOptions& options = session_->core().options();
   if (options.sync_replicas == 0) {
-    Reply answer = call(Request::of("PING"));
-    return answer.is_error() ? answer : Reply::ok();
+    Reply pong = call(Request::of("PING"));
+    return pong.is_error() ? pong : Reply::ok();
   }
   // WAIT blocks its connection and counts that connection's writes, so the shared one is
   // unsuitable. For replicas, PUBLISH is a write, and it follows all earlier replies.

@@ -18,8 +18,7 @@ namespace rushgate {
 class Lease;
 class RedisSession;
 
-inline constexpr std::string_view kNotBegunInTime =
-    "the request had not begun when its time was up";
+inline constexpr std::string_view kNotBegunInTime = "the request had not begun at its deadline";
 
 /// The way of a submission to the server.
 enum class Route : std::uint8_t {

@@ -126,7 +126,7 @@ void Connection::want_turn() {
 
 void Connection::wait_for_input() {
   if (output_waits()) {
-    if (unanswered_bytes() >= kHeldBytesMax) return;
+    if (unsent_reply_bytes() >= kHeldBytesMax) return;
     is_readable_ = false;  // to be notified again
   }
   if (waits_for_input_ || is_readable_ || is_closed_ || ends_after_output_) return;
@@ -202,13 +202,13 @@ void Connection::receive() {
   } else {
     input_ = parse(received);
   }
-  if (unanswered_bytes() > options_.query_bytes_max) {
-    drop("it sent more than query_bytes_max without a pause for the answers");
+  if (unsent_reply_bytes() > options_.query_bytes_max) {
+    drop("it sent more than query_bytes_max without a pause for the replies");
   }
 }
 
 /// Returns the memory of the client's requests and of its kept data.
-std::size_t Connection::unanswered_bytes() const {
+std::size_t Connection::unsent_reply_bytes() const {
   return input_.size() - parsed_bytes_ + parser_.memory_bytes() + session_->held_bytes();
 }
 
@@ -312,7 +312,7 @@ void Connection::unblocked(Reply reply) {
   is_blocked_ = false;
   free_memory(blocking_);
   collect_messages();
-  append_answer(std::move(reply));
+  append_reply(std::move(reply));
   session_->reply_is_taken();
   count_memory();
   want_turn();
@@ -321,8 +321,8 @@ void Connection::unblocked(Reply reply) {
 // ---- Output ----
 
 /// Appends a reply. Messages published earlier are sent first.
-void Connection::append_answer(Reply&& reply) {
-  append_messages(answers_++);
+void Connection::append_reply(Reply&& reply) {
+  append_messages(replies_++);
   append(std::move(reply));
 }
 
@@ -356,7 +356,7 @@ void Connection::take_replies(std::span<Reply> replies) {
   is_in_batch_ = false;
   was_authenticated_ |= session_->is_authenticated();
   collect_messages();
-  for (Reply& reply : replies) append_answer(std::move(reply));
+  for (Reply& reply : replies) append_reply(std::move(reply));
   batch_begin_ += replies.size();
   if (batch_begin_ == batch_end_) end_batch();
   if (session_->is_closing()) ends_after_output_ = true;
@@ -375,12 +375,13 @@ void Connection::send_and_go_on() {
   if (held_ && is_http((*held_)[0])) drop(kSpeaksHttp);  // as in Redis, earlier requests are lost
   if (is_closed_) return;
   collect_messages();
-  append_messages(answers_);
+  append_messages(replies_);
   send();
   session_->set_unsent_bytes(unread_bytes());
   if (is_closed_) return;
-  if (unanswered_bytes() > options_.query_bytes_max) {
-    return drop("what is kept for it exceeds query_bytes_max (MULTI, WATCH, SUBSCRIBE, SETNAME)");
+  if (unsent_reply_bytes() > options_.query_bytes_max) {
+    return drop(
+        "its stored requests and names exceed query_bytes_max (MULTI, WATCH, SUBSCRIBE, SETNAME)");
   }
   const bool has_more =
       batch_begin_ < batch_end_ || alone_ || held_ || may_have_request_ || is_readable_;
@@ -423,7 +424,7 @@ void Connection::send() {
   if (is_subscribed && exceeds(unread_bytes(), options_.subscriber_bytes_max))
     return drop(kReadsNoMessages);
   if (!is_subscribed && output_.size() > options_.output_bytes_max) {
-    return drop("it left more than output_bytes_max of its answers unread");
+    return drop("it left more than output_bytes_max of its replies unread");
   }
   if (output_.size() > kUnauthenticatedOutputBytesMax && !was_authenticated_) {
     return drop("it left replies unread before AUTH");

@@ -96,7 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void send_and_go_on();
   void drop_if_overflowing();
   void count_memory();
-  [[nodiscard]] std::size_t unanswered_bytes() const;
+  [[nodiscard]] std::size_t unsent_reply_bytes() const;
   ServedSessionOptions session_options();
 
   // ---- Input ----
@@ -114,7 +114,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // ---- Output ----
   void append(Reply&& reply);
-  void append_answer(Reply&& reply);
+  void append_reply(Reply&& reply);
   void collect_messages();
   void append_messages(std::uint64_t up_to_replies);
   [[nodiscard]] bool output_waits() const;
@@ -159,7 +159,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::vector<ServedSession::Message> messages_;  // not yet in output_
   std::size_t message_bytes_ = 0;                 // of messages_
   std::optional<std::int64_t> backlogged_ms_;     // since when, monotonic
-  std::uint64_t answers_ = 0;                     // in output_ so far
+  std::uint64_t replies_ = 0;                     // in output_ so far
   bool was_authenticated_ = false;                // at any time: RESET keeps its replies
   bool waits_to_write_ = false;
   bool ends_after_output_ = false;  // QUIT, or an invalid request

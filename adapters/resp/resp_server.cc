@@ -201,7 +201,7 @@ class RespServer::Impl final : private Connection::Owner {
   void run_batches();
   void hand_over(std::size_t batch);
   void serve_while_busy();
-  static void answer_while_busy(Connection& connection);
+  static void reply_while_busy(Connection& connection);
   void look_around();
   void close_idle();
   void bound_memory();
@@ -482,11 +482,11 @@ void RespServer::Impl::serve_while_busy() {
   }
   io_->poll();
   const Connections open = take_ready();
-  for (const auto& connection : open) answer_while_busy(*connection);
+  for (const auto& connection : open) reply_while_busy(*connection);
   is_busy_ = false;
 }
 
-void RespServer::Impl::answer_while_busy(Connection& connection) {
+void RespServer::Impl::reply_while_busy(Connection& connection) {
   while (true) {
     auto batch = connection.next_batch();
     if (batch && batch->completion) {

@@ -130,10 +130,10 @@ class Check {
         std::ranges::find(admission_.codes, reply.integer(), &CustomAdmission::Code::code);
     return reply.is_integer() && found != admission_.codes.end() ? &*found : nullptr;
   }
-  [[nodiscard]] RushAnswer read(const Reply& reply) const {
+  [[nodiscard]] RushResult read(const Reply& reply) const {
     const CustomAdmission::Code* const code = find_code(reply);
-    if (code == nullptr) return RushAnswer::kFailed;
-    return code->outcome == Outcome::kAccepted ? RushAnswer::kAccepted : RushAnswer::kRefused;
+    if (code == nullptr) return RushResult::kFailed;
+    return code->outcome == Outcome::kAccepted ? RushResult::kAccepted : RushResult::kRefused;
   }
 
   // ---- Call by call ----
@@ -153,7 +153,7 @@ class Check {
     for (const int stock : {0, -1}) {
       shop.client()("SET", options_.keys.stock(kVoucher), stock);
       const Reply reply = check_call(shop, 1'000'000 + stock, ++order);
-      if (read(reply) == RushAnswer::kAccepted)
+      if (read(reply) == RushResult::kAccepted)
         add_fault(absl::StrCat("accepts at a stock of ", stock));
     }
   }

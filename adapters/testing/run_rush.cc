@@ -194,13 +194,13 @@ class RushRun {
   }
 
   void take_reply(std::size_t number, const Reply& reply) {
-    if (has_code(reply, error_code::kOutcomeUnknown)) return lose_answer(number);
+    if (has_code(reply, error_code::kOutcomeUnknown)) return lose_reply(number);
     asked_[number].replies.push_back(reply);
     if (!take_step(number)) return;
     constexpr std::size_t kCommandsMax = 1'000;
     if (asked_[number].replies.size() == kCommandsMax) {
       ledger_.add_error(absl::StrCat("request ", number, " does not come to an end"));
-      return ledger_.add_answer(requests_[number], RushAnswer::kFailed, now_ms_);
+      return ledger_.add_reply(requests_[number], RushResult::kFailed, now_ms_);
     }
     plan(number, now_ms_ + pause_ms());
   }
@@ -213,13 +213,13 @@ class RushRun {
       asked.next = std::move(*command);
       return true;
     }
-    const RushAnswer answer = std::get<RushAnswer>(step);
+    const RushResult result = std::get<RushResult>(step);
     if (!asked.replies.empty()) {
       std::string reply = to_debug_string(asked.replies.back());
-      if (answer == RushAnswer::kFailed) ledger_.add_error(reply);
-      ledger_.add_reply(answer, std::move(reply));
+      if (result == RushResult::kFailed) ledger_.add_error(reply);
+      ledger_.add_reply(result, std::move(reply));
     }
-    ledger_.add_answer(requests_[number], answer, now_ms_);
+    ledger_.add_reply(requests_[number], result, now_ms_);
     return false;
   }
 
@@ -237,11 +237,11 @@ class RushRun {
                          [this](const Due& due) { return !asked_[due.number].replies.empty(); });
     for (const Due& due : cut_off) {
       due_.erase(due);
-      lose_answer(due.number);
+      lose_reply(due.number);
     }
   }
 
-  void lose_answer(std::size_t number) {
+  void lose_reply(std::size_t number) {
     ledger_.add_lost_answer(requests_[number]);
     asked_[number] = {};
     if (conditions_.ask_again) plan(number, now_ms_ + 1 + pause_ms());

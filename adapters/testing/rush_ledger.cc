@@ -17,29 +17,29 @@ std::int64_t RushLedger::begin_ms(std::int64_t voucher) const {
   return known == vouchers_.end() ? 0 : known->second.begin_ms;
 }
 
-void RushLedger::add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms) {
+void RushLedger::add_reply(const RushRequest& request, RushResult result, std::int64_t at_ms) {
   const std::int64_t begins_ms = begin_ms(request.voucher);
   Account& account = accounts_[{request.user, request.voucher}];
-  switch (answer) {
-    case RushAnswer::kAccepted:
+  switch (result) {
+    case RushResult::kAccepted:
       ++report_.accepted;
       ++account.accepted;
       if (in_doubt_.erase(request.number) > 0) --account.in_doubt;
       if (at_ms < begins_ms) ++account.too_early;
       return;
-    case RushAnswer::kRefused:
+    case RushResult::kRefused:
       ++report_.refused;
       if (request.at_ms >= begins_ms) ++account.refused_on_sale;
       return;
-    case RushAnswer::kFailed:
+    case RushResult::kFailed:
       ++report_.failed;
       return;
   }
 }
 
-void RushLedger::add_reply(RushAnswer answer, std::string reply) {
+void RushLedger::add_reply(RushResult result, std::string reply) {
   constexpr std::size_t kDifferentMax = 1'000;  // a sale may reply with the order's number
-  auto& times = replies_[answer];
+  auto& times = replies_[result];
   const auto known = times.find(reply);
   if (known != times.end()) {
     ++known->second;
@@ -49,7 +49,7 @@ void RushLedger::add_reply(RushAnswer answer, std::string reply) {
 }
 
 void RushLedger::add_lost_answer(const RushRequest& request) {
-  ++report_.answers_lost;
+  ++report_.replies_lost;
   if (in_doubt_.insert(request.number).second) {
     ++accounts_[{request.user, request.voucher}].in_doubt;
   }
@@ -106,9 +106,9 @@ void RushLedger::judge_account(const RushOrder& whose, const Account& account,
 
 RushReport RushLedger::judge(bool find_withheld) const {
   RushReport report = report_;
-  for (const auto& [answer, replies] : replies_) {
+  for (const auto& [result, replies] : replies_) {
     for (const auto& [reply, times] : replies) {
-      report.replies.push_back({.reply = reply, .answer = answer, .times = times});
+      report.replies.push_back({.reply = reply, .result = result, .times = times});
     }
   }
   std::ranges::stable_sort(report.replies, std::ranges::greater(),

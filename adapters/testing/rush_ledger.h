@@ -18,9 +18,9 @@ class RushLedger {
   explicit RushLedger(const RushOptions& rush);
 
   /// Adds the result of a request at `at_ms` after the start of the rush.
-  void add_answer(const RushRequest& request, RushAnswer answer, std::int64_t at_ms);
+  void add_reply(const RushRequest& request, RushResult result, std::int64_t at_ms);
   /// Adds a raw reply and its interpretation.
-  void add_reply(RushAnswer answer, std::string reply);
+  void add_reply(RushResult result, std::string reply);
   /// Adds a request without a known outcome. It may be repeated.
   void add_lost_answer(const RushRequest& request);
   void add_crash() { ++report_.crashes; }
@@ -53,7 +53,7 @@ class RushLedger {
 
   std::map<std::int64_t, RushVoucher> vouchers_;
   std::map<RushOrder, Account> accounts_;
-  std::map<RushAnswer, std::map<std::string, std::size_t>> replies_;  // with their frequency
+  std::map<RushResult, std::map<std::string, std::size_t>> replies_;  // with their frequency
   std::set<std::size_t> in_doubt_;  // requests with lost replies, by number
   bool knows_orders_ = false;
   RushReport report_;  // with its counts

@@ -51,20 +51,20 @@ std::string RushReport::text() const {
                                   ": ", requests, " requests, ", accepted, " accepted, ", refused,
                                   " refused, ", failed, " failed");
   if (crashes > 0) {
-    absl::StrAppend(&text, ", ", crashes, " crashes, ", answers_lost, " answers lost");
+    absl::StrAppend(&text, ", ", crashes, " crashes, ", replies_lost, " replies lost");
   }
   text += '\n';
   append_vouchers("oversold", oversold, text);
   append_users("doubled", doubled, text);
   append_users("lost", lost, text);
-  append_users("order nobody was told of", unfounded, text);
+  append_users("order without a confirmation", unfounded, text);
   append_users("sold too early", too_early, text);
   append_vouchers("withheld", withheld, text);
   for (const std::string& error : errors) absl::StrAppend(&text, "  error: ", error, "\n");
   if (passed()) return text;
   for (const FrequentReply& frequent : replies) {
     absl::StrAppend(&text, "  ", frequent.times, " times ",
-                    std::string(rush_answer_name(frequent.answer)), ": ", frequent.reply, "\n");
+                    std::string(rush_result_name(frequent.result)), ": ", frequent.reply, "\n");
   }
   return text;
 }

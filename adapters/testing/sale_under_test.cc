@@ -31,9 +31,9 @@ std::optional<std::int64_t> number_in(const std::vector<Reply>& fields, std::str
 
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
-    std::function<RushAnswer(const Reply&)> read) {
+    std::function<RushResult(const Reply&)> read) {
   refuse_if(arguments == nullptr || read == nullptr,
-            "by_script: how to ask, or how to read the answer, is missing");
+            "by_script: the request, or the reading of its reply, is missing");
   return [text = std::move(text), arguments = std::move(arguments), read = std::move(read)](
              const RushRequest& request, std::span<const Reply> replies) -> RushStep {
     if (!replies.empty()) return read(replies.back());
@@ -44,10 +44,10 @@ std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
   };
 }
 
-std::function<RushAnswer(const Reply&)> accepted_if(Reply yes) {
+std::function<RushResult(const Reply&)> accepted_if(Reply yes) {
   return [yes = std::move(yes)](const Reply& reply) {
-    if (reply == yes) return RushAnswer::kAccepted;
-    return reply.is_error() ? RushAnswer::kFailed : RushAnswer::kRefused;
+    if (reply == yes) return RushResult::kAccepted;
+    return reply.is_error() ? RushResult::kFailed : RushResult::kRefused;
   };
 }
 
@@ -91,13 +91,13 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
   };
 }
 
-std::string_view rush_answer_name(RushAnswer answer) {
-  switch (answer) {
-    case RushAnswer::kAccepted:
+std::string_view rush_result_name(RushResult result) {
+  switch (result) {
+    case RushResult::kAccepted:
       return "accepted";
-    case RushAnswer::kRefused:
+    case RushResult::kRefused:
       return "refused";
-    case RushAnswer::kFailed:
+    case RushResult::kFailed:
       return "failed";
   }
   return "?";

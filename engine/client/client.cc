@@ -94,8 +94,8 @@ std::vector<Reply> Client::run_all(const Script& script, std::span<const Request
     std::vector<Request> again;
     again.reserve(unknown.size());
     for (const std::size_t i : unknown) again.push_back(requests[i]);
-    std::vector<Reply> answers = pipeline(again);
-    for (std::size_t i = 0; i < unknown.size(); ++i) replies[unknown[i]] = std::move(answers[i]);
+    std::vector<Reply> retried = pipeline(again);
+    for (std::size_t i = 0; i < unknown.size(); ++i) replies[unknown[i]] = std::move(retried[i]);
   }
   return replies;
 }

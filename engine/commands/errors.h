@@ -96,7 +96,7 @@ inline Reply only_subscriptions(std::string_view command) {
 inline Reply takes_no_messages() {  // ours
   return Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set");
 }
-inline Reply one_answer_wanted() {
+inline Reply one_reply_wanted() {
   return Reply::error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
 }
 Reply unknown_subcommand_or_arity(std::string_view command, std::string_view subcommand);

@@ -142,7 +142,7 @@ Reply punsubscribe_command(CommandContext& context) {
 }
 
 Reply ssubscribe_command(CommandContext& context) {
-  if (!context.may_wait()) return errors::one_answer_wanted();  // in a transaction, others may
+  if (!context.may_wait()) return errors::one_reply_wanted();  // in a transaction, others may
   return subscribe(context, ChannelKind::kShard, "ssubscribe");
 }
 

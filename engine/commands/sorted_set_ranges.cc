@@ -142,15 +142,15 @@ using ReadRange = Range (*)(Arguments&, std::string_view, std::string_view);
 /// set.
 template <class Range>
 bool find_ranks(CommandContext& context, ReadRange<Range> read, Object*& object, RankRange& ranks,
-                Reply& answer) {
+                Reply& other_reply) {
   Arguments arguments(context.request());
   const Range range = read(arguments, context[2], context[3]);
   if (!arguments.ok()) {
-    answer = arguments.take_error();
+    other_reply = arguments.take_error();
   } else if (!context.find(context[1], ValueType::kSortedSet, object)) {
-    answer = errors::wrong_type();
+    other_reply = errors::wrong_type();
   } else if (object == nullptr) {
-    answer = Reply::integer(0);
+    other_reply = Reply::integer(0);
   } else {
     ranks = range.ranks_in(object->sorted_set());
     return true;
@@ -162,8 +162,8 @@ template <class Range>
 Reply count(CommandContext& context, ReadRange<Range> read) {
   Object* object = nullptr;
   RankRange ranks;
-  Reply answer;
-  if (!find_ranks(context, read, object, ranks, answer)) return answer;
+  Reply other_reply;
+  if (!find_ranks(context, read, object, ranks, other_reply)) return other_reply;
   return Reply::integer(static_cast<std::int64_t>(ranks.size()));
 }
 
@@ -171,8 +171,8 @@ template <class Range>
 Reply remove(CommandContext& context, ReadRange<Range> read) {
   Object* object = nullptr;
   RankRange ranks;
-  Reply answer;
-  if (!find_ranks(context, read, object, ranks, answer)) return answer;
+  Reply other_reply;
+  if (!find_ranks(context, read, object, ranks, other_reply)) return other_reply;
   std::vector<std::string> members;
   members.reserve(ranks.size());
   object->sorted_set().for_each(ranks.first, ranks.last, [&](const ScoredElement& element) {

@@ -83,7 +83,7 @@ std::int64_t read_expiry(Arguments& arguments, std::string_view command,
 struct SetOptions {
   bool only_if_absent = false;   // NX
   bool only_if_present = false;  // XX
-  bool answer_old = false;       // GET
+  bool return_old = false;       // GET
   bool keep_expiry = false;      // KEEPTTL
   ExpiryArgument expiry;
 };
@@ -96,7 +96,7 @@ SetOptions read_set_options(Arguments& arguments) {
     } else if (arguments.accept("XX")) {
       options.only_if_present = true;
     } else if (arguments.accept("GET")) {
-      options.answer_old = true;
+      options.return_old = true;
     } else if (arguments.accept("KEEPTTL")) {
       options.keep_expiry = true;
     } else if (!accept_expiry(arguments, options.expiry)) {
@@ -155,14 +155,14 @@ Reply set_command(CommandContext& context) {
   if (context[2].size() > kStringBytesMax) return errors::string_too_long();
 
   Object* object = context.db().find(context[1]);
-  if (options.answer_old && object != nullptr && object->type() != ValueType::kString)
+  if (options.return_old && object != nullptr && object->type() != ValueType::kString)
     return errors::wrong_type();
-  Reply old = options.answer_old ? value_reply(object) : Reply::nil();
+  Reply old = options.return_old ? value_reply(object) : Reply::nil();
   if (object == nullptr ? options.only_if_present : options.only_if_absent) return old;
 
   if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms;
   strings::set_until(context.db(), object, context[1], StringValue(context[2]), expire_at_ms);
-  return options.answer_old ? std::move(old) : Reply::ok();
+  return options.return_old ? std::move(old) : Reply::ok();
 }
 
 Reply setnx_command(CommandContext& context) {

@@ -11,7 +11,7 @@
 namespace rushgate::executor_errors {
 
 inline constexpr std::string_view kTimedOutText =
-    "TIMEDOUT the request had not begun when its time was up";
+    "TIMEDOUT the request had not begun at its deadline";
 inline constexpr std::string_view kOverloadedText = "OVERLOADED the queue is full";
 inline constexpr std::string_view kClosedText = "CLOSED the engine is closed";
 inline constexpr std::string_view kKilledText = "CLOSED the client was killed";

@@ -90,7 +90,7 @@ bool ListBlock::equals(std::size_t at, const MaybeInteger& element) const {
   return own.is_integer ? integer(own) == element.integer() : own.bytes == element.text();
 }
 
-bool ListBlock::has_room_for(const MaybeInteger& element) const {
+bool ListBlock::has_space_for(const MaybeInteger& element) const {
   return size() == 0 || bytes_.size() - wasted_ + packed_size(element) <= kBytesMax;
 }
 
@@ -109,7 +109,7 @@ void ListBlock::assign(std::size_t at, const MaybeInteger& element) {
   begins_.erase(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)));
   const std::size_t end = bytes_.size() + packed_size(element);
   if (begins_.empty() || is_mostly_waste() || end > std::min(kBytesMax, bytes_.capacity())) {
-    pack_anew();
+    repack();
   }
   begins_.insert(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)), append(element));
 }
@@ -118,7 +118,7 @@ void ListBlock::erase(std::size_t at) {
   positions_.erase(at);
   waste(at);
   begins_.erase(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)));
-  if (is_mostly_waste()) pack_anew();
+  if (is_mostly_waste()) repack();
 }
 
 /// Counts the bytes of a removed element as waste.
@@ -134,7 +134,7 @@ void ListBlock::waste(std::size_t at) {
 /// Reserves memory for the bytes of an element: append() needs none then.
 void ListBlock::reserve(const MaybeInteger& element) {
   const std::size_t wanted = packed_size(element);
-  if (wasted_ > 0 && bytes_.size() + wanted > std::min(kBytesMax, bytes_.capacity())) pack_anew();
+  if (wasted_ > 0 && bytes_.size() + wanted > std::min(kBytesMax, bytes_.capacity())) repack();
   bytes_.reserve(bytes_.size() + wanted);
 }
 
@@ -149,13 +149,13 @@ ListBlock ListBlock::take_from(std::size_t at) {
     waste(begins_.size() - 1);
     begins_.pop_back();
   }
-  if (is_mostly_waste()) pack_anew();
+  if (is_mostly_waste()) repack();
   return taken;
 }
 
 void ListBlock::append(const ListBlock& taken) {
   const std::size_t wanted = taken.bytes_.size() - taken.wasted_;
-  if (bytes_.size() + wanted > bytes_.capacity()) pack_anew();
+  if (bytes_.size() + wanted > bytes_.capacity()) repack();
   for (std::size_t i = 0; i < taken.size(); ++i) {
     begins_.push_back(static_cast<std::uint16_t>(bytes_.size()));
     bytes_.append(taken.bytes_, taken.begins_[i], taken.packed(i).size);
@@ -174,7 +174,7 @@ void ListBlock::shrink() {
 }
 
 /// Drops the waste in place. Needs no memory.
-void ListBlock::pack_anew() {
+void ListBlock::repack() {
   if (begins_.empty()) {
     bytes_.clear();
   } else if (wasted_ > 0) {

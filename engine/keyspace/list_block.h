@@ -22,7 +22,7 @@ class ListBlock {
   static constexpr std::size_t kBytesMax = 7'680;
 
   [[nodiscard]] std::size_t size() const { return begins_.size(); }
-  [[nodiscard]] bool has_room_for(const MaybeInteger& element) const;
+  [[nodiscard]] bool has_space_for(const MaybeInteger& element) const;
 
   [[nodiscard]] std::string operator[](std::size_t at) const;
   [[nodiscard]] bool equals(std::size_t at, const MaybeInteger& element) const;
@@ -71,7 +71,7 @@ class ListBlock {
   [[nodiscard]] bool is_mostly_waste() const { return wasted_ > bytes_.size() / 2; }
   void reserve(const MaybeInteger& element);
   void waste(std::size_t at);
-  void pack_anew();
+  void repack();
 
   std::string bytes_;  // an element: varint: length << 1, + 1 if an integer; the bytes, or the
                        // folded integer, its lowest byte first

@@ -10,7 +10,7 @@
 namespace rushgate {
 
 /// Ascends from head to tail. It is part of the key of an element's record, and stays the same
-/// while elements around it change (except in lists.cc: make_room()).
+/// while elements around it change (except in lists.cc: make_space()).
 using ListPosition = std::uint64_t;
 
 /// The distance between consecutively pushed elements. It leaves space for insertions between

@@ -145,7 +145,7 @@ ListValue::Inserted ListValue::insert(Place place, ListPosition position,
   Inserted done;
   if (place.at == 0) {
     insert_between(place.block, position, element, done);
-  } else if (blocks_[place.block].has_room_for(element)) {
+  } else if (blocks_[place.block].has_space_for(element)) {
     insert_into(place, position, element, done);
   } else {
     split(place.block, place.at);
@@ -168,11 +168,11 @@ void ListValue::insert_between(std::size_t block, ListPosition position,
                                const MaybeInteger& element, Inserted& done) {
   const bool has_previous = block > 0;
   const bool has_next = block < blocks_.size();
-  if (has_previous && blocks_[block - 1].has_room_for(element)) {
+  if (has_previous && blocks_[block - 1].has_space_for(element)) {
     const Place behind{.block = block - 1, .at = blocks_[block - 1].size()};
     return insert_into(behind, position, element, done);
   }
-  if (has_next && blocks_[block].has_room_for(element)) {
+  if (has_next && blocks_[block].has_space_for(element)) {
     return insert_into({.block = block, .at = 0}, position, element, done);
   }
   ListBlock only;

@@ -166,9 +166,9 @@ class ListValue {
 
   /// Returns true if the element at `place` can be replaced in its block. Otherwise it must be
   /// erased, and the new one inserted.
-  [[nodiscard]] bool has_room_for(Place place, const MaybeInteger& element) const {
+  [[nodiscard]] bool has_space_for(Place place, const MaybeInteger& element) const {
     const ListBlock& block = blocks_[place.block];
-    return block.size() == 1 || block.has_room_for(element);
+    return block.size() == 1 || block.has_space_for(element);
   }
   /// Replaces an element, if there is space. The old one can be assigned again without memory.
   void assign(Place place, const MaybeInteger& element);

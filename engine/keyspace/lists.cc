@@ -110,7 +110,7 @@ void respace_all(Database& db, Object& object) {
 /// Spreads the elements around `index`: the smallest number, within a factor of two, whose new
 /// distances exceed their number. The more elements, the larger their distances, so an insertion
 /// moves few elements on average, wherever it is.
-void make_room(Database& db, Object& object, std::size_t index) {
+void make_space(Database& db, Object& object, std::size_t index) {
   constexpr std::size_t kFewest = 32;
   const ListValue& list = object.list();
   for (std::size_t most = kFewest; most < list.size(); most *= 2) {
@@ -166,7 +166,7 @@ void insert(Database& db, Object& object, std::size_t index, const MaybeInteger&
     if (index == 0 || index == list.size()) {
       respace_all(db, object);
     } else {
-      make_room(db, object, index);
+      make_space(db, object, index);
     }
     position = free_position(list, index);
   }
@@ -178,7 +178,7 @@ void set(Database& db, Object& object, std::size_t index, const MaybeInteger& el
   ListValue& list = object.list();
   const Place place = list.place_of(index);
   const ListPosition position = list.position(place);
-  if (!list.has_room_for(place, element)) {
+  if (!list.has_space_for(place, element)) {
     erase_at(db, object, place);
     insert_at(db, object, list.normal(place), position, element);
   } else {

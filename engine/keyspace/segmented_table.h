@@ -417,7 +417,7 @@ class SegmentedTable {
   Segment& segment_with_room(Segment& first, std::uint64_t hash) {
     Segment* segment = &first;
     while (segment->is_full()) {
-      make_room(segment, hash);
+      make_space(segment, hash);
       segment = segment_of(hash);
     }
     return *segment;
@@ -451,7 +451,7 @@ class SegmentedTable {
   }
 
   /// If it throws, no item has moved.
-  void make_room(Segment* segment, std::uint64_t hash) {
+  void make_space(Segment* segment, std::uint64_t hash) {
     const std::uint32_t depth_wanted =
         static_cast<std::uint32_t>(std::bit_width(size_ / kSlotsMax)) + kDepthSlack;
     if (segment->slots < kSlotsMax || segment->depth >= depth_wanted) {

@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "engine/recipes/ids/id_generator.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/sale_impl.h"
 #include "engine/sale/vouchers/keyspace_run.h"
+#include <rushgate/ids.h>
 #include <rushgate/sale.h>
 
 namespace rushgate {
@@ -52,8 +52,8 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() { return impl_->summaries(); }
 
-BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view request_key) {
-  return impl_->buy(voucher, user, request_key);
+BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view idempotency_key) {
+  return impl_->buy(voucher, user, idempotency_key);
 }
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   return impl_->buy_all(requests);

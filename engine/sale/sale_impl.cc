@@ -79,16 +79,16 @@ std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin)
   const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
   std::size_t end = begin + 1;
   while (end < end_max && requests[end].voucher == first.voucher &&
-         requests[end].request_key.empty() == first.request_key.empty()) {
+         requests[end].idempotency_key.empty() == first.idempotency_key.empty()) {
     ++end;
   }
   return end;
 }
 
-BuyResult result_of(const AdmissionAnswer& answer) {
-  const Outcome outcome = outcome_of(answer.code);
+BuyResult result_of(const AdmissionReply& admission) {
+  const Outcome outcome = outcome_of(admission.code);
   if (outcome != Outcome::kAccepted) return {.outcome = outcome};
-  return {.outcome = outcome, .order = answer.order, .is_repeated = answer.is_repetition};
+  return {.outcome = outcome, .order = admission.order, .is_repeated = admission.is_repetition};
 }
 
 }  // namespace
@@ -168,14 +168,14 @@ absl::Status Sale::Impl::publish(const Voucher& voucher,
 
 // ---- Buying ----
 
-BuyResult Sale::Impl::buy(VoucherId voucher, UserId user, std::string_view request_key) {
+BuyResult Sale::Impl::buy(VoucherId voucher, UserId user, std::string_view idempotency_key) {
   const auto order = ids_.next_id();
   if (!order.ok()) return failure(order.status());
-  const Reply reply = admit(voucher, {user, *order, request_key});
-  const auto answer = custom_ ? std::nullopt : AdmissionAnswer::read(reply, *order);
-  BuyResult result = answer && !lacks_keyspace(answer->code)
-                         ? result_of(*answer)
-                         : conclude(reply, {voucher, user, std::string(request_key)}, *order);
+  const Reply reply = admit(voucher, {user, *order, idempotency_key});
+  const auto admission = custom_ ? std::nullopt : AdmissionReply::read(reply, *order);
+  BuyResult result = admission && !lacks_keyspace(admission->code)
+                         ? result_of(*admission)
+                         : conclude(reply, {voucher, user, std::string(idempotency_key)}, *order);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   if (recent_) name_order(voucher, user, result);
   return result;
@@ -197,7 +197,7 @@ void Sale::Impl::name_order(VoucherId voucher, UserId user, BuyResult& result) {
 
 Reply Sale::Impl::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
   // A caller that opened a batch may wait for space in the queue, which only callbacks can free.
-  if (groups_ && buyer.request_key.empty() && !client_->inside_callback()) {
+  if (groups_ && buyer.idempotency_key.empty() && !client_->inside_callback()) {
     Reply reply = groups_->admit(voucher, buyer);
     if (!has_code(reply, redis_error_code::kNoScript)) return reply;
   }
@@ -221,7 +221,7 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<AdmissionRequests::Buyer> buyers;
   buyers.reserve(orders.size());
   for (std::size_t i = 0; i < orders.size(); ++i) {
-    buyers.push_back({requests[i].user, orders[i], requests[i].request_key});
+    buyers.push_back({requests[i].user, orders[i], requests[i].idempotency_key});
   }
 
   std::vector<std::size_t> begins;
@@ -266,23 +266,24 @@ std::vector<Request> Sale::Impl::make_calls(std::span<const BuyRequest> requests
   return calls;
 }
 
-std::optional<AdmissionAnswer> Sale::Impl::read_answer(const Reply& reply, OrderId order) const {
+std::optional<AdmissionReply> Sale::Impl::read_admission(const Reply& reply, OrderId order) const {
   return custom_ ? CustomAdmissionRequests::read_own(reply, order)
-                 : AdmissionAnswer::read(reply, order);
+                 : AdmissionReply::read(reply, order);
 }
 
 BuyResult Sale::Impl::read_result(const Reply& reply, OrderId order) const {
   if (custom_) {
     if (auto decided = custom_->read_custom(reply, order)) return *std::move(decided);
   }
-  const auto answer = read_answer(reply, order);
-  return answer ? result_of(*answer) : failure(reply, order);
+  const auto admission = read_admission(reply, order);
+  return admission ? result_of(*admission) : failure(reply, order);
 }
 
 BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order) {
-  const auto answer = read_answer(reply, order);
-  return answer && lacks_keyspace(answer->code) ? buy_after_rebuild(answer->code, request, order)
-                                                : read_result(reply, order);
+  const auto admission = read_admission(reply, order);
+  return admission && lacks_keyspace(admission->code)
+             ? buy_after_rebuild(admission->code, request, order)
+             : read_result(reply, order);
 }
 
 /// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.
@@ -297,7 +298,7 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;
   if (!rebuilt.ok()) return failure(rebuilt);
-  return read_result(admit(request.voucher, {request.user, order, request.request_key}), order);
+  return read_result(admit(request.voucher, {request.user, order, request.idempotency_key}), order);
 }
 
 // ---- Vouchers ----

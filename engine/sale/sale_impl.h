@@ -13,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/connection_check.h"
-#include "engine/recipes/ids/id_generator.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/admission/admission_groups.h"
 #include "engine/sale/admission/custom_admission_requests.h"
@@ -26,6 +25,7 @@
 #include "engine/sale/vouchers/voucher_cache.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
+#include <rushgate/ids.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale.h>
 #include <rushgate/script.h>
@@ -53,7 +53,7 @@ class Sale::Impl {
   }
   absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
   absl::StatusOr<std::vector<VoucherSummary>> summaries();
-  BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key);
+  BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key);
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
   absl::StatusOr<OrderState> status(OrderId order);
   absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
@@ -70,7 +70,8 @@ class Sale::Impl {
                                   std::span<const AdmissionRequests::Buyer> buyers,
                                   std::vector<std::size_t>& begins) const;
   [[nodiscard]] const Script& script() const;
-  [[nodiscard]] std::optional<AdmissionAnswer> read_answer(const Reply& reply, OrderId order) const;
+  [[nodiscard]] std::optional<AdmissionReply> read_admission(const Reply& reply,
+                                                             OrderId order) const;
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
   BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);

@@ -11,7 +11,7 @@ void LuaBytes::grow(std::size_t needed) {
   // Lua itself collects no garbage when an allocation fails. The bytes before the last growth are
   // garbage.
   LuaContext& context = LuaContext::of(lua_);
-  if (context.memory_room() < capacity) context.collect_garbage();
+  if (context.memory_left() < capacity) context.collect_garbage();
   auto* const bytes = static_cast<char*>(lua_newuserdata(lua_, capacity));
   std::memcpy(bytes, bytes_, size_);
   lua_replace(lua_, place_);

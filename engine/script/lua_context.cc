@@ -140,8 +140,8 @@ void LuaContext::pace_looks() noexcept {
 // ---- A call ----
 
 void LuaContext::begin_call(const ScriptCall& call_to_run) {
-  keys.make_room(call_to_run.keys.size());
-  argv.make_room(call_to_run.arguments.size());
+  keys.make_space(call_to_run.keys.size());
+  argv.make_space(call_to_run.arguments.size());
   call = &call_to_run;
   protocol = 2;
   next_poll = {};

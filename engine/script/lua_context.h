@@ -28,7 +28,7 @@ namespace rushgate {
 struct ListImage {
   std::vector<std::string_view> texts;  // strings owned by Lua; an element without data is empty
 
-  void make_room(std::size_t count) {
+  void make_space(std::size_t count) {
     if (texts.size() < count) texts.resize(count);
   }
 };
@@ -91,7 +91,7 @@ struct LuaContext {
   void collect_garbage();
   /// Sets the collector's pause. Must be called when the memory in use has changed.
   void pace_collector();
-  [[nodiscard]] std::size_t memory_room() const { return memory.room(); }
+  [[nodiscard]] std::size_t memory_left() const { return memory.room(); }
 
   // ---- Constant after construction, but for limits.busy_after_ms ----
   LuaLimits limits;
@@ -119,7 +119,7 @@ struct LuaContext {
   // ---- KEYS and ARGV of the last call ----
   ListImage keys;
   ListImage argv;
-  bool lists_touched = true;  // the images are out of date: the next call gets new tables
+  bool lists_outdated = true;  // the images are out of date: the next call gets new tables
 
   // ---- Of redis.call: kept from call to call for their memory ----
   std::vector<std::string_view> arguments;  // size of the largest call so far

@@ -167,7 +167,7 @@ int load_string(lua_State* lua) {
   const char* const text = luaL_checklstring(lua, 1, &size);
   const char* const name = luaL_optstring(lua, 2, text);
   hold_name(lua, name);
-  LuaContext::of(lua).lists_touched = true;  // it may change KEYS
+  LuaContext::of(lua).lists_outdated = true;  // it may change KEYS
   return function_or_error(lua, load_text(lua, {text, size}, name));
 }
 
@@ -177,7 +177,7 @@ int load(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TFUNCTION);
   lua_settop(lua, 3);
   hold_name(lua, name);
-  LuaContext::of(lua).lists_touched = true;
+  LuaContext::of(lua).lists_outdated = true;
   return function_or_error(lua, load_pieces(lua, name));
 }
 

@@ -418,7 +418,7 @@ void decode_json(lua_State* lua, const JsonDecodeSettings& settings) {
   // Lua itself collects no garbage when an allocation fails.
   constexpr std::size_t kValueBytesAByte = 16;
   LuaContext& context = LuaContext::of(lua);
-  if (context.memory_room() < kValueBytesAByte * size) context.collect_garbage();
+  if (context.memory_left() < kValueBytesAByte * size) context.collect_garbage();
   Decoder(lua, settings, text).decode();
 }
 

@@ -133,11 +133,11 @@ void fill_list(lua_State* lua, int list, ListImage& image,
 }
 
 void set_lists(lua_State* lua, LuaContext& context, const LuaScript& script) {
-  if (context.lists_touched) {
+  if (context.lists_outdated) {
     renew_list(lua, kKeysName, kKeys, context.keys);
     renew_list(lua, kArgumentsName, kArguments, context.argv);
   }
-  context.lists_touched = !script.globals.keeps_lists;
+  context.lists_outdated = !script.globals.keeps_lists;
   fill_list(lua, kKeys, context.keys, context.call->keys);
   fill_list(lua, kArguments, context.argv, context.call->arguments);
 }
@@ -199,7 +199,7 @@ int take_error(lua_State* lua) {
 
 /// Makes the error on top of the stack the reply. Allocates nothing outside Lua's protection: the
 /// script may have left no memory.
-void answer_error(LuaContext& context, const LuaScript& script) {
+void return_error(LuaContext& context, const LuaScript& script) {
   lua_State* const lua = context.lua;
   if (lua_istable(lua, -1)) {
     lua_pushvalue(lua, kErrorTakerSlot);
@@ -250,7 +250,7 @@ void run_script(LuaContext& context, const LuaScript& script) {
   context.result.failed = lua_pcall(lua, 1, 0, kErrorHandlerSlot) != 0;
   context.running = lua;  // an error may have left a coroutine
   context.result.killed = context.result.failed && context.killed;
-  if (context.result.failed) answer_error(context, script);
+  if (context.result.failed) return_error(context, script);
 }
 
 }  // namespace rushgate

@@ -13,7 +13,7 @@
 
 namespace rushgate {
 
-/// Grows at the end and shrinks at the front. engine/store/store.h and store_batch.h define the
+/// Grows at the end and shrinks at the front. <rushgate/store.h> define the
 /// functions. Not thread-safe.
 class PackedSegments {
  public:

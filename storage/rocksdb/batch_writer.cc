@@ -27,7 +27,7 @@ std::string range_begin(std::uint64_t stream, StreamId first) {
 
 /// If WriteBatch runs out of memory within an operation, an assertion of RocksDB ends the process.
 /// So memory is reserved before each, or std::bad_alloc thrown without a change.
-void BatchWriter::make_room(std::size_t bytes) {
+void BatchWriter::make_space(std::size_t bytes) {
   constexpr std::size_t kHeaderMax = 32;  // of an operation: its type, column family and lengths
   const std::string& data = writes_.Data();
   const std::size_t needed = data.size() + bytes + kHeaderMax;
@@ -40,18 +40,18 @@ void BatchWriter::make_room(std::size_t bytes) {
 
 void BatchWriter::write(rocksdb::ColumnFamilyHandle* family, std::string_view key,
                         std::string_view value) {
-  make_room(key.size() + value.size());
+  make_space(key.size() + value.size());
   note(writes_.Put(family, to_slice(key), to_slice(value)));
 }
 
 void BatchWriter::erase(rocksdb::ColumnFamilyHandle* family, std::string_view key) {
-  make_room(key.size());
+  make_space(key.size());
   note(writes_.Delete(family, to_slice(key)));
 }
 
 void BatchWriter::erase_range(rocksdb::ColumnFamilyHandle* family, std::string_view begin,
                               std::string_view end) {
-  make_room(begin.size() + end.size());
+  make_space(begin.size() + end.size());
   note(writes_.DeleteRange(family, to_slice(begin), to_slice(end)));
 }
 

@@ -58,7 +58,7 @@ class BatchWriter final : public StoreBatch::Visitor {
   [[nodiscard]] bool removed(std::uint64_t stream, StreamId first) const {
     return !removed_.empty() && removed_.contains({stream, first});
   }
-  void make_room(std::size_t bytes);
+  void make_space(std::size_t bytes);
   void write(rocksdb::ColumnFamilyHandle* family, std::string_view key, std::string_view value);
   void erase(rocksdb::ColumnFamilyHandle* family, std::string_view key);
   void erase_range(rocksdb::ColumnFamilyHandle* family, std::string_view begin,

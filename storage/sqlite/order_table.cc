@@ -127,7 +127,7 @@ std::vector<VoucherId> OrderReader::vouchers_with_orders() {
 }
 
 OrderWriter::OrderWriter(const SQLite::Database& database)
-    : read_room_(
+    : read_remaining_(
           database,
           "SELECT coalesce((SELECT live FROM live_orders WHERE voucher_id = ?1), 0), "
           "(SELECT max(stock) FROM voucher_versions WHERE voucher_id = ?1 AND (state = 0 OR "
@@ -162,30 +162,30 @@ std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
   results.reserve(orders.size());
   rooms_.clear();
   for (const Order& order : orders) results.push_back(store(order, fence));
-  write_rooms();
+  write_remaining();
   return results;
 }
 
 OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
-  Room& room = room_of(order.voucher, fence);
+  Remaining& remaining = remaining_of(order.voucher, fence);
   const bool is_sound = order.id > 0 && order.limit >= 0;
   const bool is_counted = is_live(order);
-  const bool has_room = !is_counted || (room.stock && room.live < *room.stock);
+  const bool has_room = !is_counted || (remaining.stock && remaining.live < *remaining.stock);
   // The usual case comes first; obstacles are examined later.
   if (!is_sound || !has_room || has_reached_limit(order) || !insert(order)) {
-    return explain(order, room);
+    return explain(order, remaining);
   }
   if (is_counted) {
-    ++room.live;
-    room.changed = true;
+    ++remaining.live;
+    remaining.changed = true;
   }
   return {};
 }
 
-OrderWriter::Room& OrderWriter::room_of(VoucherId voucher, const BatchFence& fence) {
+OrderWriter::Remaining& OrderWriter::remaining_of(VoucherId voucher, const BatchFence& fence) {
   const auto [found, is_new] = rooms_.try_emplace(voucher);
   if (is_new) {
-    Query query(read_room_, voucher);
+    Query query(read_remaining_, voucher);
     query.next();
     found->second.live = query.integer(0);
     if (fence.stock) {
@@ -197,9 +197,9 @@ OrderWriter::Room& OrderWriter::room_of(VoucherId voucher, const BatchFence& fen
   return found->second;
 }
 
-void OrderWriter::write_rooms() {
-  for (const auto& [voucher, room] : rooms_) {
-    if (room.changed) Query(write_live_, voucher, room.live).next();
+void OrderWriter::write_remaining() {
+  for (const auto& [voucher, remaining] : rooms_) {
+    if (remaining.changed) Query(write_live_, voucher, remaining.live).next();
   }
 }
 
@@ -226,11 +226,11 @@ bool OrderWriter::insert(const Order& order) {
 
 /// Returns why an order was not inserted: with space left and no other order under its id, its user
 /// has reached the limit.
-OrderResult OrderWriter::explain(const Order& order, const Room& room) {
+OrderResult OrderWriter::explain(const Order& order, const Remaining& remaining) {
   return check_order(order, {.same_id = find_order(find_, order.id),
                              .live_of_user = order.limit,
-                             .live_of_voucher = room.live,
-                             .stock = room.stock});
+                             .live_of_voucher = remaining.live,
+                             .stock = remaining.stock});
 }
 
 }  // namespace rushgate

@@ -50,21 +50,21 @@ class OrderWriter {
 
  private:
   /// The space left for orders of one voucher, in this batch.
-  struct Room {
+  struct Remaining {
     std::int64_t live = 0;              // orders, those of the batch included
     std::optional<std::int64_t> stock;  // limit that OrderStore::write() enforces
     bool changed = false;
   };
 
   OrderResult store(const Order& order, const BatchFence& fence);
-  Room& room_of(VoucherId voucher, const BatchFence& fence);
-  void write_rooms();
+  Remaining& remaining_of(VoucherId voucher, const BatchFence& fence);
+  void write_remaining();
   bool has_reached_limit(const Order& order);
   bool insert(const Order& order);  // false if a unique index forbids it
-  OrderResult explain(const Order& order, const Room& room);
+  OrderResult explain(const Order& order, const Remaining& remaining);
 
-  absl::flat_hash_map<VoucherId, Room> rooms_;  // of this batch
-  SQLite::Statement read_room_;
+  absl::flat_hash_map<VoucherId, Remaining> rooms_;  // of this batch
+  SQLite::Statement read_remaining_;
   SQLite::Statement write_live_;
   SQLite::Statement insert_;
   SQLite::Statement find_;

@@ -129,27 +129,27 @@ void measure_lua(const Effort& effort, Report& report) {
   redis.try_loads(Workload::kAccepted, effort.trial_requests());
   shop.client()("SET", kStockKey, kUnlimited);
   shop.client()("SCRIPT", "LOAD", seckill_script().text());
-  Comparison beside_redis{.line = "accepted by the same Lua script, durability os",
-                          .unit = "admissions/s",
-                          .ours_is = "EVALSHA, pipelines of " + std::to_string(kBatch),
-                          .peer_is = "redis-server, appendfsync everysec, " + redis.load(),
-                          .target = 2.5};
-  Comparison beside_stubs{.line = "the same script over stubbed commands",
-                          .unit = "runs/s",
-                          .ours_is = beside_redis.ours_is,
-                          .peer_is = "plain Lua 5.1, commands that return constants",
-                          .target = 0.6};
+  Comparison against_redis{.line = "accepted by the same Lua script, durability os",
+                           .unit = "admissions/s",
+                           .ours_is = "EVALSHA, pipelines of " + std::to_string(kBatch),
+                           .peer_is = "redis-server, appendfsync everysec, " + redis.load(),
+                           .target = 2.5};
+  Comparison against_stubs{.line = "the same script over stubbed commands",
+                           .unit = "runs/s",
+                           .ours_is = against_redis.ours_is,
+                           .peer_is = "plain Lua 5.1, commands that return constants",
+                           .target = 0.6};
   for (int round = 0; round < effort.rounds; ++round) {
     const std::int64_t count = effort.requests / 2;
     const std::int64_t first = shop.take_users(count);
-    beside_redis.ours.add(lua_rate(shop.client(), first, count));
-    beside_redis.peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
-    beside_stubs.peer.add(stubbed.rate(first, count));
+    against_redis.ours.add(lua_rate(shop.client(), first, count));
+    against_redis.peer.add(redis.rate(Workload::kAccepted, effort.requests / kPeerShare));
+    against_stubs.peer.add(stubbed.rate(first, count));
   }
-  beside_stubs.ours = beside_redis.ours;
-  beside_redis.note = redis.rewrites();
-  report.add(std::move(beside_redis));
-  report.add(std::move(beside_stubs));
+  against_stubs.ours = against_redis.ours;
+  against_redis.note = redis.rewrites();
+  report.add(std::move(against_redis));
+  report.add(std::move(against_stubs));
 }
 
 }  // namespace rushgate::bench

@@ -122,11 +122,11 @@ class SweptSale {
 
   void buy_for_everybody(VoucherId voucher, const std::string& which) {
     for (UserId user = 1; user <= kUsers; ++user) {
-      const std::string request_key = which + " of user " + std::to_string(user);
-      const BuyResult result = sale().buy(voucher, user, request_key);
+      const std::string idempotency_key = which + " of user " + std::to_string(user);
+      const BuyResult result = sale().buy(voucher, user, idempotency_key);
       if (result.outcome != Outcome::kAccepted) continue;
-      const auto [told, is_new] = told_.try_emplace({voucher, request_key}, result.order);
-      EXPECT_TRUE(is_new || told->second == result.order) << request_key << ": another order";
+      const auto [told, is_new] = told_.try_emplace({voucher, idempotency_key}, result.order);
+      EXPECT_TRUE(is_new || told->second == result.order) << idempotency_key << ": another order";
     }
   }
 

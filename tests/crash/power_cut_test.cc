@@ -81,7 +81,7 @@ class CutSale {
   struct Answer {
     VoucherId voucher;
     UserId user;
-    std::string request_key;
+    std::string idempotency_key;
     bool safe;  // against a power cut
   };
 
@@ -126,10 +126,10 @@ class CutSale {
   void buy(Sale& sale) {
     const VoucherId voucher = chance(2) ? 1 : 2;
     const UserId user = 1 + pick(60);
-    const std::string request_key = "request " + std::to_string(++requests_);
-    const BuyResult result = sale.buy(voucher, user, request_key);
+    const std::string idempotency_key = "request " + std::to_string(++requests_);
+    const BuyResult result = sale.buy(voucher, user, idempotency_key);
     if (result.outcome != Outcome::kAccepted) return;
-    answers_[result.order] = {voucher, user, request_key, durability_ == Durability::kSync};
+    answers_[result.order] = {voucher, user, idempotency_key, durability_ == Durability::kSync};
   }
 
   void everything_is_safe() {
@@ -172,7 +172,7 @@ class CutSale {
         continue;
       }
       EXPECT_NE(state->kind, OrderState::Kind::kFailed) << state->reason;
-      const BuyResult again = sale.buy(asked.voucher, asked.user, asked.request_key);
+      const BuyResult again = sale.buy(asked.voucher, asked.user, asked.idempotency_key);
       EXPECT_EQ(again.outcome, Outcome::kAccepted);
       EXPECT_EQ(again.order, order);
       ++answer;

@@ -118,9 +118,9 @@ CrashPoint point_of(faults::FaultyOrderStore::Point point) {
 
 /// Retries while the voucher is being rebuilt or, on a Redis, the server is unreachable.
 BuyResult buy_patiently(Sale& sale, bool is_on_redis, const SalePlan::Row& row,
-                        const std::string& request_key) {
+                        const std::string& idempotency_key) {
   while (true) {
-    BuyResult result = sale.buy(row.voucher, row.user, request_key);
+    BuyResult result = sale.buy(row.voucher, row.user, idempotency_key);
     const bool is_gone =
         result.outcome == Outcome::kUnavailable || result.outcome == Outcome::kOutcomeUnknown;
     if (result.outcome != Outcome::kOverloaded && !(is_on_redis && is_gone)) return result;

@@ -27,10 +27,10 @@ class QueueWait;
 struct QueueMessage {
   std::string id = {};  // its name in the queue; empty: its body is the name
   std::string body = {};
-  /// How often it was delivered, this time included; 0: the queue does not count.
+  /// Number of deliveries, including this one; 0: the queue does not count.
   std::int64_t deliveries = 0;
-  /// When it goes to another consumer unless it is done, in ms since 1970 by the server's clock. 0:
-  /// never.
+  /// Time at which another consumer gets it unless it is done, in ms since 1970 by the server's
+  /// clock; 0: never.
   std::int64_t visible_at_ms = 0;
 };
 

@@ -53,7 +53,7 @@ class Request {
   }
   /// Appends bytes to the current argument. The next add() completes it.
   void add_part(std::string_view bytes) {
-    check_room(bytes.size());
+    check_space(bytes.size());
     bytes_.append(bytes);
   }
   /// Ambiguous: write std::string_view(&c, 1) for a string, static_cast<int>(c) for a number.
@@ -61,7 +61,7 @@ class Request {
 
   /// Appends all arguments of another request.
   void add_all(const Request& other) {
-    check_room(other.bytes_.size());
+    check_space(other.bytes_.size());
     const auto begin = static_cast<std::uint32_t>(bytes_.size());
     bytes_.append(other.bytes_);
     if (begin == 0 && ends_.empty()) {
@@ -118,7 +118,7 @@ class Request {
   void add_unsigned(std::uint64_t value);
 
   /// Throws if the end of an argument would not fit 32 bits.
-  void check_room(std::size_t bytes) const {
+  void check_space(std::size_t bytes) const {
     if (bytes > kBytesMax - bytes_.size()) [[unlikely]]
       fail_too_long();
   }

@@ -56,7 +56,7 @@ struct BuyRequest {
   /// and key get the order that was accepted first. A request that was refused is decided from
   /// scratch. With another user or voucher the key gets kKeyReused, so it must be unique in the
   /// whole sale.
-  std::string request_key = {};
+  std::string idempotency_key = {};
 };
 
 struct BuyResult {
@@ -91,7 +91,7 @@ struct BuyResult {
 /// After the script has returned, the sale compares the three keys with the code. If they
 /// contradict each other, the result is kOutcomeUnknown, and its detail names the fault. On Redis
 /// the writes of such a run stay. So test the script first: check_admission() in
-/// adapters/testing/check_admission.h.
+/// <rushgate/testing_rush.h>.
 ///
 /// With a custom script, vouchers with a limit in total or per day cannot be published. A limit per
 /// user other than 1 needs `counts_buyers`.
@@ -286,7 +286,7 @@ class Sale {
   // ---- Buying ----
 
   /// Decides on a purchase, atomically and as durably as the backend's writes.
-  BuyResult buy(VoucherId voucher, UserId user, std::string_view request_key = {});
+  BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {});
   /// Decides on several purchases in this order: one round trip, one commit batch.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
 
@@ -315,7 +315,8 @@ class Sale {
   /// Audits each voucher that the database, the keyspace or an order names. Asks the database
   /// whether its file is whole. Every rule of the admission is checked, from the buyers' records
   /// and the orders alone:
-  /// - The database knows each voucher that is on sale, and the same version is in force.
+  /// - The database knows each voucher that is on sale, and the same version is in force, with the
+  ///   same terms.
   /// - published = free + admitted - given back, and no more orders than published.
   /// - Every admitted order is in exactly one place, and each buyer has as many as the record says.
   ///   A discarded dead letter explains why a buyer has one less.

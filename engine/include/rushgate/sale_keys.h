@@ -26,8 +26,8 @@ struct SaleKeys {
   /// Holds each user's last day. Hash: user -> day:count.
   [[nodiscard]] std::string days(VoucherId id) const { return of_voucher("day:", id); }
   /// Holds the parameters and the result of a request. String.
-  [[nodiscard]] std::string request(std::string_view request_key) const {
-    return prefix + "request:" + std::string(request_key);
+  [[nodiscard]] std::string request(std::string_view idempotency_key) const {
+    return prefix + "request:" + std::string(idempotency_key);
   }
   /// Names the database that the stream's orders go to. Hash: identity, checkpoint.
   [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }

@@ -12,7 +12,7 @@ using VoucherId = std::int64_t;
 using UserId = std::int64_t;
 using OrderId = std::int64_t;  // positive; ascending per generator
 
-/// How many pieces may be bought; 0: no such limit.
+/// Number of pieces that may be bought; 0: no such limit.
 struct Limits {
   std::int64_t total = 0;         // over the whole sale, below the stock
   std::int64_t per_user = 1;      // over the whole sale

@@ -20,7 +20,7 @@ AdmissionRequests::~AdmissionRequests() {
 Request AdmissionRequests::make(VoucherId voucher, std::span<const Buyer> buyers) const {
   constexpr std::size_t kBytesPerBuyer = 40;  // two numbers
   Request request;
-  const bool with_keys = !buyers.front().request_key.empty();
+  const bool with_keys = !buyers.front().idempotency_key.empty();
   const Known* const known = with_keys ? nullptr : find_known(voucher);
   if (known != nullptr) {
     request.reserve(known->beginning.size() + 2 * buyers.size(),
@@ -29,7 +29,7 @@ Request AdmissionRequests::make(VoucherId voucher, std::span<const Buyer> buyers
   } else {
     std::vector<std::string> requests;
     for (const Buyer& buyer : buyers) {
-      if (with_keys) requests.push_back(keys_.request(buyer.request_key));
+      if (with_keys) requests.push_back(keys_.request(buyer.idempotency_key));
     }
     request = beginning(voucher, requests);
   }
@@ -63,7 +63,7 @@ Request AdmissionRequests::beginning(VoucherId voucher,
   return client_.script_request(admission_script(), keys, arguments);
 }
 
-std::optional<AdmissionAnswer> AdmissionAnswer::read(const Reply& reply, OrderId order) {
+std::optional<AdmissionReply> AdmissionReply::read(const Reply& reply, OrderId order) {
   const bool is_repetition = reply.kind() == Reply::Kind::kArray && reply.elements().size() == 2;
   const Reply& code = is_repetition ? reply.elements()[0] : reply;
   if (!code.is_integer() || code.integer() < 0 ||
@@ -76,7 +76,7 @@ std::optional<AdmissionAnswer> AdmissionAnswer::read(const Reply& reply, OrderId
     if (!known) return std::nullopt;
     order = *known;
   }
-  return AdmissionAnswer{static_cast<AdmissionCode>(code.integer()), order, is_repetition};
+  return AdmissionReply{static_cast<AdmissionCode>(code.integer()), order, is_repetition};
 }
 
 std::string_view admission_code_name(AdmissionCode code) {

@@ -55,7 +55,7 @@ class AdmissionRequests {
     UserId user;
     OrderId order;  // the id that the order will have
     std::string_view
-        request_key;  // may be empty; otherwise names one request of this user for this voucher
+        idempotency_key;  // may be empty; otherwise names one request of this user for this voucher
   };
   /// The most buyers of one request: more would delay other clients too long.
   static constexpr std::size_t kBuyersMax = 256;
@@ -83,14 +83,14 @@ class AdmissionRequests {
 };
 
 /// The script's reply for one buyer.
-struct AdmissionAnswer {
+struct AdmissionReply {
   AdmissionCode code;
   OrderId order;  // of an accepted request; of a repetition: the order that was accepted first
   bool is_repetition = false;  // of a request with the same idempotency key
 
   /// Reads the reply for one buyer; nothing if it is not the script's. `order` is the id in the
   /// request.
-  static std::optional<AdmissionAnswer> read(const Reply& reply, OrderId order);
+  static std::optional<AdmissionReply> read(const Reply& reply, OrderId order);
 };
 
 }  // namespace rushgate

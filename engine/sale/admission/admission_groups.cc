@@ -41,11 +41,11 @@ class AdmissionGroups::Group final : public LateRequest {
     const bool is_list = size_ > 1 && reply.is_aggregate() && reply.elements().size() == size_;
     std::size_t position = size_;
     for (Caller* caller = last_; caller != nullptr;) {
-      Caller& answered = *caller;
+      Caller& served = *caller;
       caller = caller->next;  // the caller is gone once it is resumed
       --position;
-      answered.reply = is_list ? reply.elements()[position] : reply;
-      answered.resumed->happen();
+      served.reply = is_list ? reply.elements()[position] : reply;
+      served.resumed->happen();
     }
   }
 

@@ -44,7 +44,7 @@ end
 local function admit(i)
   local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[5 + i]
 
-  -- A request that was accepted before gets the same answer. A refused one is decided on once more:
+  -- A request that was accepted before gets the same reply. A refused one is decided on once more:
   -- a click before the sale began says nothing of one after it.
   if request then
     local known = redis.call('GET', request)
@@ -101,13 +101,13 @@ local function admit(i)
 end
 
 if users == 1 then return admit(1) end
-local answers = {}
+local replies = {}
 for i = 1, users do
-  local done, answer = pcall(admit, i)
-  if not done and type(answer) ~= 'table' then answer = redis.error_reply(tostring(answer)) end
-  answers[i] = answer
+  local done, reply = pcall(admit, i)
+  if not done and type(reply) ~= 'table' then reply = redis.error_reply(tostring(reply)) end
+  replies[i] = reply
 end
-return answers
+return replies
 )lua";
 
 }  // namespace

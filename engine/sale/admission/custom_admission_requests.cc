@@ -47,10 +47,10 @@ absl::Status CustomAdmissionRequests::load() {
 
 Request CustomAdmissionRequests::make(VoucherId voucher,
                                       const AdmissionRequests::Buyer& buyer) const {
-  const bool has_request = !buyer.request_key.empty();
+  const bool has_request = !buyer.idempotency_key.empty();
   std::vector<std::string> keys = {keys_.voucher(voucher), keys_.stock(voucher),
                                    keys_.buyers(voucher), keys_.order_stream};
-  if (has_request) keys.push_back(keys_.request(buyer.request_key));
+  if (has_request) keys.push_back(keys_.request(buyer.idempotency_key));
   std::vector<std::string> arguments = {has_request ? "1" : "0", absl::StrCat(voucher),
                                         absl::StrCat(buyer.user), absl::StrCat(buyer.order),
                                         absl::StrCat(request_ttl_ms_)};
@@ -65,11 +65,10 @@ Request CustomAdmissionRequests::make(VoucherId voucher,
   return client_.script_request(script_, key_views, argument_views);
 }
 
-std::optional<AdmissionAnswer> CustomAdmissionRequests::read_own(const Reply& reply,
-                                                                 OrderId order) {
+std::optional<AdmissionReply> CustomAdmissionRequests::read_own(const Reply& reply, OrderId order) {
   if (reply.kind() != Reply::Kind::kArray || reply.elements().empty()) return std::nullopt;
   const bool is_repetition = reply.elements().size() == 2;
-  return AdmissionAnswer::read(is_repetition ? reply : reply.elements()[0], order);
+  return AdmissionReply::read(is_repetition ? reply : reply.elements()[0], order);
 }
 
 std::optional<BuyResult> CustomAdmissionRequests::read_custom(const Reply& reply,

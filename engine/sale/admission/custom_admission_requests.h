@@ -32,7 +32,7 @@ class CustomAdmissionRequests {
   [[nodiscard]] Request make(VoucherId voucher, const AdmissionRequests::Buyer& buyer) const;
 
   /// Reads the reply of the sale's own part, where the custom script did not run.
-  [[nodiscard]] static std::optional<AdmissionAnswer> read_own(const Reply& reply, OrderId order);
+  [[nodiscard]] static std::optional<AdmissionReply> read_own(const Reply& reply, OrderId order);
   /// Reads the result of a request for `order` where the custom script ran or raised an error.
   [[nodiscard]] std::optional<BuyResult> read_custom(const Reply& reply, OrderId order) const;
 

@@ -122,22 +122,22 @@ class Admissions {
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
-    Reply answer = answer_for(0);
+    Reply reply = decide_on(0);
     finish();
-    return answer;
+    return reply;
   }
 
   /// Decides on all users.
   Reply decide_on_all(std::size_t users) {
-    std::vector<Reply> answers;
-    answers.reserve(users);
-    if (!decide_together(users, answers)) {
+    std::vector<Reply> replies;
+    replies.reserve(users);
+    if (!decide_together(users, replies)) {
       for (std::size_t i = 0; i < users; ++i) {
-        answers.push_back(call_.attempt([&] { return answer_for(i); }));
+        replies.push_back(call_.attempt([&] { return decide_on(i); }));
       }
       finish();
     }
-    return Reply::array(std::move(answers));
+    return Reply::array(std::move(replies));
   }
 
  private:
@@ -158,15 +158,15 @@ class Admissions {
   }
 
   /// Decides on the `index`th user. If it throws, nothing about the user is remembered here.
-  Reply answer_for(std::size_t index) {
+  Reply decide_on(std::size_t index) {
     const bool has_request = call_.key_count() > kRequestKey + index;
     if (!has_request) {  // a refusal of every user needs no valid user
-      if (const auto refusal = refusal_of_everybody()) return reply_of(*refusal);
+      if (const auto refusal = refusal_of_all()) return reply_of(*refusal);
     }
     Buyer buyer{.user = user(index), .order = call_.argument(argument_of(index) + 1)};
     if (has_request) {
       buyer.request = call_.key(kRequestKey + index);
-      if (auto repeated = answer_before(buyer)) return *std::move(repeated);
+      if (auto repeated = find_repeated(buyer)) return *std::move(repeated);
     }
     const AdmissionCode code = code_for(buyer);
     if (code == AdmissionCode::kAccepted) admit(buyer);
@@ -188,7 +188,7 @@ class Admissions {
   }
 
   /// Returns the earlier reply to this request, if there was one.
-  std::optional<Reply> answer_before(const Buyer& buyer) {
+  std::optional<Reply> find_repeated(const Buyer& buyer) {
     const Reply known = call_.call(Request::of("GET", buyer.request));
     if (known.is_error()) throw ScriptError(known.text());
     if (known.is_nil()) return std::nullopt;
@@ -211,14 +211,14 @@ class Admissions {
   }
 
   AdmissionCode code_for(Buyer& buyer) {
-    if (const auto refusal = refusal_of_everybody()) return *refusal;
+    if (const auto refusal = refusal_of_all()) return *refusal;
     if (is_at_limit(buyer)) return AdmissionCode::kLimitReached;
     if (is_at_day_limit(buyer)) return AdmissionCode::kDayLimitReached;
     return AdmissionCode::kAccepted;
   }
 
   /// Returns why no user can be admitted, if that is so.
-  std::optional<AdmissionCode> refusal_of_everybody() {
+  std::optional<AdmissionCode> refusal_of_all() {
     if (terms_.is_closed) return AdmissionCode::kRebuilding;
     if (!terms_.fields[kBegin]) return AdmissionCode::kUnknownVoucher;
     if (call_.now_ms() < term(kBegin)) return AdmissionCode::kNotStarted;
@@ -239,23 +239,23 @@ class Admissions {
   /// Decides the usual case: a limit of one, none per day, no idempotency keys. Decides as if on
   /// one user after the other, and appends the replies. Returns false, with nothing done, in
   /// another case or on a failure.
-  bool decide_together(std::size_t users, std::vector<Reply>& answers) {
+  bool decide_together(std::size_t users, std::vector<Reply>& replies) {
     const bool have_requests = call_.key_count() > kRequestKey;
     if (!terms_.are_decided_together || have_requests) return false;
     const Reply done = call_.attempt([&] {
-      admit_together(users, answers);
+      admit_together(users, replies);
       return Reply::nil();
     });
     if (!done.is_error()) return true;
-    answers.clear();
+    replies.clear();
     stock_.reset();
     accepted_ = 0;
     return false;
   }
 
-  void admit_together(std::size_t users, std::vector<Reply>& answers) {
-    if (const auto refusal = refusal_of_everybody()) {
-      answers.assign(users, reply_of(*refusal));
+  void admit_together(std::size_t users, std::vector<Reply>& replies) {
+    if (const auto refusal = refusal_of_all()) {
+      replies.assign(users, reply_of(*refusal));
       return;
     }
     std::vector<std::int64_t> members(users);
@@ -278,7 +278,7 @@ class Admissions {
     call_.stream_append_rows(call_.key(kStreamKey), kFields, rows);
     finish();
     for (std::size_t i = 0; i < users; ++i) {
-      answers.push_back(reply_of(i >= asked  ? AdmissionCode::kSoldOut
+      replies.push_back(reply_of(i >= asked  ? AdmissionCode::kSoldOut
                                  : is_new[i] ? AdmissionCode::kAccepted
                                              : AdmissionCode::kLimitReached));
     }
@@ -286,7 +286,7 @@ class Admissions {
 
   static std::int64_t integer_of(const MaybeInteger& number) {
     if (!number.is_integer())
-      throw ScriptError("ERR not an integer");  // answer_for() takes any string
+      throw ScriptError("ERR not an integer");  // decide_on() takes any string
     return number.integer();
   }
 

@@ -28,9 +28,9 @@ std::string_view info_value(std::string_view info, std::string_view field) {
 
 bool ServerRun::may_have_lost_writes(Client& connection) {
   const Request questions[] = {Request::of("INFO", "server"), Request::of("INFO", "replication")};
-  const std::vector<Reply> answers = connection.pipeline(questions);
-  const std::string_view run = info_value(answers[0].text(), "run_id");
-  const std::string_view history = info_value(answers[1].text(), "master_replid");
+  const std::vector<Reply> replies = connection.pipeline(questions);
+  const std::string_view run = info_value(replies[0].text(), "run_id");
+  const std::string_view history = info_value(replies[1].text(), "master_replid");
   std::string now;
   if (!run.empty() && !history.empty()) (now = run).append(history);
   const std::lock_guard lock(mutex_);

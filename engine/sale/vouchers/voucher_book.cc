@@ -65,23 +65,23 @@ std::vector<std::string_view> views(const std::vector<std::string>& strings) {
 }
 
 /// Returns a script's reply: an outcome, and its numbers.
-absl::StatusOr<std::vector<std::int64_t>> answer_of(const Reply& reply, std::string_view doing) {
+absl::StatusOr<std::vector<std::int64_t>> result_of(const Reply& reply, std::string_view doing) {
   if (!reply.is_aggregate() || reply.elements().empty()) return to_status(reply, doing);
-  std::vector<std::int64_t> answer;
+  std::vector<std::int64_t> result;
   for (const Reply& element : reply.elements()) {
     const auto number = element.is_integer() ? element.integer()
                         : element.is_text()  ? parse_int64(element.text())
                                              : std::nullopt;
     if (!number) return to_status(reply, doing);
-    answer.push_back(*number);
+    result.push_back(*number);
   }
-  return answer;
+  return result;
 }
 
 absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doing) {
-  const auto answer = answer_of(reply, doing);
-  if (!answer.ok()) return answer.status();
-  return answer->front();
+  const auto result = result_of(reply, doing);
+  if (!result.ok()) return result.status();
+  return result->front();
 }
 
 }  // namespace
@@ -292,12 +292,12 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
   const auto in_force = stores_.vouchers.applied(id);
   if (!in_force.ok()) return in_force.status();
-  const auto answer = apply_or_rebuild(version, *in_force);
-  if (!answer.ok()) return answer.status();
+  const auto result = apply_or_rebuild(version, *in_force);
+  if (!result.ok()) return result.status();
 
-  const auto detail = std::span(*answer).subspan(1);
+  const auto detail = std::span(*result).subspan(1);
   const std::string count = detail.empty() ? "?" : std::to_string(detail.front());
-  switch (answer->front()) {
+  switch (result->front()) {
     case voucher_scripts::kDone:
     case voucher_scripts::kAlreadyDone: {
       const std::vector<std::optional<std::int64_t>> there(detail.begin(), detail.end());
@@ -356,7 +356,7 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
 }
 
 /// Puts the version in force. Rebuilds the voucher first, or instead, where that is needed.
-absl::StatusOr<VoucherBook::Answer> VoucherBook::apply_or_rebuild(
+absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
     const VoucherVersion& version, const std::optional<VoucherVersion>& in_force) {
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
@@ -365,10 +365,10 @@ absl::StatusOr<VoucherBook::Answer> VoucherBook::apply_or_rebuild(
     if (!live.ok()) return live.status();
     // Only a voucher that was never on sale may start from its full stock.
     const bool may_create = !in_force.has_value() && *live == 0;
-    auto answer = run_apply(version, may_create);
-    if (!answer.ok() || i == kTries) return answer;
+    auto result = run_apply(version, may_create);
+    if (!result.ok() || i == kTries) return result;
     absl::Status prepared;
-    switch (answer->front()) {
+    switch (result->front()) {
       case voucher_scripts::kUnclaimed:
         prepared = owner_.verify(client_);
         break;
@@ -380,14 +380,14 @@ absl::StatusOr<VoucherBook::Answer> VoucherBook::apply_or_rebuild(
         prepared = rebuild_locked(version, &*in_force);
         break;
       default:
-        return answer;
+        return result;
     }
     if (!prepared.ok()) return prepared;
   }
 }
 
-absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion& version,
-                                                           bool may_create) {
+absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVersion& version,
+                                                                 bool may_create) {
   const VoucherId id = version.voucher.id;
   const auto identity = owner_.identity();
   if (!identity.ok()) return identity.status();
@@ -397,7 +397,7 @@ absl::StatusOr<VoucherBook::Answer> VoucherBook::run_apply(const VoucherVersion&
                                         std::to_string(options_.buyers_converted_max),
                                         std::to_string(id), *identity, options_.adopt ? "1" : "0"};
   append_terms(version, arguments);
-  return answer_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
+  return result_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
                    "publishing " + name_of(id));
 }
 

@@ -81,9 +81,9 @@ class VoucherBook {
   absl::StatusOr<Restored> restore(VoucherId voucher, std::span<const LostOrder> lost);
 
  private:
-  using Answer = std::vector<std::int64_t>;  // of a script: an outcome and its numbers
-  struct Buyers;                             // of one voucher, as the stores know them
-  struct Lost;                               // orders to restore, and their results
+  using ScriptResult = std::vector<std::int64_t>;  // of a script: an outcome and its numbers
+  struct Buyers;                                   // of one voucher, as the stores know them
+  struct Lost;                                     // orders to restore, and their results
 
   /// Owns the right to change the book while it lives, if is_ours().
   class Change {
@@ -111,9 +111,9 @@ class VoucherBook {
   absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
   absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
   absl::Status apply(const VoucherVersion& version);
-  absl::StatusOr<Answer> run_apply(const VoucherVersion& version, bool may_create);
-  absl::StatusOr<Answer> apply_or_rebuild(const VoucherVersion& version,
-                                          const std::optional<VoucherVersion>& in_force);
+  absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, bool may_create);
+  absl::StatusOr<ScriptResult> apply_or_rebuild(const VoucherVersion& version,
+                                                const std::optional<VoucherVersion>& in_force);
   absl::Status finish_adoption(const Voucher& voucher);
   [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
                                              std::span<const std::int64_t> detail) const;

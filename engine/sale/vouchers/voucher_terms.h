@@ -32,7 +32,7 @@ struct VoucherTerm {
   // Set by make_term():
   bool is_limit = false;
   std::int64_t (*get)(const Voucher& voucher) = nullptr;
-  /// `value` must be between min and max.
+  /// Truncates a value that the member cannot hold.
   void (*set)(Voucher& voucher, std::int64_t value) = nullptr;
 
   /// Returns the fault of a value, without the subject; empty if it has none.

@@ -140,12 +140,12 @@ Result count(const std::filesystem::path& dir, const std::vector<OrderId>& accep
 
 Result run_embedded(const Setting& setting, Fault fault, std::int64_t stock, std::int64_t moment) {
   const TemporaryDirectory directory;
-  const TemporaryDirectory beside;
+  const TemporaryDirectory notes;
   Victim victim{.dir = directory.path(),
                 .durability = setting.durability,
                 .stock = stock,
                 .orders_until_killed = moment};
-  if (fault == Fault::kPowerCut) victim.notes = beside.path() / "syncs";
+  if (fault == Fault::kPowerCut) victim.notes = notes.path() / "syncs";
   std::vector<OrderId> accepted = victim.run();
   if (fault == Fault::kPowerCut) testing::lose_unsynced(directory.path(), victim.notes);
   victim.orders_until_killed = 0;

@@ -53,7 +53,7 @@ TEST_F(ShopTest, WaitingWorkerGetsOrder) {
   call("SET", "stock:7", 1);
   advance_ms(60'000);
   const PendingReply read = engine_.start("XREAD", "BLOCK", 500, "STREAMS", "orders", "$");
-  EXPECT_FALSE(read.is_answered());
+  EXPECT_FALSE(read.has_reply());
   buy(1001);
   EXPECT_THAT(read.reply(), IsArray(::testing::SizeIs(1)));
 

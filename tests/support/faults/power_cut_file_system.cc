@@ -196,7 +196,7 @@ void PowerCutFileSystem::fill_up_after(std::uint64_t bytes) {
   room_bytes_ = bytes;
 }
 
-void PowerCutFileSystem::make_room() {
+void PowerCutFileSystem::make_space() {
   const std::lock_guard lock(mutex_);
   room_bytes_.reset();
 }

@@ -53,7 +53,7 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
 
   /// Makes the disk full after `bytes` more. The failing write still writes the bytes that fit.
   void fill_up_after(std::uint64_t bytes);
-  void make_room();
+  void make_space();
 
   /// Returns the number of syncs of log files.
   [[nodiscard]] int log_syncs() const;

@@ -169,7 +169,7 @@ void RedisServer::start(Until until) {
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (pid_ == 0) become(arguments.data(), environment.data(), log.c_str(), parent);
-  wait_until_it_answers(until);
+  wait_until_it_replies(until);
 }
 
 std::vector<std::string> RedisServer::command_line() const {
@@ -206,7 +206,7 @@ std::vector<std::string> RedisServer::environment() const {
   return variables;
 }
 
-void RedisServer::wait_until_it_answers(Until until) {
+void RedisServer::wait_until_it_replies(Until until) {
   wait_until("it does not answer", [&] {
     // Any reply will do, for example a request for a password, except that it is not ready.
     const Reply answer = ask(Request::of("PING"));

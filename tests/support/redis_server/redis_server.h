@@ -84,7 +84,7 @@ class RedisServer {
   [[nodiscard]] std::vector<std::string> command_line() const;
   [[nodiscard]] std::vector<std::string> environment() const;
   [[nodiscard]] std::filesystem::path clock_path() const { return directory_.path() / "clock"; }
-  void wait_until_it_answers(Until until);
+  void wait_until_it_replies(Until until);
   void wait_until(std::string why, absl::FunctionRef<bool()> is_done);
   [[nodiscard]] std::string log() const;
   [[nodiscard]] std::filesystem::path log_path() const { return directory_.path() / "redis.log"; }

@@ -44,7 +44,7 @@ class Till {
     const std::lock_guard lock(mutex_);
     std::vector<BuyResult> results;
     for (const BuyRequest& request : requests) {
-      const int asked = ++asked_[request.request_key];
+      const int asked = ++asked_[request.idempotency_key];
       results.push_back({.outcome = asked <= times_ ? outcome_ : Outcome::kAccepted,
                          .order = request.user + 1,
                          .detail = "why"});

@@ -13,10 +13,10 @@ namespace rushgate {
 namespace {
 
 TEST(ScriptTest, NameIsSha1OfSource) {
-  const Script script("return 1", "twin");
+  const Script script("return 1", "native");
   EXPECT_EQ(script.text(), "return 1");
   EXPECT_EQ(script.sha1(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
-  EXPECT_EQ(script.native_name(), "twin");
+  EXPECT_EQ(script.native_name(), "native");
   EXPECT_EQ(Script("return 1").native_name(), "");
 }
 

@@ -59,7 +59,7 @@ TEST(ListBlockTest, BlockReturnsItsElements) {
                                              "9223372036854775808"};
   ListBlock block;
   for (const std::string& element : elements) {
-    ASSERT_TRUE(block.has_room_for(element));
+    ASSERT_TRUE(block.has_space_for(element));
     block.insert(block.size(), block.size() * kListStep, element);
   }
   for (std::size_t i = 0; i < elements.size(); ++i) {
@@ -74,11 +74,11 @@ TEST(ListBlockTest, SpaceOfRemovedElementsIsReused) {
   ListBlock block;
   const std::string element(76, 'x');  // 78 bytes
   std::size_t count = 0;
-  for (; block.has_room_for(element); ++count) block.insert(count, count * kListStep, element);
+  for (; block.has_space_for(element); ++count) block.insert(count, count * kListStep, element);
   EXPECT_EQ(count, ListBlock::kBytesMax / 78);
   for (std::size_t i = 0; i < 1'000; ++i) {
     block.erase(i % count);
-    ASSERT_TRUE(block.has_room_for(element));
+    ASSERT_TRUE(block.has_space_for(element));
     block.insert(i % count, i % count * kListStep, element);
   }
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(block[i], element);
@@ -87,11 +87,11 @@ TEST(ListBlockTest, SpaceOfRemovedElementsIsReused) {
 TEST(ListBlockTest, ElementOfAnyLengthMayBeAlone) {
   ListBlock block;
   const std::string large(1'000'000, 'x');
-  ASSERT_TRUE(block.has_room_for(large));
+  ASSERT_TRUE(block.has_space_for(large));
   block.insert(0, 1, large);
-  EXPECT_FALSE(block.has_room_for("1"));
+  EXPECT_FALSE(block.has_space_for("1"));
   block.assign(0, "small");
-  ASSERT_TRUE(block.has_room_for("1"));
+  ASSERT_TRUE(block.has_space_for("1"));
   block.insert(1, 2, "1");
   EXPECT_EQ(block[0], "small");
   EXPECT_EQ(block[1], "1");
@@ -205,7 +205,7 @@ class ListValueModel {
   void assign(std::size_t index) {
     elements_[index].second = any_element();
     const ListValue::Place place = list_.place_of(index);
-    if (list_.has_room_for(place, elements_[index].second)) {
+    if (list_.has_space_for(place, elements_[index].second)) {
       return list_.assign(place, elements_[index].second);
     }
     list_.erase(place);

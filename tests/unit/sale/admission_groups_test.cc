@@ -127,7 +127,7 @@ class AdmissionGroupsTest : public SaleFixture,
     for (int i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
         replies[static_cast<std::size_t>(i)] =
-            groups_.admit(kVoucher, {.user = i + 1, .order = 1'000'000 + i, .request_key = {}});
+            groups_.admit(kVoucher, {.user = i + 1, .order = 1'000'000 + i, .idempotency_key = {}});
       });
     }
     wait_.await(count);
@@ -152,7 +152,7 @@ TEST_P(AdmissionGroupsTest, CallersJoinUntilRequestIsSent) {
   EXPECT_EQ(requests, 2U);
   int accepted = 0;
   for (const Reply& reply : replies) {
-    const auto answer = AdmissionAnswer::read(reply, 1);
+    const auto answer = AdmissionReply::read(reply, 1);
     ASSERT_TRUE(answer) << to_debug_string(reply);
     EXPECT_TRUE(answer->code == AdmissionCode::kAccepted ||
                 answer->code == AdmissionCode::kSoldOut);

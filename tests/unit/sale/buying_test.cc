@@ -180,8 +180,8 @@ TEST_P(BuyingTest, InvalidStoredValueChangesNothing) {
     client("RENAME", key, "kept");
     client("COPY", "kept", key);
     ASSERT_FALSE(client.call(spoil).is_error());
-    for (const char* request_key : {"", "click"}) {
-      EXPECT_EQ(sale_->buy(1, 2, request_key).outcome, Outcome::kFailed) << key;
+    for (const char* idempotency_key : {"", "click"}) {
+      EXPECT_EQ(sale_->buy(1, 2, idempotency_key).outcome, Outcome::kFailed) << key;
     }
     const std::vector<BuyRequest> requests = {{1, 2, ""}, {1, 2, ""}};
     for (const BuyResult& result : sale_->buy_all(requests)) {

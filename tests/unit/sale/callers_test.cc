@@ -90,7 +90,8 @@ TEST_P(CallersTest, BuySeveralAtOnce) {
   run(kBatches, [&](int batch) {
     std::vector<BuyRequest> requests;
     for (std::int64_t i = 0; i < kBatch; ++i) {
-      requests.push_back({.voucher = kVoucher, .user = 1 + batch * kBatch + i, .request_key = {}});
+      requests.push_back(
+          {.voucher = kVoucher, .user = 1 + batch * kBatch + i, .idempotency_key = {}});
     }
     for (const BuyResult& result : sale_->buy_all(requests)) {
       if (result.outcome == Outcome::kSoldOut)

@@ -34,11 +34,11 @@ struct Side {
   }
 };
 
-class NativeTwinTest : public ::testing::TestWithParam<SaleBackendParam> {};
-INSTANTIATE_TEST_SUITE_P(Backends, NativeTwinTest, each_backend(), backend_name);
+class NativeAdmissionTest : public ::testing::TestWithParam<SaleBackendParam> {};
+INSTANTIATE_TEST_SUITE_P(Backends, NativeAdmissionTest, each_backend(), backend_name);
 
 /// Returns a side that runs the Lua script, on the backend under test.
-Side lua_side() { return {*NativeTwinTest::GetParam(), /*native=*/false}; }
+Side lua_side() { return {*NativeAdmissionTest::GetParam(), /*native=*/false}; }
 
 /// Returns a side that runs the native implementation, which only the embedded engine has. It is in
 /// memory.
@@ -50,7 +50,7 @@ Side native_side() {
 constexpr VoucherId kVouchers = 2;
 constexpr int kRequestKeys = 10;
 
-std::string request_key(std::int64_t number) { return "key" + std::to_string(number); }
+std::string idempotency_key(std::int64_t number) { return "key" + std::to_string(number); }
 
 /// Returns the elements sorted, independent of the backend's hash tables.
 std::vector<std::string> sorted(const Reply& reply, std::size_t group) {
@@ -76,8 +76,8 @@ std::string everything(Client& client) {
     requests.push_back(Request::of("GET", keys.stock(voucher)));
   }
   for (int number = 0; number < kRequestKeys; ++number) {
-    requests.push_back(Request::of("GET", keys.request(request_key(number))));
-    requests.push_back(Request::of("PTTL", keys.request(request_key(number))));
+    requests.push_back(Request::of("GET", keys.request(idempotency_key(number))));
+    requests.push_back(Request::of("PTTL", keys.request(idempotency_key(number))));
   }
   requests.push_back(Request::of("XRANGE", keys.order_stream, "-", "+"));
   const std::vector<Reply> replies = client.pipeline(requests);
@@ -173,7 +173,7 @@ class Implementations {
   /// Runs the script alone, without the sale's reaction to its reply. Closed vouchers stay closed.
   void admit(VoucherId id) {
     const UserId user = below(12) - 1;
-    const std::string key = below(2) == 0 ? request_key(below(kRequestKeys)) : std::string();
+    const std::string key = below(2) == 0 ? idempotency_key(below(kRequestKeys)) : std::string();
     const OrderId order = 1'000'000 + ++admitted_;
     const auto run = [&](Side& side) {
       const Request request =
@@ -186,7 +186,7 @@ class Implementations {
 
   void buy(VoucherId id) {
     const UserId user = below(12) - 1;
-    const std::string key = below(3) == 0 ? request_key(below(kRequestKeys)) : std::string();
+    const std::string key = below(3) == 0 ? idempotency_key(below(kRequestKeys)) : std::string();
     const BuyResult first = lua_.sale->buy(id, user, key);
     const BuyResult second = native_.sale->buy(id, user, key);
     ASSERT_EQ(outcome_name(first.outcome), outcome_name(second.outcome));
@@ -198,7 +198,7 @@ class Implementations {
     std::vector<BuyRequest> requests(static_cast<std::size_t>(1 + below(8)));
     for (BuyRequest& request : requests) {
       request = {.voucher = 1 + below(3) / 2, .user = below(12) - 1};
-      if (below(3) == 0) request.request_key = request_key(below(kRequestKeys));
+      if (below(3) == 0) request.idempotency_key = idempotency_key(below(kRequestKeys));
     }
     const auto first = lua_.sale->buy_all(requests);
     const auto second = native_.sale->buy_all(requests);
@@ -215,7 +215,7 @@ class Implementations {
   OrderId admitted_ = 0;
 };
 
-TEST_P(NativeTwinTest, ScriptAndNativeAgreeOnRandomHistories) {
+TEST_P(NativeAdmissionTest, ScriptAndNativeAgreeOnRandomHistories) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
@@ -232,7 +232,7 @@ TEST_P(NativeTwinTest, ScriptAndNativeAgreeOnRandomHistories) {
   }
 }
 
-TEST_P(NativeTwinTest, FailureForOneBuyerIsItsReplyAlone) {
+TEST_P(NativeAdmissionTest, FailureForOneBuyerIsItsReplyAlone) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -248,7 +248,7 @@ TEST_P(NativeTwinTest, FailureForOneBuyerIsItsReplyAlone) {
   }
 }
 
-TEST_P(NativeTwinTest, SharedFailureIsSameForEach) {
+TEST_P(NativeAdmissionTest, SharedFailureIsSameForEach) {
   const SaleKeys keys;
   const std::vector<Request> spoilers = {
       Request::of("SET", keys.buyers(1), "text"),
@@ -273,7 +273,7 @@ TEST_P(NativeTwinTest, SharedFailureIsSameForEach) {
   }
 }
 
-TEST_P(NativeTwinTest, BatchIsDecidedInOrderUntilSoldOut) {
+TEST_P(NativeAdmissionTest, BatchIsDecidedInOrderUntilSoldOut) {
   using enum Outcome;
   struct Case {
     const char* name;
@@ -313,7 +313,7 @@ TEST_P(NativeTwinTest, BatchIsDecidedInOrderUntilSoldOut) {
   }
 }
 
-TEST_P(NativeTwinTest, NegativeTotalIsNoLimit) {
+TEST_P(NativeAdmissionTest, NegativeTotalIsNoLimit) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -339,7 +339,7 @@ TEST(NativeAdmissionTest, CallWithoutKeysIsRefused) {
   }
 }
 
-TEST_P(NativeTwinTest, UserNamedByStringIsAllowed) {
+TEST_P(NativeAdmissionTest, UserNamedByStringIsAllowed) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -354,7 +354,7 @@ TEST_P(NativeTwinTest, UserNamedByStringIsAllowed) {
   EXPECT_EQ(everything(*lua.client), everything(*native.client));
 }
 
-TEST_P(NativeTwinTest, BothReportMissingStockOfUnknownVoucher) {
+TEST_P(NativeAdmissionTest, BothReportMissingStockOfUnknownVoucher) {
   Side lua = lua_side();
   Side native = native_side();
   for (Side* const side : {&lua, &native}) {
@@ -399,7 +399,7 @@ TEST(NativeAdmissionTest, UnreadableTermsAffectOnlyTheirVoucher) {
   }
 }
 
-TEST_P(NativeTwinTest, NativeScriptRunsWhereRegisteredElseLua) {
+TEST_P(NativeAdmissionTest, NativeScriptRunsWhereRegisteredElseLua) {
   Side lua = lua_side();
   Side native = native_side();
   const AdmissionRequests on_lua(*lua.client, SaleKeys{}, 1);

@@ -15,9 +15,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/recipes/ids/id_generator.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/ids.h>
 #include <rushgate/memory_order_store.h>
 #include <rushgate/testing_stores.h>
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/random.h"
-#include "tests/unit/script/beside_lua.h"
+#include "tests/unit/script/lua_comparison.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {
@@ -17,7 +17,7 @@ namespace {
 
 using testing::Random;
 
-using LuaJsonTest = BesideLuaTest;
+using LuaJsonTest = LuaComparisonTest;
 
 /// Generates Lua expressions.
 class Values {

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/random.h"
-#include "tests/unit/script/beside_lua.h"
+#include "tests/unit/script/lua_comparison.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {
 
-using LuaTablesTest = BesideLuaTest;
+using LuaTablesTest = LuaComparisonTest;
 
 /// Returns a script that sorts a random list and returns the comparisons and the result.
 std::string random_sort(::rushgate::testing::Random& random) {

@@ -30,7 +30,7 @@
 
 namespace rushgate {
 
-/// How GoogleTest shows an order.
+/// Prints an order for GoogleTest.
 inline void PrintTo(const Order& order, std::ostream* out) {
   *out << "order " << order.id << " (user " << order.user << ", voucher " << order.voucher
        << ", status " << static_cast<int>(order.status) << ", limit " << order.limit << ", at "

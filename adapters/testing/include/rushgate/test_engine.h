@@ -36,7 +36,7 @@ struct TestEngineOptions {
 /// The reply to a command that may block, such as BLPOP.
 class PendingReply {
  public:
-  [[nodiscard]] bool is_answered() const { return reply_->has_value(); }
+  [[nodiscard]] bool has_reply() const { return reply_->has_value(); }
   /// Returns the reply. Throws std::bad_optional_access if there is none yet.
   [[nodiscard]] const Reply& reply() const { return reply_->value(); }
 

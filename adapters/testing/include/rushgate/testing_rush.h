@@ -72,10 +72,10 @@ void check_rush(const RushOptions& options);
 // ---- The sale ----
 
 /// kFailed: neither accepted nor refused, for example a script's error. It fails the test.
-enum class RushAnswer : std::uint8_t { kAccepted, kRefused, kFailed };
+enum class RushResult : std::uint8_t { kAccepted, kRefused, kFailed };
 
 /// Returns "accepted", "refused" or "failed".
-std::string_view rush_answer_name(RushAnswer answer);
+std::string_view rush_result_name(RushResult result);
 
 /// The user and voucher of one order.
 struct RushOrder {
@@ -89,7 +89,7 @@ struct RushOrder {
 };
 
 /// The next step of a request: a command to send, or the final result.
-using RushStep = std::variant<Request, RushAnswer>;
+using RushStep = std::variant<Request, RushResult>;
 
 /// Describes a sale: your script, its requests, the meaning of its replies, and the place of its
 /// orders.
@@ -116,11 +116,11 @@ struct ScriptArguments {
 /// if one of the functions is empty.
 std::function<RushStep(const RushRequest&, std::span<const Reply>)> by_script(
     std::string text, std::function<ScriptArguments(const RushRequest&)> arguments,
-    std::function<RushAnswer(const Reply&)> read);
+    std::function<RushResult(const Reply&)> read);
 
 /// Returns a function that reads a reply equal to `yes` as accepted, an error as failed, and any
 /// other as refused.
-std::function<RushAnswer(const Reply&)> accepted_if(Reply yes);
+std::function<RushResult(const Reply&)> accepted_if(Reply yes);
 
 /// Returns a function that reads a stream. Each entry is an order, with user and voucher in fields
 /// of these names. An entry without them is an error.
@@ -157,7 +157,7 @@ struct RushReport {
   /// A reply to the last command of a request, and its interpretation.
   struct FrequentReply {
     std::string reply;
-    RushAnswer answer = RushAnswer::kRefused;
+    RushResult result = RushResult::kRefused;
     std::size_t times = 0;
     friend bool operator==(const FrequentReply&, const FrequentReply&) = default;
   };
@@ -166,8 +166,8 @@ struct RushReport {
   std::size_t requests = 0;
   std::size_t accepted = 0;
   std::size_t refused = 0;
-  std::size_t failed = 0;        // RushAnswer::kFailed
-  std::size_t answers_lost = 0;  // in crashes
+  std::size_t failed = 0;        // RushResult::kFailed
+  std::size_t replies_lost = 0;  // in crashes
   std::size_t crashes = 0;
   std::vector<FrequentReply> replies = {};  // the most frequent ones
 

@@ -153,7 +153,7 @@ class FaultyStore final : public Store {
  public:
   enum class Point : std::uint8_t { kBeforeCommit, kAfterCommit, kBeforeSync, kAfterSync };
 
-  /// Whether a failed commit or sync took effect. The error does not show it.
+  /// Says if a failed commit or sync took effect. The error does not show it.
   enum class Kept : std::uint8_t { kNo, kYes };
 
   explicit FaultyStore(std::unique_ptr<Store> store);
@@ -233,7 +233,7 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
  public:
   enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
 
-  /// Whether a failed write was forwarded. kNo is the promise of order_store.h. kYes is a database
+  /// Says if a failed write was forwarded. kNo is the promise of order_store.h. kYes is a database
   /// on another machine whose reply was lost.
   enum class Kept : std::uint8_t { kNo, kYes };
 

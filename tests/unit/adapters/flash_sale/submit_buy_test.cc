@@ -104,7 +104,7 @@ TEST(SubmitBuyTest, SaleWithoutThreadsNeedsNoClock) {
       FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), kNoThreads).value();
   EXPECT_TRUE(sale->publish(coffee(10)).ok());
   OrderId order = 0;
-  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1, .request_key = "click"},
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1, .idempotency_key = "click"},
                                [&](const BuyResult& result) { order = result.order; }));
   EXPECT_EQ(sale->poll(), 1U);
   EXPECT_TRUE(sale->drain().ok());

@@ -87,7 +87,7 @@ TEST(RedisFaultsTest, SilentServerIsUnknownOutcome) {
   const auto client = connected_to(server, 20);
   EXPECT_EQ((*client)("SET", "k", "v"),
             Reply::error("OUTCOMEUNKNOWN 127.0.0.1:" + std::to_string(server.port()) +
-                         ": no answer within 20 ms"));
+                         ": no reply within 20 ms"));
   EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
 }
 
@@ -192,7 +192,7 @@ TEST(RedisFaultsTest, RequestQueuedBehindOthersExpires) {
   client->submit(Request::of("GET", "k"), [](const Reply&) {});
   // It needs another connection, and earlier requests must end first.
   EXPECT_EQ((*client)("BLPOP", "l", 0),
-            Reply::error("TIMEDOUT the request had not begun when its time was up"));
+            Reply::error("TIMEDOUT the request had not begun at its deadline"));
 }
 
 TEST(RedisFaultsTest, RequestQueuedBehindBlockingCommandExpires) {
@@ -212,7 +212,7 @@ TEST(RedisFaultsTest, RequestQueuedBehindBlockingCommandExpires) {
   client->submit(Request::of("BLPOP", "l", 0), [](const Reply&) {});
   has_begun.get_future().wait();
   const std::vector<Request> requests(2, Request::of("GET", "k"));
-  const Reply expired = Reply::error("TIMEDOUT the request had not begun when its time was up");
+  const Reply expired = Reply::error("TIMEDOUT the request had not begun at its deadline");
   EXPECT_EQ(client->pipeline(requests), std::vector<Reply>(2, expired));
   EXPECT_EQ(connected.backend->counters().expired, 1U);
 }

@@ -167,7 +167,7 @@ TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsConfigured) {
   client->submit(Request::of("PING"), count);
   EXPECT_EQ((*failing)("PING"), Reply::error("OVERLOADED the queue is full"));
   EXPECT_EQ((*expiring)("PING"),
-            Reply::error("TIMEDOUT the request had not begun when its time was up"));
+            Reply::error("TIMEDOUT the request had not begun at its deadline"));
   EXPECT_EQ(backend->counters().overloads, 1U);
   EXPECT_EQ(backend->counters().expired, 1U);
   auto waiting = std::async(std::launch::async, [&] { return (*client)("PING"); });
@@ -468,7 +468,7 @@ TEST_F(RedisOutageTest, FullPoolIsNamedOnTimeout) {
   EXPECT_EQ((*keeper)("SELECT", 1), Reply::ok());
   const auto expiring = backend->open_client({.queue_timeout_ms = 5});
   const Reply expired = Reply::error(
-      "TIMEDOUT the request had not begun when its time was up: all 1 connections were in use");
+      "TIMEDOUT the request had not begun at its deadline: all 1 connections were in use");
   EXPECT_EQ((*expiring)("BLPOP", "none", 0), expired);
   EXPECT_EQ((*expiring)("SELECT", 1), expired);
   EXPECT_EQ((*expiring)("PING"), Reply::status("PONG"));

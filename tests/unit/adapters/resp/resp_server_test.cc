@@ -644,7 +644,7 @@ TEST_F(RespServerTest, TransactionQueueCountsAsQuery) {
   greedy->call(Request::of("MULTI"));
   queued(*greedy, 12'000);
   EXPECT_THAT(greedy->receive_all(), Not(HasSubstr("PONG")));
-  EXPECT_THAT(logged_.str(), HasSubstr("what is kept for it exceeds query_bytes_max"));
+  EXPECT_THAT(logged_.str(), HasSubstr("its stored requests and names exceed query_bytes_max"));
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 
@@ -671,7 +671,7 @@ TEST_F(RespServerTest, NamesOfClientsCountAsQuery) {
   EXPECT_EQ(named->receive(), "+OK\r\n");
   named->send(Request::of("WATCH", name(0)));
   EXPECT_EQ(named->receive_all(), "+OK\r\n");
-  EXPECT_THAT(logged_.str(), HasSubstr("what is kept for it exceeds query_bytes_max"));
+  EXPECT_THAT(logged_.str(), HasSubstr("its stored requests and names exceed query_bytes_max"));
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 

@@ -42,16 +42,16 @@ TEST(RunRushTest, CorrectSalePasses) {
 
 TEST(RunRushTest, CorrectSaleSurvivesCrashes) {
   std::size_t crashes = 0;
-  std::size_t answers_lost = 0;
+  std::size_t replies_lost = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const RushReport report =
         rush(seckill(kGoodScript), {.seed = seed}, {.crashes = 3, .ask_again = seed % 2 == 0});
     EXPECT_TRUE(report.passed()) << report;
     crashes += report.crashes;
-    answers_lost += report.answers_lost;
+    replies_lost += report.replies_lost;
   }
   EXPECT_GT(crashes, 40U);
-  EXPECT_GT(answers_lost, 20U);
+  EXPECT_GT(replies_lost, 20U);
 }
 
 TEST(RunRushTest, SameSeedGivesSameReport) {
@@ -125,7 +125,7 @@ TEST(RunRushTest, OrderBeforeCheckIsUnfounded) {
     return 0
   )lua"));
   EXPECT_GT(report.unfounded.size(), 150U);
-  EXPECT_THAT(report.text(), ContainsRegex("order nobody was told of: and 1.. more\n"));
+  EXPECT_THAT(report.text(), ContainsRegex("order without a confirmation: and 1.. more\n"));
   EXPECT_THAT(report.oversold, SizeIs(1)) << "oversold by its orders";
 }
 
@@ -234,11 +234,11 @@ SaleUnderTest sale_of_two_commands() {
       )lua",
                          2, "stock:1", "buyers:1", request.user);
     }
-    if (replies[0] != Reply::integer(0)) return RushAnswer::kRefused;
+    if (replies[0] != Reply::integer(0)) return RushResult::kRefused;
     if (replies.size() == 1) {
       return Request::of("XADD", "orders", "*", "user", request.user, "voucher", request.voucher);
     }
-    return replies[1].is_error() ? RushAnswer::kFailed : RushAnswer::kAccepted;
+    return replies[1].is_error() ? RushResult::kFailed : RushResult::kAccepted;
   };
   return sale;
 }
@@ -261,15 +261,15 @@ TEST(RunRushTest, StockReadThenTakenIsOversold) {
       case 0:
         return Request::of("SADD", "buyers", request.user);
       case 1:
-        if (replies[0] == Reply::integer(0)) return RushAnswer::kRefused;
+        if (replies[0] == Reply::integer(0)) return RushResult::kRefused;
         return Request::of("GET", "stock:1");
       case 2:
-        if (std::stoll(replies[1].text()) <= 0) return RushAnswer::kRefused;
+        if (std::stoll(replies[1].text()) <= 0) return RushResult::kRefused;
         return Request::of("DECR", "stock:1");
       case 3:
         return Request::of("XADD", "orders", "*", "user", request.user, "voucher", 1);
       default:
-        return RushAnswer::kAccepted;
+        return RushResult::kAccepted;
     }
   };
   const RushReport report = rush(sale);
@@ -343,19 +343,19 @@ TEST(RunRushTest, RefusalsAreReportedDespiteDistinctAcceptances) {
   sale.buy = by_script(good_script_but("return 0", "return {ok = ARGV[3]}"), seckill_arguments,
                        [](const Reply& reply) {
                          const bool is_yes = reply.kind() == Reply::Kind::kStatus;
-                         return is_yes ? RushAnswer::kAccepted : RushAnswer::kRefused;
+                         return is_yes ? RushResult::kAccepted : RushResult::kRefused;
                        });
   const RushReport report =
       run_rush(engine, sale, {.buyers = 2'000, .requests = 4'000, .vouchers = {{.stock = 1'500}}});
   EXPECT_EQ(report.accepted, 1'500U);
   ASSERT_FALSE(report.replies.empty());
-  EXPECT_EQ(report.replies.front().answer, RushAnswer::kRefused);
+  EXPECT_EQ(report.replies.front().result, RushResult::kRefused);
 }
 
 TEST(RushAnswerTest, EachValueHasItsName) {
-  EXPECT_EQ(rush_answer_name(RushAnswer::kAccepted), "accepted");
-  EXPECT_EQ(rush_answer_name(RushAnswer::kRefused), "refused");
-  EXPECT_EQ(rush_answer_name(RushAnswer::kFailed), "failed");
+  EXPECT_EQ(rush_result_name(RushResult::kAccepted), "accepted");
+  EXPECT_EQ(rush_result_name(RushResult::kRefused), "refused");
+  EXPECT_EQ(rush_result_name(RushResult::kFailed), "failed");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(EngineTest, ClockMovesOnRequest) {
 
 TEST_F(EngineTest, BlockedCommandIsServedOrTimesOut) {
   const PendingReply served = engine_.start("BLPOP", "orders", 0);
-  EXPECT_FALSE(served.is_answered());
+  EXPECT_FALSE(served.has_reply());
   call("RPUSH", "orders", "7");
   EXPECT_THAT(served.reply(), IsArray(ElementsAre(IsText("orders"), IsText("7"))));
 

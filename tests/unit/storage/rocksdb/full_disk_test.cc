@@ -34,7 +34,7 @@ class FullDiskTest : public RocksDbTest {
   absl::Status open_with(std::uint64_t room_bytes) {
     disk_->fill_up_after(room_bytes);
     absl::Status status = try_open().status();
-    disk_->make_room();
+    disk_->make_space();
     return status;
   }
 

@@ -178,7 +178,7 @@ TEST_F(PowerCutTest, FullDiskStopsWritesAndKeepsCommits) {
     std::uint64_t number = before;
     while (status.ok()) status = commit_number(*store, ++number);
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-    disk_->make_room();
+    disk_->make_space();
     EXPECT_EQ(commit_number(*store, number).code(), absl::StatusCode::kResourceExhausted);
     store.reset();
     store = open();
@@ -195,7 +195,7 @@ TEST_F(PowerCutTest, FullDiskDuringFlushLosesNothing) {
   while (status.ok()) status = commit_number(*store, ++number);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   store.reset();
-  disk_->make_room();
+  disk_->make_space();
   EXPECT_EQ(count_commits(*open()), number - 1);
 }
 

@@ -16,7 +16,7 @@ extern "C" {
 
 namespace rushgate {
 
-class BesideLuaTest : public LuaTest {
+class LuaComparisonTest : public LuaTest {
  protected:
   /// Runs the script in an interpreter with Lua's own libraries and lua-cjson. It must return a
   /// string.
