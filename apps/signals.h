@@ -1,5 +1,5 @@
-// The program's signals: SIGINT and SIGTERM, which interrupt it, and the signals that must not end it.
-// A second SIGINT or SIGTERM ends the process, as by default. The library blocks SIGXFSZ around
+// The program's signals: SIGINT and SIGTERM, which interrupt it, and the signals that must not end
+// it. A second SIGINT or SIGTERM ends the process, as by default. The library blocks SIGXFSZ around
 // its own writes (engine/base/file_size_signal.h).
 #pragma once
 
@@ -17,8 +17,8 @@ int interrupt_signal();
 
 // ---- For a program that waits ----
 
-/// Blocks SIGINT and SIGTERM in all threads that start during its lifetime. wait() reads the first of
-/// them.
+/// Blocks SIGINT and SIGTERM in all threads that start during its lifetime. wait() reads the first
+/// of them.
 class HeldInterrupts {
  public:
   HeldInterrupts();

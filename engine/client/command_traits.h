@@ -37,8 +37,8 @@ struct CommandTraits {
   BlockTimeout timeout = BlockTimeout::kNone;
 };
 
-/// Returns the traits of the request's command, or of its subcommand; nothing if the engine does not
-/// have it. `request` must not be empty.
+/// Returns the traits of the request's command, or of its subcommand; nothing if the engine does
+/// not have it. `request` must not be empty.
 std::optional<CommandTraits> find_command_traits(const Request& request);
 
 }  // namespace rushgate

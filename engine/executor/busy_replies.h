@@ -32,8 +32,8 @@ class BusyReplies final : public BusyMonitor {
 
   /// Replies to the queued operations.
   bool poll() override;
-  /// Runs the requests of an operation, of which all but a few (SCRIPT KILL) get the reply BUSY, and
-  /// sends its replies.
+  /// Runs the requests of an operation, of which all but a few (SCRIPT KILL) get the reply BUSY,
+  /// and sends its replies.
   void reply(Operation& operation);
 
  private:

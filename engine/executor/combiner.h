@@ -48,8 +48,8 @@ class Combiner {
   /// Runs the due work and the queue, unless another thread holds the turn.
   void try_work(TurnShare share);
 
-  /// Refuses new operations, runs the earlier ones, and keeps the turn taken for good. Returns false
-  /// if that was done before.
+  /// Refuses new operations, runs the earlier ones, and keeps the turn taken for good. Returns
+  /// false if that was done before.
   bool close();
   [[nodiscard]] bool is_closed() const { return is_closed_; }
 

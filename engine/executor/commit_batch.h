@@ -40,8 +40,8 @@ class CommitBatch {
   explicit CommitBatch(const Parts& parts);
 
   /// Runs operations in the order of OperationQueue::next() until the batch is full, `share` is
-  /// over, or none is left. Then commits and sends the replies. Throws nothing: an exception outside
-  /// a request ends this batch alone.
+  /// over, or none is left. Then commits and sends the replies. Throws nothing: an exception
+  /// outside a request ends this batch alone.
   void run(Operation*& own, TurnShare& share);
 
   /// Returns true if the last batch ended with an fsync.

@@ -23,8 +23,8 @@ class DueWork {
         service_(service),
         is_manual_(is_manual) {}
 
-  /// Returns the time of the next work (monotonic ms), or ServiceThread::kNever. Any thread may call
-  /// it.
+  /// Returns the time of the next work (monotonic ms), or ServiceThread::kNever. Any thread may
+  /// call it.
   [[nodiscard]] std::int64_t next_ms() const { return next_ms_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_planned() const { return next_ms() != ServiceThread::kNever; }
   [[nodiscard]] bool is_due() const { return is_planned() && clock_.monotonic_ms() >= next_ms(); }

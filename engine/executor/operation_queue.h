@@ -32,14 +32,14 @@ class OperationQueue {
   /// Returns how many times capacity was freed. Must be called before push(); wait_for_capacity()
   /// takes the result.
   [[nodiscard]] std::uint32_t times_freed() const { return times_freed_.load(); }
-  /// Blocks until capacity is freed after `times_freed` was read, for at most `sleep_ms`. May return
-  /// early.
+  /// Blocks until capacity is freed after `times_freed` was read, for at most `sleep_ms`. May
+  /// return early.
   void wait_for_capacity(std::uint32_t times_freed, std::int64_t sleep_ms);
 
   // ---- The thread that holds the turn ----
 
-  /// Removes and returns the operation that runs next: one that has begun earlier, then `own`, which
-  /// becomes null, then a queued one. Returns null if there is none.
+  /// Removes and returns the operation that runs next: one that has begun earlier, then `own`,
+  /// which becomes null, then a queued one. Returns null if there is none.
   Operation* next(Operation*& own);
   /// Removes, begins and returns the first queued operation; null if there is none. Refuses or
   /// deletes operations whose deadline has passed.

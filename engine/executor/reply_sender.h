@@ -14,8 +14,8 @@ class ReplySender {
  public:
   explicit ReplySender(ServiceThread& service) : service_(service) {}
 
-  /// Sends the replies of a finished operation: wakes its submitter, or leaves its completion to the
-  /// service thread. The operation may be gone afterwards.
+  /// Sends the replies of a finished operation: wakes its submitter, or leaves its completion to
+  /// the service thread. The operation may be gone afterwards.
   void send(Operation& operation) {
     if (operation.completion != nullptr) {
       return service_.complete(std::unique_ptr<Operation>(&operation));

@@ -26,8 +26,8 @@ class Turn {
     is_taken_.exchange(false);  // a full fence, unlike a store
   }
 
-  /// Ends the turn of this thread, but does not free it. Another thread calls receive(), or the turn
-  /// stays taken for good.
+  /// Ends the turn of this thread, but does not free it. Another thread calls receive(), or the
+  /// turn stays taken for good.
   void give_away() { innermost_ = outer_; }
   /// Continues a turn that another thread gave to this one.
   void receive() {

@@ -11,10 +11,10 @@
 //
 //   those in segments without a tombstone, and those with an element record that is no tombstone
 //
-// A set with more tombstones than members, and more than kTombstonesMax, is rewritten. It gets another
-// object id, and its members are written as segments under that, a portion with every few removals.
-// Meanwhile a removal is recorded under both ids, and an addition as an element under the new id.
-// The members of a set that is being rewritten are
+// A set with more tombstones than members, and more than kTombstonesMax, is rewritten. It gets
+// another object id, and its members are written as segments under that, a portion with every few
+// removals. Meanwhile a removal is recorded under both ids, and an addition as an element under the
+// new id. The members of a set that is being rewritten are
 //
 //   the members by the old id's records, and those with an element record of the new id
 //

@@ -26,8 +26,8 @@ bool set(Database& db, Object& object, std::string_view member, double score);
 /// then. `member` must not be a view of the element.
 bool remove(Database& db, Object& object, std::string_view member);
 
-/// Removes the `count` lowest members, which must exist. The last member takes the key with it, as in
-/// remove().
+/// Removes the `count` lowest members, which must exist. The last member takes the key with it, as
+/// in remove().
 void remove_first(Database& db, Object& object, std::size_t count);
 
 /// Returns true if Redis would keep these members as a listpack.

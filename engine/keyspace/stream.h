@@ -19,8 +19,8 @@ class RecordCounts;
 class RecordWriter;
 enum class RecordKind : std::uint8_t;
 
-/// Owns both parts. Not thread-safe, reading included: it belongs to the thread that holds the turn.
-/// Durable changes go through streams.h.
+/// Owns both parts. Not thread-safe, reading included: it belongs to the thread that holds the
+/// turn. Durable changes go through streams.h.
 class Stream {
  public:
   /// Does not own the store, nor `caches`, which must outlive the stream's cache.

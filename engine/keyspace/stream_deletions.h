@@ -21,7 +21,8 @@ class RecordReader;
 class StoreBatch;
 enum class RecordKind : std::uint8_t;
 
-/// Changes come without undo log and records. Undo steps need no memory: removed nodes are put back.
+/// Changes come without undo log and records. Undo steps need no memory: removed nodes are put
+/// back.
 class StreamDeletions {
  public:
   /// Deleted entries whose segments were removed from the store.

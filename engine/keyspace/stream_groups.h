@@ -22,8 +22,8 @@ class RecordReader;
 class StoreBatch;
 enum class RecordKind : std::uint8_t;
 
-/// A data structure: durable changes go through streams.h. Changes come without undo log and records.
-/// Undo steps need no memory: removed nodes are put back.
+/// A data structure: durable changes go through streams.h. Changes come without undo log and
+/// records. Undo steps need no memory: removed nodes are put back.
 class StreamGroups {
  public:
   using ByName = std::map<std::string, std::unique_ptr<StreamGroup>, std::less<>>;
@@ -69,8 +69,8 @@ class StreamGroups {
   void count_records(RecordCounts& counts) const;
   /// Removes the records of one kind, one by one.
   void remove_each_record(StoreBatch& batch, RecordKind kind) const;
-  /// Loads a record; they come in ascending order of keys. `key` follows kind and object id. Returns
-  /// false if the record is invalid.
+  /// Loads a record; they come in ascending order of keys. `key` follows kind and object id.
+  /// Returns false if the record is invalid.
   bool load(RecordKind kind, RecordReader& key, RecordReader& value);
 
   /// Returns the memory on the heap, estimated.

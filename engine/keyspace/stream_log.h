@@ -1,8 +1,8 @@
-// The entries of a stream, in ascending order of ids. They are kept in the store with a bounded tail
-// in memory (stream_segments.h).
+// The entries of a stream, in ascending order of ids. They are kept in the store with a bounded
+// tail in memory (stream_segments.h).
 //
-// Entries below first_id() are trimmed, even if their segments still exist. A deleted entry above it
-// stays in its segment until all entries of that are deleted (stream_deletions.h).
+// Entries below first_id() are trimmed, even if their segments still exist. A deleted entry above
+// it stays in its segment until all entries of that are deleted (stream_deletions.h).
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,8 @@ inline constexpr char kLockFileName[] = "rushgate.lock";
 class DirectoryLock {
  public:
   /// Excludes other locks in the same process, too. kFailedPrecondition: the directory is locked.
-  /// The message names the owner, and is_held_by_another() (<rushgate/rocksdb_store.h>) returns true.
+  /// The message names the owner, and is_held_by_another() (<rushgate/rocksdb_store.h>) returns
+  /// true.
   static absl::StatusOr<DirectoryLock> take(const std::filesystem::path& dir);
 
   DirectoryLock(DirectoryLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

@@ -1,7 +1,7 @@
 // The format of RocksDB's logs and MANIFEST
-// (https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format): blocks of 32 KiB, each a row
-// of fragments. A fragment is a checksum (4 bytes), a length (2), a type (1) and the payload. A record
-// is a full fragment, or a first, any middle and a last one.
+// (https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format): blocks of 32 KiB, each a
+// row of fragments. A fragment is a checksum (4 bytes), a length (2), a type (1) and the payload. A
+// record is a full fragment, or a first, any middle and a last one.
 #pragma once
 
 #include <cstddef>

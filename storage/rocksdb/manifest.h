@@ -1,6 +1,6 @@
-// The end of the MANIFEST, RocksDB's list of its files, after a power cut. RocksDB syncs each record
-// that it adds. A power cut before that may leave a record with unreadable bytes, and then RocksDB
-// opens the database no more, though it never relied on the record.
+// The end of the MANIFEST, RocksDB's list of its files, after a power cut. RocksDB syncs each
+// record that it adds. A power cut before that may leave a record with unreadable bytes, and then
+// RocksDB opens the database no more, though it never relied on the record.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ namespace rushgate {
 using faults::ForwardingBackend;
 using faults::ForwardingClient;
 
-/// The functions that run with each request. Both run on the threads of the callers, `after` once for
-/// each request of a call() or pipeline().
+/// The functions that run with each request. Both run on the threads of the callers, `after` once
+/// for each request of a call() or pipeline().
 struct RequestHooks {
   std::function<void(const Request&)> before = {};
   std::function<void(const Request&, const Reply&)> after = {};
@@ -95,8 +95,8 @@ class BackendWithClock final : public ForwardingBackend {
   const Clock& clock_;
 };
 
-/// A server as the embedded engine is in manual mode: it goes by another clock, and a completion runs
-/// before submit() returns. Does not own the clock.
+/// A server as the embedded engine is in manual mode: it goes by another clock, and a completion
+/// runs before submit() returns. Does not own the clock.
 class OneThreadBackend final : public ForwardingBackend {
  public:
   OneThreadBackend(Backend& inner, const Clock& clock) : ForwardingBackend(inner), clock_(clock) {}

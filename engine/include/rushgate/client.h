@@ -43,9 +43,9 @@ class Client;
 /// closed, and the requests waiting for it return CLOSED with the status's message.
 using ConnectionCheck = std::function<absl::Status(Client& connection)>;
 
-/// Thread-safe. Requests submitted by one thread run in the order of submission. Replies have
-/// RESP2's kinds unless the client was opened with RESP3. All errors, also those of the transport
-/// (error_code in reply.h), are returned as replies; nothing here throws.
+/// A session on a keyspace. Thread-safe. Requests submitted by one thread run in the order of
+/// submission. Replies have RESP2's kinds unless the client was opened with RESP3. All errors, also
+/// those of the transport (error_code in reply.h), are returned as replies; nothing here throws.
 class Client {
  public:
   virtual ~Client() = default;
@@ -135,11 +135,11 @@ class WaitMethod {
   /// Calls `begin` with an event, then suspends the caller until the event has happened.
   virtual void wait(absl::FunctionRef<void(Event&)> begin) const = 0;
 
-  /// Returns the number of the calling thread or fiber (caller_number.h).
+  /// Returns the number of the calling thread or fiber, which no other living one has.
   [[nodiscard]] virtual std::uint64_t caller_number() const = 0;
 };
 
-/// A value type. All backends interpret it in the same way.
+/// Says how a client waits and reports. A value type. All backends interpret it in the same way.
 struct ClientOptions {
   bool fail_when_full = false;        // return OVERLOADED if the queue is full, do not wait
   std::int64_t queue_timeout_ms = 0;  // return TIMEDOUT if a request has not begun by then,

@@ -74,7 +74,8 @@ struct EngineOptions {
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-/// Thread-safe. Destroying it is close().
+/// Runs Redis's commands and scripts on a store, in the process. Thread-safe. Destroying it is
+/// close().
 ///
 /// Callbacks (completions of submit(), timers of scheduler()) run on the service thread, one at a
 /// time and never inside the turn.

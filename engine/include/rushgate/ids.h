@@ -199,9 +199,11 @@ struct IdOptions {
 ///   The seconds are those of the use, by the backend's clock. The day's new ids are greater than
 ///   all of its ids that the database knew when the day began. The sale works this way.
 ///
-/// **Errors.** kResourceExhausted: the day's counters are used up; they never carry into the
-/// seconds. kUnavailable: trying again may help. kFailedPrecondition: the counter is negative.
-/// kOutOfRange: the time does not fit into the layout. Other errors are those of the reservations.
+/// Errors, besides those of the reservations:
+/// - kResourceExhausted: the day's counters are used up. They never carry into the seconds.
+/// - kUnavailable: a retry may succeed.
+/// - kFailedPrecondition: the counter is negative.
+/// - kOutOfRange: the time does not fit into the layout.
 class IdGenerator {
  public:
   /// Opens a generator. Returns the error of IdOptions::check() if there is one.

@@ -43,8 +43,9 @@ class CountedLimits {
   explicit CountedLimits(Backend& backend, const ClientOptions& client = {});
 
   /// Returns 0 if `amount` was counted on each of `limits`. Otherwise returns the code of the first
-  /// limit that it would exceed, and counts nothing. kInvalidArgument: a limit is named twice, has
-  /// the code 0, or is out of range. kUnavailable with OUTCOMEUNKNOWN: it may have been counted.
+  /// limit that it would exceed, and counts nothing. Errors:
+  /// - kInvalidArgument: a limit is named twice, has the code 0, or is out of range.
+  /// - kUnavailable with OUTCOMEUNKNOWN: it may have been counted.
   absl::StatusOr<std::int64_t> take(std::span<const CountedLimit> limits, std::int64_t amount = 1);
 
   /// Undoes one take() of the same limits and amount. A count never falls below 0. Does not restore

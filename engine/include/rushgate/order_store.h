@@ -1,5 +1,5 @@
-// The ports for a database of your own: OrderStore keeps orders for good, VoucherStore the versions of
-// vouchers. The keyspace admits orders, and these record them.
+// The ports for a database of your own: OrderStore keeps orders for good, VoucherStore the versions
+// of vouchers. The keyspace admits orders, and these record them.
 #pragma once
 
 #include <cstddef>
@@ -54,12 +54,14 @@ class VoucherStore {
  public:
   virtual ~VoucherStore() = default;
 
-  /// Records `version` as pending, and ignores its state and reason. kFailedPrecondition: its number
-  /// is not one above the voucher's highest.
+  /// Records `version` as pending, and ignores its state and reason. kFailedPrecondition: its
+  /// number is not one above the voucher's highest.
   virtual absl::Status record_pending(const VoucherVersion& version) = 0;
-  /// Ends the pending state of a version: it was applied, or refused for `reason`. A repetition with
-  /// the same state changes nothing. kNotFound: there is no such version. kFailedPrecondition: it
-  /// has the other state. kInvalidArgument: `state` is pending.
+  /// Ends the pending state of a version: it was applied, or refused for `reason`. A repetition
+  /// with the same state changes nothing. Errors:
+  /// - kNotFound: there is no such version.
+  /// - kFailedPrecondition: it has the other state.
+  /// - kInvalidArgument: `state` is pending.
   virtual absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                                const std::string& reason) = 0;
   /// Returns every version of a voucher, in ascending order.
@@ -94,9 +96,9 @@ struct OrderResult {
 /// Returns "stored", "already stored" or "refused".
 std::string_view order_result_name(OrderResult::Kind kind);
 
-/// The state of a database compared with the keyspace that admits its orders. A keyspace can lose the
-/// newest of its writes (a Redis that was restored from a snapshot, an old directory next to a newer
-/// database). The epoch and the checkpoint detect it (docs/internals.md, section 13).
+/// The state of a database compared with the keyspace that admits its orders. A keyspace can lose
+/// the newest of its writes (a Redis that was restored from a snapshot, an old directory next to a
+/// newer database). The epoch and the checkpoint detect it (docs/internals.md, section 13).
 struct DatabaseState {
   std::string identity;         // drawn when the database was created: new_database_identity()
   std::int64_t epoch = 0;       // raised by each fence(); 1 at first
@@ -128,13 +130,13 @@ struct OrderFilter {
 /// and a change is on the disk when its call returns. A database that is lost with its process
 /// (MemoryOrderStore) is an exception to this alone.
 ///
-/// An implementation needs the first five methods. The others have defaults that use them. A database
-/// with an index or with vouchers overrides some.
+/// An implementation needs the first five methods. The others have defaults that use them. A
+/// database with an index or with vouchers overrides some.
 ///
 /// Errors of write() differ by their code. kInvalidArgument: one of the orders is at fault, and the
-/// others may be written without it. kAborted: the epoch is another one. Any other (busy, disk full,
-/// I/O error, no connection, damage, a defect) is no order's fault: the caller writes all of them
-/// again later. An exception counts as such an error.
+/// others may be written without it. kAborted: the epoch is another one. Any other (busy, disk
+/// full, I/O error, no connection, damage, a defect) is no order's fault: the caller writes all of
+/// them again later. An exception counts as such an error.
 class OrderStore {
  public:
   virtual ~OrderStore() = default;
@@ -148,13 +150,13 @@ class OrderStore {
   virtual absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) = 0;
   /// Returns the state. The identity of a database never changes.
   virtual absl::StatusOr<DatabaseState> state() = 0;
-  /// Raises the epoch by 1, so that write() refuses every batch read before. Returns the state after
-  /// it.
+  /// Raises the epoch by 1, so that write() refuses every batch read before. Returns the state
+  /// after it.
   virtual absl::StatusOr<DatabaseState> fence() = 0;
   /// Raises the greatest reserved counter of order ids of `day` (days since 1970) to `above`, if it
-  /// is below, and then by `count`. Returns it. No two calls reserve the same counter: the caller has
-  /// the last `count` up to the result. With the count 0 nothing is recorded. May forget the days
-  /// before the last two.
+  /// is below, and then by `count`. Returns it. No two calls reserve the same counter: the caller
+  /// has the last `count` up to the result. With the count 0 nothing is recorded. May forget the
+  /// days before the last two.
   virtual absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                                    std::int64_t count) = 0;
 
@@ -189,8 +191,8 @@ struct SaleStores {
       : orders(order_store), vouchers(voucher_store) {}
 
   /// Calls OrderStore::write(). If the vouchers are elsewhere, reads their stock for it first. The
-  /// batch must have been read from the keyspace before: then each of its orders was admitted under a
-  /// version that is recorded by now.
+  /// batch must have been read from the keyspace before: then each of its orders was admitted under
+  /// a version that is recorded by now.
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> batch,
                                                  BatchFence fence) const;
 
@@ -226,10 +228,10 @@ struct OrderRivals {
   std::int64_t live_of_voucher = 0;        // live orders of its voucher
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
 };
-/// Decides on an order of a batch: kStored means that write() must insert it. Refuses an order
-/// without a positive id, one whose id belongs to another order, a live order whose user has `limit`
-/// live orders of the voucher already, and a live order of a voucher that was never published or has
-/// as many live orders as stock.
+/// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
+/// - one without a positive id, or with the id of another order;
+/// - a live order whose user has `limit` live orders of the voucher already;
+/// - a live order of a voucher that was never published, or has as many live orders as stock.
 OrderResult check_order(const Order& order, const OrderRivals& rivals);
 
 /// Returns true if write() failed because of one of its orders.
@@ -237,15 +239,16 @@ inline bool is_fault_of_an_order(const absl::Status& status) {
   return absl::IsInvalidArgument(status);
 }
 
-/// Returns the error of record_pending() for a version that is not one above `highest`; OK if it is.
+/// Returns the error of record_pending() for a version that is not one above `highest`; OK if it
+/// is.
 absl::Status check_next_version(const VoucherVersion& version, std::int64_t highest);
 /// Returns the error of resolve() for a version that is in `state` (none: it does not exist). OK if
 /// it is pending, or has the new state already.
 absl::Status check_resolution(VoucherId voucher, std::int64_t version,
                               std::optional<VoucherVersion::State> state,
                               VoucherVersion::State new_state);
-/// Returns the stock that OrderStore::write() compares with: the greatest of the version in force and
-/// of the pending ones. Empty if a voucher with these versions was never published.
+/// Returns the stock that OrderStore::write() compares with: the greatest of the version in force
+/// and of the pending ones. Empty if a voucher with these versions was never published.
 std::optional<std::int64_t> stock_of(const std::vector<VoucherVersion>& versions);
 
 }  // namespace rushgate

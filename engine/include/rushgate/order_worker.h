@@ -37,7 +37,8 @@ struct WorkerOptions {
   /// … and each pause after another is twice as long, up to this.
   std::int64_t pause_ms_max = 10'000;
   std::int64_t claim_idle_ms = 60'000;  // takes over entries that a consumer has had for longer
-  std::int64_t block_ms = 0;            // how long step() waits for new orders; 0: does not wait
+  std::int64_t block_ms = 0;            // step() waits so long for new orders; 0: it does not wait,
+                                        // and wait_and_step() waits without a limit
   /// Removes entries that every group has acknowledged. Off where another system reads the stream
   /// without a group, or with a group that it creates later.
   bool trim = true;

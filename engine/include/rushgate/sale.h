@@ -230,15 +230,16 @@ struct SaleOptions {
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
-/// Thread-safe. Does not own its arguments, which must outlive it.
+/// Sells vouchers on a keyspace, with an order database behind it. Thread-safe. Does not own its
+/// arguments, which must outlive it.
 class Sale {
  public:
   /// Claims the keyspace for the database, rebuilds lost vouchers, and finishes interrupted work.
   /// Later each new connection of the backend is checked in the same way before it admits anything.
-  ///
-  /// kFailedPrecondition: the keyspace belongs to another database or another system.
-  /// kInvalidArgument: an option is out of range, or the custom admission script is not valid Lua;
-  /// the message names it.
+  /// Errors:
+  /// - kFailedPrecondition: the keyspace belongs to another database or another system.
+  /// - kInvalidArgument: the option that the message names is out of range, or the custom admission
+  ///   script is not valid Lua.
   static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, const SaleStores& stores,
                                                     SaleOptions options = {});
   ~Sale();
@@ -256,14 +257,14 @@ class Sale {
   /// offset, closes the sale for as long as a rebuild takes.
   ///
   /// Errors:
-  /// kInvalidArgument: a field is invalid, or the custom admission script does not keep a limit of
-  /// the voucher; the message names it.
-  /// kAlreadyExists: another version than the expected one is in force.
-  /// kFailedPrecondition: more is sold than the new stock, too many buyers would have to be
-  /// converted, or the keys belong to another sale or system.
-  /// kAborted: another process is rebuilding the voucher; call again later.
-  /// kUnavailable: another change did not end while this one waited. Or the version is in force,
-  /// but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
+  /// - kInvalidArgument: the field that the message names is invalid, or the custom admission
+  ///   script does not keep that limit of the voucher.
+  /// - kAlreadyExists: another version than the expected one is in force.
+  /// - kFailedPrecondition: more is sold than the new stock, too many buyers would have to be
+  ///   converted, or the keys belong to another sale or system.
+  /// - kAborted: another process is rebuilding the voucher. Call again later.
+  /// - kUnavailable: another change did not end while this one waited. Or the version is in force,
+  ///   but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
   /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Loses no
   /// concurrent change. kNotFound: the voucher is not on sale. Other errors: as publish().

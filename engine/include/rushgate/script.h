@@ -70,8 +70,8 @@ class NativeCall {
 
   // ---- Strings ----
   virtual std::optional<std::string> get(std::string_view key) = 0;  // GET
-  /// The same without a copy. Returns false if there is no value; else calls `visit`, which must not
-  /// change anything.
+  /// The same without a copy. Returns false if there is no value; else calls `visit`, which must
+  /// not change anything.
   virtual bool get(std::string_view key, absl::FunctionRef<void(std::string_view value)> visit) = 0;
   /// Sets `key` to a string that expires at `at_ms`, as expire_at(). Replaces any value.
   virtual void set_until(std::string_view key, std::string_view value,
@@ -121,7 +121,8 @@ class NativeCall {
     double lowest;
     double greatest;
   };
-  /// ZRANGE … WITHSCORES of the first and the last member. Returns nothing if there is no sorted set.
+  /// ZRANGE … WITHSCORES of the first and the last member. Returns nothing if there is no sorted
+  /// set.
   virtual std::optional<Scores> sorted_set_scores(std::string_view key) = 0;
   /// Returns true if the member is new; otherwise does nothing. The score must not be NaN.
   virtual bool sorted_set_add(std::string_view key, std::string_view member,

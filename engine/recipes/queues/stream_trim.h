@@ -8,8 +8,8 @@
 
 namespace rushgate {
 
-/// Removes the entries of `stream` that every group has read and acknowledged. Removes none if it has
-/// no group.
+/// Removes the entries of `stream` that every group has read and acknowledged. Removes none if it
+/// has no group.
 absl::Status trim_done_entries(Client& client, std::string_view stream);
 
 }  // namespace rushgate

@@ -43,8 +43,8 @@ enum Term : std::size_t {
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
 
-/// Returns true if each term in a voucher's hash has its rule here. Publishing keeps the rule of the
-/// stock.
+/// Returns true if each term in a voucher's hash has its rule here. Publishing keeps the rule of
+/// the stock.
 constexpr bool has_all_rules() {
   return std::ranges::all_of(kVoucherTerms, [](const VoucherTerm& term) {
     return term.field.empty() || term.field == "published" ||

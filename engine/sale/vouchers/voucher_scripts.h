@@ -25,10 +25,10 @@ enum Outcome : int {
 /// Puts a version of a voucher in force, if it is newer than the present one. The stock changes by
 /// the difference of the published stocks.
 ///
-/// KEYS voucher, stock, buyers, vouchers, owner of the stream.
-/// ARGV may be created (1/0), the most buyers to convert to a hash of counts, its id, the database's
-/// identity, adopt (1/0: another system's stock and buyers become the voucher's), then field and
-/// value of each of the terms (append_terms()).
+/// KEYS voucher, stock, buyers, vouchers, owner of the stream. ARGV may be created (1/0), the most
+/// buyers to convert to a hash of counts, its id, the database's identity, adopt (1/0: another
+/// system's stock and buyers become the voucher's), then field and value of each of the terms
+/// (append_terms()).
 const Script& apply();
 
 /// Begins a rebuild, which closes admission. load_buyers() then adds buyers. finish_rebuild() puts
@@ -50,9 +50,8 @@ const Script& begin_rebuild();
 const Script& load_buyers();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
-/// KEYS voucher, stock, vouchers.
-/// ARGV token, free, admitted, counted, its id, the number of buyers, then field and value of each of
-/// the terms (append_terms()).
+/// KEYS voucher, stock, vouchers. ARGV token, free, admitted, counted, its id, the number of
+/// buyers, then field and value of each of the terms (append_terms()).
 const Script& finish_rebuild();
 const Script& append_lost();
 

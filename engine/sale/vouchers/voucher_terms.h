@@ -1,5 +1,5 @@
-// The terms of a voucher: one table, from which packing, the voucher's hash, vouchers.json, the table
-// of versions, differences and checks are derived.
+// The terms of a voucher: one table, from which packing, the voucher's hash, vouchers.json, the
+// table of versions, differences and checks are derived.
 #pragma once
 
 #include <array>
@@ -135,8 +135,8 @@ std::vector<TermField> term_fields(const VoucherVersion& version);
 /// Appends the fields and their values to a script's arguments, in pairs.
 void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments);
 
-/// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there, 10
-/// here; …". `there` has the values of term_fields(), in their order; a missing one counts as 0.
+/// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there,
+/// 10 here; …". `there` has the values of term_fields(), in their order; a missing one counts as 0.
 /// Returns an empty string if there are no differences.
 std::string find_differences(const VoucherVersion& version,
                              std::span<const std::optional<std::int64_t>> there);

@@ -46,8 +46,8 @@ class FrameMeter {
         std::max(0.0, late_us - std::chrono::duration<double, std::micro>(kFrame).count());
   }
 
-  /// Prints the figures of all complete frames to stderr, in microseconds. `purchases`: how many were
-  /// made in them.
+  /// Prints the figures of all complete frames to stderr, in microseconds. `purchases`: how many
+  /// were made in them.
   void print(std::int64_t purchases) {
     const double cpu_us = std::accumulate(cpu_us_.begin(), cpu_us_.end(), 0.0);
     std::fprintf(stderr, "%zu frames, CPU of 2,000 purchases    us: mean %4.0f\n", cpu_us_.size(),

@@ -16,8 +16,8 @@
 
 namespace rushgate {
 
-/// Keeps orders in memory and in a log of lines. A line `commit` ends each transaction. Thread-safe.
-/// One process at a time may open the file.
+/// Keeps orders in memory and in a log of lines. A line `commit` ends each transaction.
+/// Thread-safe. One process at a time may open the file.
 class FileOrderStore final : public OrderStore {
  public:
   /// Opens the file, or creates it. Removes a transaction whose `commit` is missing.

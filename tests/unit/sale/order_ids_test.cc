@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/recipes/ids/id_draws.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/ids.h>

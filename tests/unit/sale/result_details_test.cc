@@ -1,8 +1,9 @@
 // The other parts of a result, and summaries of vouchers.
 #include <gmock/gmock.h>
 
-#include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/recent_orders.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/engine.h>
 #include <rushgate/store.h>

@@ -46,6 +46,7 @@ struct FlashSaleOptions {
   bool names_order_at_limit = true;    // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
   /// Options of each worker. Its consumer is c1, c2, … `worker.on_stored` reports stored orders.
+  /// A block_ms of 0 stands for 10 s.
   WorkerOptions worker = {};
   /// The logger of all parts without their own. May be null.
   std::shared_ptr<spdlog::logger> logger = {};
@@ -72,11 +73,13 @@ class FlashSale {
   ///     redis://…, rediss://…, unix:…       the keyspace on a Redis, the orders in `orders_dir`
   /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time.
   ///
-  /// Errors: kInvalidArgument the URL or an option is wrong, or keyspace and database do not belong
-  /// together. kNotFound there is no sale, and it may not be created. kFailedPrecondition another
-  /// process has it open (is_held_by_another() in <rushgate/rocksdb_store.h> returns true then), or the
-  /// directory holds something else. kDataLoss the order database is missing next to a keyspace.
-  /// Others: of the stores and of the connection.
+  /// Errors, besides those of the stores and of the connection:
+  /// - kInvalidArgument: the URL or an option is wrong, or keyspace and database do not belong
+  ///   together.
+  /// - kNotFound: there is no sale, and it may not be created.
+  /// - kFailedPrecondition: the directory holds something else, or another process has it open.
+  ///   is_held_by_another() in <rushgate/rocksdb_store.h> then returns true.
+  /// - kDataLoss: the order database is missing next to a keyspace.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::string_view dir_or_url,
                                                          const FlashSaleOptions& options = {});
   /// Opens a parsed place, or a directory whose name has a '?' or '%'.
@@ -110,14 +113,15 @@ class FlashSale {
   }
   /// Submits a purchase and returns at once, for a thread that must not block, such as the frame
   /// thread of a game. `completion` gets the result in poll(). Purchases of one thread are decided
-  /// in order. Returns false if submitted_max purchases wait for their completion: nothing was done.
+  /// in order. Returns false if submitted_max purchases wait for their completion: nothing was
+  /// done.
   [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion);
   /// Runs the completions of decided purchases on the calling thread, at most `budget` of them.
   /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides
   /// all submitted purchases. Returns 0 at once while another call is running.
   std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max());
-  /// Returns the terms of a voucher, the free stock and the number admitted; nothing if it was never
-  /// on sale.
+  /// Returns the terms of a voucher, the free stock and the number admitted; nothing if it was
+  /// never on sale.
   absl::StatusOr<std::optional<VoucherSummary>> voucher(VoucherId voucher) {
     return sale_.summary(voucher);
   }
@@ -168,8 +172,9 @@ class FlashSale {
 
 // ---- Vouchers in a file (vouchers.json) ----
 
-/// Reads a file and parses it by parse_vouchers(). Errors name the file. kNotFound: it does not
-/// exist. kUnavailable: it is unreadable.
+/// Reads a file and parses it by parse_vouchers(). Messages name the file. Errors:
+/// - kNotFound: it does not exist.
+/// - kUnavailable: it is unreadable.
 absl::StatusOr<std::vector<Voucher>> read_vouchers(const std::filesystem::path& file);
 
 /// Parses the contents of a file: a JSON array of objects. docs/programs.md describes their fields.

@@ -119,27 +119,29 @@ class RedisCore;
 /// address may lead to another server by then.
 ///
 /// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
-/// reconnect_max_ms, with jitter. While the last attempt has failed, or the server went silent, it
-/// is known as dead: requests get kClosed with the reason within 50 ms, most of them at once. While
+/// reconnect_max_ms, with jitter. After a failed attempt, or if the server is silent, it counts as
+/// dead: requests get kClosed with the reason within 50 ms, most of them at once. While
 /// the last connection failed its checks, they get kClosed at once, except requests waiting for the
 /// next attempt. health() returns that reason. A connection that is lost before it served a request
 /// counts as a failed attempt when it is the second in a row.
 ///
 /// A client with a connection of its own loses the changes of its commands: all its later requests
 /// get kClosed. Its subscriptions are made again all the same, with the pauses of above, until the
-/// client is destroyed. on_message gets two arrays for each loss: ["disconnected", nil, <number of
-/// channels and patterns>] when it is noticed, ["resubscribed", nil, <number>] when they are made
-/// again. Messages between them may be missing.
+/// client is destroyed. on_message gets ["disconnected", nil, <number of channels and patterns>]
+/// when a loss is noticed. It gets ["resubscribed", nil, <number>] when they are made again.
+/// Messages between them may be missing.
 ///
 /// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends
 /// its connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO,
 /// CLIENT REPLY, SCRIPT DEBUG, replication, and SUBSCRIBE inside MULTI are refused.
 class RedisBackend final : public Backend {
  public:
-  /// Opens the first connection. kInvalidArgument: a bad option or a file of certificates that
-  /// cannot be read; kUnavailable: no server there, or it is full or loads its data;
-  /// kPermissionDenied: wrong or missing password; kFailedPrecondition: the server is older than
-  /// 6.2, or refuses something else, such as the database's number.
+  /// Opens the first connection. Errors:
+  /// - kInvalidArgument: a bad option or a file of certificates that cannot be read.
+  /// - kUnavailable: no server there, or it is full or loads its data.
+  /// - kPermissionDenied: wrong or missing password.
+  /// - kFailedPrecondition: the server is older than 6.2, or refuses something else, such as the
+  ///   database's number.
   static absl::StatusOr<std::unique_ptr<RedisBackend>> open(const RedisOptions& options);
 
   /// Closes all connections. Completions of requests in flight have run when it returns.

@@ -70,9 +70,10 @@ struct RespServerOptions {
 /// Thread-safe.
 class RespServer {
  public:
-  /// Returns when it is listening. kInvalidArgument: invalid options. kUnavailable: the address or
-  /// unix socket is in use or not permitted. kResourceExhausted: the limit of open files leaves
-  /// none for clients.
+  /// Returns when it is listening. Errors:
+  /// - kInvalidArgument: invalid options.
+  /// - kUnavailable: the address or unix socket is in use or not permitted.
+  /// - kResourceExhausted: the limit of open files leaves none for clients.
   static absl::StatusOr<std::unique_ptr<RespServer>> start(Engine& engine,
                                                            RespServerOptions options);
   /// Calls stop().

@@ -581,7 +581,8 @@ class Model {
   std::vector<Order> orders_;
 };
 
-/// Random orders and filters. Their numbers come from small ranges, so ids, users and limits collide.
+/// Random orders and filters. Their numbers come from small ranges, so ids, users and limits
+/// collide.
 class RandomOrders {
  public:
   explicit RandomOrders(std::uint64_t seed) : random_(seed) {}

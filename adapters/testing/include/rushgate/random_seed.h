@@ -1,5 +1,5 @@
-// Seeds of random tests. A seed changes from run to run. A failed test names it, so that the same run
-// can be repeated.
+// Seeds of random tests. A seed changes from run to run. A failed test names it, so that the same
+// run can be repeated.
 #pragma once
 
 #include <cstdint>

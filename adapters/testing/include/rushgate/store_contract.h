@@ -1,5 +1,5 @@
-// The contract of Store as a test suite. Include this in one file of a test program, and instantiate
-// StoreTest with a way to make your store:
+// The contract of Store as a test suite. Include this in one file of a test program, and
+// instantiate StoreTest with a way to make your store:
 //
 //   namespace rushgate::store_contract {
 //   INSTANTIATE_TEST_SUITE_P(Mine, StoreTest, ::testing::Values(Maker{"Mine", make_mine}));

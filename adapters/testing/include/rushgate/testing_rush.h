@@ -134,7 +134,8 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
 
 // ---- The report ----
 
-/// The result of a rush. Use: EXPECT_TRUE(report.passed()) << report. Equal runs give equal reports.
+/// The result of a rush. Use: EXPECT_TRUE(report.passed()) << report. Equal runs give equal
+/// reports.
 struct RushReport {
   /// A voucher that was oversold, or undersold without a reason.
   struct VoucherFault {

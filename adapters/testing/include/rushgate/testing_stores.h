@@ -227,8 +227,8 @@ std::string_view kept_name(FaultyStore::Kept kept);
 
 // ---- An order store that fails ----
 
-/// Forwards to another store, except for the failures that were requested. Thread-safe, except where
-/// a method says otherwise.
+/// Forwards to another store, except for the failures that were requested. Thread-safe, except
+/// where a method says otherwise.
 class FaultyOrderStore final : public OrderStore, public VoucherStore {
  public:
   enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
@@ -262,13 +262,13 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
   /// Poisons the orders for which `is_poison` returns true, until called with an empty predicate.
   void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
 
-  /// Sets a hook that runs around every write and before every list(), on the calling thread. It may
-  /// kill the process. kAfterWrite is left out after a failed write. Set it before other threads use
-  /// the store.
+  /// Sets a hook that runs around every write and before every list(), on the calling thread. It
+  /// may kill the process. kAfterWrite is left out after a failed write. Set it before other
+  /// threads use the store.
   void at_every_point(std::function<void(Point)> hook);
 
-  /// Sets a hook that runs before every call that fail_reads() can fail, on the calling thread. It may
-  /// use this store, which runs it again. Set it before other threads use the store.
+  /// Sets a hook that runs before every call that fail_reads() can fail, on the calling thread. It
+  /// may use this store, which runs it again. Set it before other threads use the store.
   void before_every_read(std::function<void()> hook);
 
   /// Returns the number of calls of write() so far, failed ones included.
@@ -353,8 +353,8 @@ std::string_view poison_name(FaultyOrderStore::Poison poison);
 
 // ---- Orders without a worker ----
 
-/// Writes a batch as a worker does that has just read it, with stock for any number of orders. If the
-/// store keeps the vouchers too, those without a version get one first.
+/// Writes a batch as a worker does that has just read it, with stock for any number of orders. If
+/// the store keeps the vouchers too, those without a version get one first.
 inline absl::StatusOr<std::vector<OrderResult>> write_now(OrderStore& store,
                                                           std::span<const Order> orders) {
   constexpr std::int64_t kAmple = std::int64_t{1} << 40;

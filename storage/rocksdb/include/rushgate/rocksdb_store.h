@@ -53,27 +53,26 @@ struct RocksDbWork {
 /// Other failures may have the same code.
 bool is_held_by_another(const absl::Status& opened);
 
-/// Thread safety is that of <rushgate/store.h>. With kEverySec a
-/// commit is as durable as with kOs; the store's owner calls sync()
-/// every second. After a failed commit() or sync(), all further
-/// ones fail with the first reason; reads continue. Opening the
-/// directory again recovers the durable data, and possibly more, up
-/// to some commit and never a part of one. Errors:
-/// kResourceExhausted: the disk is full. kDataLoss: the data on
-/// disk is damaged. kUnavailable: any other failure of the disk.
-/// The message has the directory and RocksDB's message. Exceeding
-/// the file size limit (RLIMIT_FSIZE, `ulimit -f`) is such a
-/// failure: SIGXFSZ is blocked on writing threads. The log reads
-/// the limit when it begins a file, so set the limit before opening
-/// the store.
+/// Thread safety is that of <rushgate/store.h>. With kEverySec a commit is as durable as with kOs;
+/// the store's owner calls sync() every second. After a failed commit() or sync(), all further ones
+/// fail with the first reason; reads continue. Opening the directory again recovers the durable
+/// data, and possibly more, up to some commit and never a part of one. The message has the
+/// directory and RocksDB's message. Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is
+/// such a failure: SIGXFSZ is blocked on writing threads. The log reads the limit when it begins a
+/// file, so set the limit before opening the store. Errors:
+/// - kResourceExhausted: the disk is full.
+/// - kDataLoss: the data on disk is damaged.
+/// - kUnavailable: any other failure of the disk.
 class RocksDbStore final : public Store {
  public:
   /// Opens the directory and locks it until the store is destroyed.
   ///
-  /// Further errors: kFailedPrecondition: another store uses the directory (the message names the
-  /// process, and is_held_by_another() returns true), or it is not empty and not a store's.
-  /// kUnimplemented: its format is not kStoreFormat. kNotFound: it is missing or empty, and
-  /// create_if_missing is off. kInvalidArgument: invalid options.
+  /// Further errors:
+  /// - kFailedPrecondition: the directory is not empty and not a store's, or another store uses it.
+  ///   The message then names the process, and is_held_by_another() returns true.
+  /// - kUnimplemented: its format is not kStoreFormat.
+  /// - kNotFound: it is missing or empty, and create_if_missing is off.
+  /// - kInvalidArgument: invalid options.
   ///
   /// A log that ends in the middle of a commit is the result of a power cut. It opens, up to the
   /// commit before. A gap in a synced part of the log is kDataLoss, and nothing is changed. (Damage

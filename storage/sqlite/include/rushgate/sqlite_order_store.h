@@ -32,13 +32,14 @@ struct SqliteOrderStoreOptions {
   std::string vfs = {};
 };
 
-/// Thread-safe; reads do not wait for a batch that is being written. After an error the store stays
-/// usable, and the failed call has changed nothing.
-///
-/// Errors: kUnavailable: busy, disk full, I/O error, out of memory; a retry may succeed. kDataLoss:
-/// damaged data, or not a database. kInvalidArgument: a constraint forbids the change.
-/// kFailedPrecondition: a write to a read-only store, or as in VoucherStore. kInternal: other
-/// errors of SQLite. The message has the file and SQLite's message.
+/// Stores orders and vouchers in an SQLite file. Thread-safe; reads do not wait for a batch that is
+/// being written. After an error the store stays usable, and the failed call has changed nothing.
+/// Messages have the file and SQLite's message. Errors:
+/// - kUnavailable: busy, disk full, I/O error, out of memory. A retry may succeed.
+/// - kDataLoss: damaged data, or not a database.
+/// - kInvalidArgument: a constraint forbids the change.
+/// - kFailedPrecondition: a write to a read-only store, or as in VoucherStore.
+/// - kInternal: other errors of SQLite.
 ///
 /// Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is blocked on
 /// the calling thread.
@@ -46,9 +47,11 @@ class SqliteOrderStore final : public OrderStore, public VoucherStore {
  public:
   /// Opens a database. Creates or migrates it first if needed, atomically.
   ///
-  /// Further errors: kFailedPrecondition: another application's database, or read_only and not
-  /// migrated. kUnimplemented: written by a newer version of Rushgate. kNotFound: read_only, and it
-  /// does not exist. kInvalidArgument: no file name.
+  /// Further errors:
+  /// - kFailedPrecondition: another application's database, or read_only and not migrated.
+  /// - kUnimplemented: written by a newer version of Rushgate.
+  /// - kNotFound: read_only, and it does not exist.
+  /// - kInvalidArgument: no file name.
   static absl::StatusOr<std::unique_ptr<SqliteOrderStore>> open(
       const std::filesystem::path& file, SqliteOrderStoreOptions options = {});
   ~SqliteOrderStore() override;

@@ -823,7 +823,7 @@ TEST_F(RespServerTest, ClientWithUnreadRepliesIsClosed) {
   EXPECT_LT(lazy->receive_all().size(), 2'000'000U);
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
   EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than output_bytes_max of "
-                                       "its answers unread"));
+                                       "its replies unread"));
 }
 
 TEST_F(RespServerTest, RepeatedValueMeetsBoundOfReply) {
