@@ -1,5 +1,6 @@
 // The ports for a database of your own: OrderStore keeps orders for good, VoucherStore the versions
-// of vouchers. The keyspace admits orders, and these record them.
+// of vouchers. The keyspace admits orders, and these record them. To read orders, begin with Order,
+// OrderFilter and for_each_order().
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -190,6 +191,7 @@ struct VoucherAudit {
   std::int64_t discarded = 0;  // … except for these, of which some may never have been admitted
 };
 
+/// The result of an audit. A value type.
 struct AuditReport {
   std::vector<VoucherAudit> vouchers;
   std::vector<std::string> problems;  // each names the voucher, and the user or order
@@ -198,6 +200,8 @@ struct AuditReport {
 
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };
+/// Writes "audit passed" or "audit failed", then each problem and each warning on a line.
+std::ostream& operator<<(std::ostream& out, const AuditReport& report);
 
 // ---- The sale ----
 

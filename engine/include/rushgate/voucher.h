@@ -33,7 +33,7 @@ struct Voucher {
   std::int64_t begin_ms = 0;           // ms since 1970 UTC; on sale from here …
   std::int64_t end_ms = kNeverEndsMs;  // … to before here
   std::int64_t price_cents = 0;
-  Limits limits = {};
+  Limits limits = {};  // by default one order per user
 
   friend bool operator==(const Voucher&, const Voucher&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ostream>
 #include <utility>
 
 #include "absl/container/btree_map.h"
@@ -185,6 +186,13 @@ absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, cons
     return whole;
   }
   return report;
+}
+
+std::ostream& operator<<(std::ostream& out, const AuditReport& report) {
+  out << (report.passed() ? "audit passed" : "audit failed") << '\n';
+  for (const std::string& problem : report.problems) out << problem << '\n';
+  for (const std::string& warning : report.warnings) out << "warning: " << warning << '\n';
+  return out;
 }
 
 }  // namespace rushgate

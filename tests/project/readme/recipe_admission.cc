@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
                                                {1, Outcome::kSoldOut},
                                                {2, Outcome::kLimitReached},
                                                {3, Outcome::kRefused, "is blocked"}}};
-  std::cout << testing::check_admission(admission);  // in a unit test
+  std::cout << rushgate::testing::check_admission(admission);  // in a unit test
 
   auto backend = open_backend(argc > 1 ? argv[1] : "memory:").value();  // or a directory, redis://…
   MemoryOrderStore orders;

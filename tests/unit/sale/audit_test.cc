@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
@@ -93,6 +94,15 @@ class AuditTest : public SaleTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, AuditTest, each_backend(), backend_name);
+
+TEST(AuditReportTest, OutputListsProblemsAndWarnings) {
+  std::ostringstream passed;
+  passed << AuditReport{};
+  EXPECT_EQ(passed.str(), "audit passed\n");
+  std::ostringstream failed;
+  failed << AuditReport{.vouchers = {}, .problems = {"oversold"}, .warnings = {"a consumer"}};
+  EXPECT_EQ(failed.str(), "audit failed\noversold\nwarning: a consumer\n");
+}
 
 TEST_P(AuditTest, OrdersAreCountedByPlace) {
   const auto report = sale_->audit();

@@ -36,7 +36,7 @@ struct FlashSaleOptions {
   /// Creates missing directories and databases.
   bool create_if_missing = true;
   /// The directory of the order database, if it differs from the sale's. A Redis requires it. If it
-  /// is set, a directory passed to open() holds only the keyspace.
+  /// is set, a directory passed to open() holds only the keyspace, and `memory:` keeps the orders.
   std::filesystem::path orders_dir = {};
   /// Threads that store orders. With 0 the sale has no threads: drain() stores orders, and poll()
   /// decides submitted purchases.
