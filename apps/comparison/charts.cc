@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/comparison/comparison_report.h"
+#include "apps/comparison/xml_escape.h"
 #include "apps/text_table.h"
 #include "engine/base/make_directory.h"
 
@@ -23,26 +24,6 @@ constexpr int kTop = 32;
 constexpr std::string_view kGood = "#3a7d44";
 constexpr std::string_view kBad = "#b3392f";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 /// Rows with a label, a bar and a number.
 class BarChart {
  public:
@@ -56,8 +37,8 @@ class BarChart {
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
         "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>"
         "<text x=\"{:.1f}\" y=\"{}\" fill=\"#333\">{}</text>\n",
-        kLabelWidth - 8, y + 15, escaped(label), kLabelWidth, y + 4, length, kRowHeight - 7, colour,
-        kLabelWidth + length + 5, y + 15, escaped(number));
+        kLabelWidth - 8, y + 15, xml_escaped(label), kLabelWidth, y + 4, length, kRowHeight - 7,
+        colour, kLabelWidth + length + 5, y + 15, xml_escaped(number));
   }
 
   [[nodiscard]] std::string svg() const {
@@ -66,7 +47,7 @@ class BarChart {
         "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
         "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
         "<text x=\"8\" y=\"20\" font-weight=\"bold\">{2}</text>\n{3}</svg>\n",
-        kWidth, kTop + kRowHeight * rows_ + 8, escaped(title_), bars_);
+        kWidth, kTop + kRowHeight * rows_ + 8, xml_escaped(title_), bars_);
   }
 
  private:

@@ -2,38 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "apps/comparison/xml_escape.h"
+
 namespace rushgate::bench {
-namespace {
-
-std::string escaped(std::string_view string) {
-  std::string out;
-  for (const char c : string) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 void SvgPicture::label(double x, double y, std::string_view string, const Label& label) {
   shapes_ += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\"{}{} text-anchor=\"{}\" fill=\"{}\">{}"
       "</text>\n",
       x, y, label.size, label.is_bold ? " font-weight=\"bold\"" : "",
       label.has_halo ? " paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\"" : "",
-      label.anchor, label.colour, escaped(string));
+      label.anchor, label.colour, xml_escaped(string));
 }
 
 void SvgPicture::line(double x1, double y1, double x2, double y2, const Stroke& stroke) {
