@@ -4,6 +4,12 @@
 #include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
+namespace {
+
+const Order& order_of(const Order& order) { return order; }
+const Order& order_of(const OrderEvent& event) { return event.order; }
+
+}  // namespace
 
 FaultyOrderStore::FaultyOrderStore(std::unique_ptr<OrderStore> store)
     : owned_(std::move(store)), inner_(*owned_) {}
@@ -63,33 +69,35 @@ FaultyOrderStore::Plan FaultyOrderStore::next_write() {
 }
 
 // Without the mutex during the call: others may read while a batch is written.
-absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const Order> orders,
-                                                                 const BatchFence& fence) {
+template <class Item, class Forward>
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_items(std::span<const Item> items,
+                                                                       Forward forward) {
   const Plan plan = next_write();
   if (hook_) hook_(Point::kBeforeWrite);
   if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;
-  absl::StatusOr<Results> results = write_poisoned(orders, fence, plan);
+  absl::StatusOr<Results> results = write_poisoned(items, plan, forward);
   if (plan.fault && results.ok()) results = plan.fault->error;
   if (hook_ && results.ok()) hook_(Point::kAfterWrite);
   return results;
 }
 
+template <class Item, class Forward>
 absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
-    std::span<const Order> orders, const BatchFence& fence, const Plan& plan) {
-  if (!plan.is_poison) return inner_.orders.write(orders, fence);
-  std::vector<bool> poisoned;  // asked once an order: a predicate may count
-  std::vector<Order> others;
-  for (const Order& order : orders) {
-    poisoned.push_back(plan.is_poison(order));
-    if (!poisoned.back()) others.push_back(order);
+    std::span<const Item> items, const Plan& plan, Forward forward) {
+  if (!plan.is_poison) return forward(items);
+  std::vector<bool> poisoned;  // asked once an item: a predicate may count
+  std::vector<Item> others;
+  for (const Item& item : items) {
+    poisoned.push_back(plan.is_poison(order_of(item)));
+    if (!poisoned.back()) others.push_back(item);
   }
-  if (plan.kind != Poison::kIsRefused && others.size() < orders.size()) {
+  if (plan.kind != Poison::kIsRefused && others.size() < items.size()) {
     constexpr char kReason[] = "injected: an order of this batch is poison";
     if (plan.kind == Poison::kThrows) throw std::runtime_error(kReason);
     const bool is_outage = plan.kind == Poison::kFailsAsAnOutage;
     return is_outage ? absl::UnavailableError(kReason) : absl::InvalidArgumentError(kReason);
   }
-  absl::StatusOr<Results> stored = inner_.orders.write(others, fence);
+  absl::StatusOr<Results> stored = forward(std::span<const Item>(others));
   if (!stored.ok()) return stored;
   Results results;
   auto next = stored->begin();
@@ -98,6 +106,20 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
                              : std::move(*next++));
   }
   return results;
+}
+
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const Order> orders,
+                                                                 const BatchFence& fence) {
+  return write_items(orders, [&](std::span<const Order> forwarded) {
+    return inner_.orders.write(forwarded, fence);
+  });
+}
+
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::apply(std::span<const OrderEvent> events,
+                                                                 const BatchFence& fence) {
+  return write_items(events, [&](std::span<const OrderEvent> forwarded) {
+    return inner_.orders.payments()->apply(forwarded, fence);
+  });
 }
 
 absl::StatusOr<DatabaseState> FaultyOrderStore::fence() {
@@ -169,6 +191,28 @@ absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() 
 absl::Status FaultyOrderStore::check_integrity() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
   return inner_.orders.check_integrity();
+}
+
+absl::StatusOr<std::optional<Payment>> FaultyOrderStore::find_payment(std::string_view id) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return inner_.orders.payments()->find_payment(id);
+}
+
+absl::StatusOr<std::vector<Payment>> FaultyOrderStore::list_payments(const PaymentFilter& filter) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return inner_.orders.payments()->list_payments(filter);
+}
+
+absl::StatusOr<std::vector<OrderChange>> FaultyOrderStore::changes(std::int64_t after,
+                                                                   std::size_t count_max,
+                                                                   std::optional<OrderId> order) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return inner_.orders.payments()->changes(after, count_max, order);
+}
+
+absl::StatusOr<std::int64_t> FaultyOrderStore::last_position() {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return inner_.orders.payments()->last_position();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {

@@ -2,6 +2,7 @@
 
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
+#include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/sale_impl.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 #include <rushgate/ids.h>
@@ -53,15 +54,54 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() { return impl_->summaries(); }
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view idempotency_key) {
-  return impl_->buy(voucher, user, idempotency_key);
+  return impl_->buy(
+      {.voucher = voucher, .user = user, .idempotency_key = std::string(idempotency_key)});
 }
+BuyResult Sale::buy(const BuyRequest& request) { return impl_->buy(request); }
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   return impl_->buy_all(requests);
+}
+
+WaitResult Sale::wait_for(VoucherId voucher, UserId user) { return impl_->wait_for(voucher, user); }
+absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, UserId user) {
+  return impl_->leave_waiting_list(voucher, user);
+}
+absl::StatusOr<std::vector<UserId>> Sale::waiting_list(VoucherId voucher) {
+  return impl_->waiting_list(voucher);
+}
+
+ChangeResult Sale::pay(const PayRequest& request) { return pay_all({&request, 1}).front(); }
+std::vector<ChangeResult> Sale::pay_all(std::span<const PayRequest> requests) {
+  return impl_->changes().pay_all(requests);
+}
+ChangeResult Sale::cancel(OrderId order, const std::string& reason, const std::string& actor) {
+  return impl_->changes().cancel(order, reason, actor);
+}
+ChangeResult Sale::use(OrderId order, const std::string& actor) {
+  return impl_->changes().use(order, actor);
+}
+ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::string& actor) {
+  return impl_->changes().refund(order, reason, actor);
+}
+absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
+                                             const std::string& actor) {
+  return impl_->changes().refund_all(voucher, reason, actor);
+}
+ChangeResult Sale::confirm_refund(const std::string& payment) {
+  return impl_->changes().confirm_refund(payment);
+}
+
+absl::Status Sale::archive(VoucherId voucher) { return impl_->archive(voucher); }
+absl::StatusOr<std::size_t> Sale::delete_archived(VoucherId voucher) {
+  return impl_->delete_archived(voucher);
 }
 
 absl::StatusOr<OrderState> Sale::status(OrderId order) { return impl_->status(order); }
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
   return impl_->orders_of(user);
+}
+absl::StatusOr<std::vector<OrderChange>> Sale::changes(std::int64_t after, std::size_t count_max) {
+  return impl_->changes().list(after, count_max);
 }
 absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() { return impl_->dead_letters(); }
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
@@ -74,8 +114,57 @@ absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
   return impl_->discarded_letters();
 }
 absl::StatusOr<AuditReport> Sale::audit() { return impl_->audit(); }
+absl::StatusOr<AuditReport> Sale::repair() { return impl_->repair(); }
 
 const SaleOptions& Sale::options() const { return impl_->options(); }
+
+std::string_view wait_outcome_name(WaitOutcome outcome) {
+  switch (outcome) {
+    case WaitOutcome::kWaiting:
+      return "waiting";
+    case WaitOutcome::kFree:
+      return "free";
+    case WaitOutcome::kFull:
+      return "full";
+    case WaitOutcome::kLimitReached:
+      return "limit reached";
+    case WaitOutcome::kNotOnSale:
+      return "not on sale";
+    case WaitOutcome::kNoWaitingList:
+      return "no waiting list";
+    case WaitOutcome::kUnknownVoucher:
+      return "unknown voucher";
+    case WaitOutcome::kOverloaded:
+      return "overloaded";
+    case WaitOutcome::kUnavailable:
+      return "unavailable";
+    case WaitOutcome::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+std::string_view change_outcome_name(ChangeOutcome outcome) {
+  switch (outcome) {
+    case ChangeOutcome::kDone:
+      return "done";
+    case ChangeOutcome::kTooLate:
+      return "too late";
+    case ChangeOutcome::kRefused:
+      return "refused";
+    case ChangeOutcome::kUnknownOrder:
+      return "unknown order";
+    case ChangeOutcome::kOverloaded:
+      return "overloaded";
+    case ChangeOutcome::kUnavailable:
+      return "unavailable";
+    case ChangeOutcome::kOutcomeUnknown:
+      return "outcome unknown";
+    case ChangeOutcome::kFailed:
+      return "failed";
+  }
+  return "?";
+}
 
 std::string_view order_state_name(OrderState::Kind kind) {
   switch (kind) {
@@ -92,8 +181,10 @@ std::string_view order_state_name(OrderState::Kind kind) {
 }
 
 std::vector<NamedScript> native_sale_scripts() {
-  return {{std::string(kNativeAdmission), native_admission()},
-          {std::string(kNativeKeyspaceRun), native_keyspace_run()}};
+  std::vector<NamedScript> scripts = payment_scripts::native();
+  scripts.push_back({std::string(kNativeAdmission), native_admission()});
+  scripts.push_back({std::string(kNativeKeyspaceRun), native_keyspace_run()});
+  return scripts;
 }
 
 }  // namespace rushgate

@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include <spdlog/logger.h>
+
 #include "absl/container/flat_hash_set.h"
+#include "engine/base/concat.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
+#include "engine/sale/audit/repair.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/payments/waiting_list.h"
 
 namespace rushgate {
 namespace {
@@ -73,12 +78,16 @@ BuyResult failure(const absl::Status& status) {
   return result;
 }
 
+AdmissionRequests::Purchase purchase_of(const BuyRequest& request) {
+  return {.voucher = request.voucher, .quantity = request.quantity, .reference = request.reference};
+}
+
 /// Returns the end of the requests that can share a call with the one at `begin`.
 std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin) {
   const BuyRequest& first = requests[begin];
   const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
   std::size_t end = begin + 1;
-  while (end < end_max && requests[end].voucher == first.voucher &&
+  while (end < end_max && purchase_of(requests[end]) == purchase_of(first) &&
          requests[end].idempotency_key.empty() == first.idempotency_key.empty()) {
     ++end;
   }
@@ -120,6 +129,8 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
                        return voucher_cache_ ? voucher_cache_->forget(voucher) : absl::OkStatus();
                      },
                  .logger = options_.logger}),
+      changes_(*client_, backend.clock(), stores, options_.keys, owner_, vouchers_),
+      archiving_(*client_, backend.clock(), stores, options_.keys, changes_),
       connection_check_([this](Client& connection) {
         if (server_run_.may_have_lost_writes(connection)) {
           ids_.forget_draws();
@@ -153,6 +164,12 @@ absl::Status Sale::Impl::open(Backend& backend) {
   server_run_.may_have_lost_writes(*client_);  // remembers the present run
   if (absl::Status recovered = vouchers_.recover(); !recovered.ok()) return recovered;
   if (absl::Status prepared = ids_.prepare(); !prepared.ok()) return prepared;
+  if (absl::Status archived = archiving_.finish(); !archived.ok()) return archived;
+  const auto refunds = changes_.finish_refunds();
+  if (!refunds.ok() && options_.logger) {
+    options_.logger->error("refunds that were begun are not finished: {}",
+                           std::string(refunds.status().message()));
+  }
   // If memory is short, the first search for a dead letter tries once more.
   absl::Status indexed = index_dead_letters(*client_, options_.keys);
   return absl::IsUnavailable(indexed) ? absl::OkStatus() : indexed;
@@ -163,21 +180,46 @@ absl::Status Sale::Impl::publish(const Voucher& voucher,
   if (custom_ != nullptr) {
     if (absl::Status kept = custom_->check(voucher); !kept.ok()) return kept;
   }
+  if (voucher.payment_ms > 0 && stores_.orders.payments() == nullptr) {
+    return absl::InvalidArgumentError(concat("voucher ", voucher.id,
+                                             ": the order store keeps no payments, so payment_ms "
+                                             "must be 0"));
+  }
   return vouchers_.publish(voucher, expected_version);
 }
 
 // ---- Buying ----
 
-BuyResult Sale::Impl::buy(VoucherId voucher, UserId user, std::string_view idempotency_key) {
+/// Returns the fault of the request itself; empty if it has none.
+std::string Sale::Impl::find_fault(const BuyRequest& request) const {
+  if (request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax) {
+    return concat("the quantity must be from 1 to ", BuyRequest::kQuantityMax, ", not ",
+                  request.quantity);
+  }
+  if (request.reference.size() > Order::kReferenceBytesMax) {
+    return concat("the reference must have at most ", Order::kReferenceBytesMax, " bytes, not ",
+                  request.reference.size());
+  }
+  const bool is_plain = request.quantity == 1 && request.reference.empty();
+  if (custom_ && !is_plain) {
+    return "a custom admission script sells one piece, and takes no reference";
+  }
+  return {};
+}
+
+BuyResult Sale::Impl::buy(const BuyRequest& request) {
+  if (std::string fault = find_fault(request); !fault.empty()) {
+    return {.outcome = Outcome::kFailed, .detail = std::move(fault)};
+  }
   const auto order = ids_.next_id();
   if (!order.ok()) return failure(order.status());
-  const Reply reply = admit(voucher, {user, *order, idempotency_key});
+  const Reply reply = admit(request, *order);
   const auto admission = custom_ ? std::nullopt : AdmissionReply::read(reply, *order);
   BuyResult result = admission && !lacks_keyspace(admission->code)
                          ? result_of(*admission)
-                         : conclude(reply, {voucher, user, std::string(idempotency_key)}, *order);
+                         : conclude(reply, request, *order);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
-  if (recent_) name_order(voucher, user, result);
+  if (recent_) name_order(request.voucher, request.user, result);
   return result;
 }
 
@@ -195,14 +237,17 @@ void Sale::Impl::name_order(VoucherId voucher, UserId user, BuyResult& result) {
   recent_->add(voucher, user, result.order);
 }
 
-Reply Sale::Impl::admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer) {
+Reply Sale::Impl::admit(const BuyRequest& request, OrderId order) {
+  const AdmissionRequests::Buyer buyer{request.user, order, request.idempotency_key};
+  const AdmissionRequests::Purchase purchase = purchase_of(request);
+  const bool is_usual = purchase == AdmissionRequests::Purchase{.voucher = request.voucher};
   // A caller that opened a batch may wait for space in the queue, which only callbacks can free.
-  if (groups_ && buyer.idempotency_key.empty() && !client_->inside_callback()) {
-    Reply reply = groups_->admit(voucher, buyer);
+  if (groups_ && is_usual && buyer.idempotency_key.empty() && !client_->inside_callback()) {
+    Reply reply = groups_->admit(request.voucher, buyer);
     if (!has_code(reply, redis_error_code::kNoScript)) return reply;
   }
   return client_->run(script(), [&] {
-    return custom_ ? custom_->make(voucher, buyer) : requests_.make(voucher, {&buyer, 1});
+    return custom_ ? custom_->make(request.voucher, buyer) : requests_.make(purchase, {&buyer, 1});
   });
 }
 
@@ -211,6 +256,8 @@ const Script& Sale::Impl::script() const {
 }
 
 std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests) {
+  const auto is_faulty = [this](const BuyRequest& request) { return !find_fault(request).empty(); };
+  if (std::ranges::any_of(requests, is_faulty)) return buy_each(requests);
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
   std::size_t drawn = 0;
@@ -248,6 +295,14 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   return results;
 }
 
+/// Buys one after the other. For requests that are not all valid.
+std::vector<BuyResult> Sale::Impl::buy_each(std::span<const BuyRequest> requests) {
+  std::vector<BuyResult> results;
+  results.reserve(requests.size());
+  for (const BuyRequest& request : requests) results.push_back(buy(request));
+  return results;
+}
+
 /// Builds the calls. Neighbours that want the same voucher share a request of the sale's own
 /// script. `begins` gets the index of each call's first buyer, and the number of buyers.
 std::vector<Request> Sale::Impl::make_calls(std::span<const BuyRequest> requests,
@@ -257,9 +312,8 @@ std::vector<Request> Sale::Impl::make_calls(std::span<const BuyRequest> requests
   for (std::size_t i = 0; i < buyers.size();) {
     const std::size_t end = custom_ ? i + 1 : end_of_call(requests, i);
     begins.push_back(i);
-    const VoucherId voucher = requests[i].voucher;
-    calls.push_back(custom_ ? custom_->make(voucher, buyers[i])
-                            : requests_.make(voucher, buyers.subspan(i, end - i)));
+    calls.push_back(custom_ ? custom_->make(requests[i].voucher, buyers[i])
+                            : requests_.make(purchase_of(requests[i]), buyers.subspan(i, end - i)));
     i = end;
   }
   begins.push_back(buyers.size());
@@ -298,10 +352,56 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;
   if (!rebuilt.ok()) return failure(rebuilt);
-  return read_result(admit(request.voucher, {request.user, order, request.idempotency_key}), order);
+  return read_result(admit(request, order), order);
+}
+
+// ---- Waiting ----
+
+WaitResult Sale::Impl::wait_for(VoucherId voucher, UserId user) {
+  const auto failed = [](const absl::Status& status) {
+    WaitResult result{.outcome = WaitOutcome::kFailed, .detail = std::string(status.message())};
+    if (is_closed(status)) {
+      result.outcome = WaitOutcome::kUnavailable;
+    } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
+      result.outcome = WaitOutcome::kOverloaded;
+    }
+    return result;
+  };
+  const auto order = ids_.next_id();
+  if (!order.ok()) return failed(order.status());
+  const auto join = [&] {
+    return join_waiting_list(*client_, options_.keys, voucher, user, *order);
+  };
+  auto result = join();
+  if (!result.ok()) return failed(result.status());
+  if (result->outcome == WaitOutcome::kUnknownVoucher) {
+    const auto is_on_sale = owner_.is_on_sale(*client_, voucher);
+    if (!is_on_sale.ok()) return failed(is_on_sale.status());
+    if (!*is_on_sale) return *std::move(result);
+  } else if (result->outcome != WaitOutcome::kOverloaded) {
+    return *std::move(result);
+  }
+  const absl::Status rebuilt = vouchers_.rebuild(voucher);
+  if (absl::IsNotFound(rebuilt)) return {.outcome = WaitOutcome::kUnknownVoucher};
+  if (!rebuilt.ok()) return failed(rebuilt);
+  result = join();
+  return result.ok() ? *std::move(result) : failed(result.status());
+}
+
+absl::StatusOr<bool> Sale::Impl::leave_waiting_list(VoucherId voucher, UserId user) {
+  return rushgate::leave_waiting_list(*client_, options_.keys, voucher, user);
+}
+
+absl::StatusOr<std::vector<UserId>> Sale::Impl::waiting_list(VoucherId voucher) {
+  return read_waiting_list(*client_, options_.keys, voucher);
 }
 
 // ---- Vouchers ----
+
+absl::Status Sale::Impl::archive(VoucherId voucher) {
+  absl::Status archived = archiving_.archive(voucher);
+  return archived.ok() && voucher_cache_ ? voucher_cache_->forget(voucher) : archived;
+}
 
 absl::StatusOr<VoucherSummary> Sale::Impl::summarize(VoucherVersion version) {
   const auto counters = read_voucher_counters(*client_, options_.keys, version.voucher.id);
@@ -311,6 +411,12 @@ absl::StatusOr<VoucherSummary> Sale::Impl::summarize(VoucherVersion version) {
   summary.free = *counters->stock;
   summary.admitted = *counters->published - *counters->stock + counters->given_back;
   return summary;
+}
+
+absl::StatusOr<std::size_t> Sale::Impl::delete_archived(VoucherId voucher) {
+  auto deleted = archiving_.delete_orders(voucher);
+  queued_.clear();  // it would report them as queued
+  return deleted;
 }
 
 absl::StatusOr<std::optional<VoucherSummary>> Sale::Impl::summary(VoucherId voucher_id) {
@@ -397,6 +503,14 @@ absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(UserId user) {
 
 absl::StatusOr<AuditReport> Sale::Impl::audit() {
   return rushgate::audit(*client_, stores_, options_.keys);
+}
+
+absl::StatusOr<AuditReport> Sale::Impl::repair() {
+  auto repairs = rushgate::repair(*client_, stores_, options_.keys, vouchers_);
+  if (!repairs.ok()) return repairs.status();
+  auto report = audit();
+  if (report.ok()) report->repairs = *std::move(repairs);
+  return report;
 }
 
 absl::StatusOr<std::vector<DeadLetter>> Sale::Impl::dead_letters() {

@@ -21,6 +21,8 @@
 #include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/ownership/server_run.h"
+#include "engine/sale/payments/order_changes.h"
+#include "engine/sale/vouchers/archiving.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_cache.h"
 #include <rushgate/backend.h>
@@ -53,8 +55,11 @@ class Sale::Impl {
   }
   absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
   absl::StatusOr<std::vector<VoucherSummary>> summaries();
-  BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key);
+  BuyResult buy(const BuyRequest& request);
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+  WaitResult wait_for(VoucherId voucher, UserId user);
+  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, UserId user);
+  absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
   absl::StatusOr<OrderState> status(OrderId order);
   absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
@@ -62,10 +67,16 @@ class Sale::Impl {
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
   absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
   absl::StatusOr<AuditReport> audit();
+  absl::StatusOr<AuditReport> repair();
   [[nodiscard]] const SaleOptions& options() const { return options_; }
+  [[nodiscard]] OrderChanges& changes() { return changes_; }
+  absl::Status archive(VoucherId voucher);
+  absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 
  private:
-  Reply admit(VoucherId voucher, const AdmissionRequests::Buyer& buyer);
+  Reply admit(const BuyRequest& request, OrderId order);
+  [[nodiscard]] std::string find_fault(const BuyRequest& request) const;
+  std::vector<BuyResult> buy_each(std::span<const BuyRequest> requests);
   std::vector<Request> make_calls(std::span<const BuyRequest> requests,
                                   std::span<const AdmissionRequests::Buyer> buyers,
                                   std::vector<std::size_t>& begins) const;
@@ -94,6 +105,8 @@ class Sale::Impl {
   ServerRun server_run_;
   std::unique_ptr<VoucherCache> voucher_cache_;  // null: none
   VoucherBook vouchers_;
+  OrderChanges changes_;
+  Archiving archiving_;
   const OwnedConnectionCheck connection_check_;
 };
 

@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 
 namespace rushgate {
 namespace {
@@ -32,6 +33,20 @@ VoucherStore& vouchers_of(OrderStore& orders) {
   return vouchers == nullptr ? none : *vouchers;
 }
 
+/// Reads the stock of a voucher into the fence, once.
+absl::Status add_stock(VoucherStore& vouchers, VoucherId voucher,
+                       absl::flat_hash_set<VoucherId>& read, BatchFence& fence) {
+  if (!read.insert(voucher).second) return absl::OkStatus();
+  const auto versions = vouchers.versions(voucher);
+  // No code of this error means that an order is at fault.
+  if (!versions.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("reading voucher ", voucher, ": ", versions.status().ToString()));
+  }
+  if (const auto bound = stock_of(*versions)) fence.stock->emplace(voucher, *bound);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 SaleStores::SaleStores(OrderStore& both) : SaleStores(both, vouchers_of(both)) {}
@@ -39,19 +54,27 @@ SaleStores::SaleStores(OrderStore& both) : SaleStores(both, vouchers_of(both)) {
 absl::StatusOr<std::vector<OrderResult>> SaleStores::write(std::span<const Order> batch,
                                                            BatchFence fence) const {
   if (orders.vouchers() == &vouchers) return orders.write(batch, fence);
-  auto& stock = fence.stock.emplace();
+  fence.stock.emplace();
   absl::flat_hash_set<VoucherId> read;
   for (const Order& order : batch) {
-    if (!read.insert(order.voucher).second) continue;
-    const auto versions = vouchers.versions(order.voucher);
-    // No code of this error means that an order is at fault.
-    if (!versions.ok()) {
-      return absl::UnavailableError(
-          absl::StrCat("reading voucher ", order.voucher, ": ", versions.status().ToString()));
-    }
-    if (const auto bound = stock_of(*versions)) stock.emplace(order.voucher, *bound);
+    const absl::Status added = add_stock(vouchers, order.voucher, read, fence);
+    if (!added.ok()) return added;
   }
   return orders.write(batch, fence);
+}
+
+absl::StatusOr<std::vector<OrderResult>> SaleStores::apply(std::span<const OrderEvent> events,
+                                                           BatchFence fence) const {
+  PaymentStore& payments = *orders.payments();
+  if (orders.vouchers() == &vouchers) return payments.apply(events, fence);
+  fence.stock.emplace();
+  absl::flat_hash_set<VoucherId> read;
+  for (const OrderEvent& event : events) {
+    if (event.kind != OrderEvent::Kind::kAdmitted) continue;
+    const absl::Status added = add_stock(vouchers, event.order.voucher, read, fence);
+    if (!added.ok()) return added;
+  }
+  return payments.apply(events, fence);
 }
 
 }  // namespace rushgate

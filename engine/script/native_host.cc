@@ -76,6 +76,10 @@ class KeyspaceCall final : public NativeCall {
 
   std::int64_t sorted_set_size(std::string_view key) override;
   std::optional<Scores> sorted_set_scores(std::string_view key) override;
+  bool hash_remove(std::string_view key, std::string_view field) override;
+  bool set_remove(std::string_view key, std::string_view member) override;
+  std::optional<double> sorted_set_score(std::string_view key, std::string_view member) override;
+  bool sorted_set_remove(std::string_view key, std::string_view member) override;
   bool sorted_set_add(std::string_view key, std::string_view member, double score) override;
   std::size_t sorted_set_remove_up_to(std::string_view key, double score_max) override;
 
@@ -219,6 +223,12 @@ std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_v
   return sum;
 }
 
+bool KeyspaceCall::hash_remove(std::string_view key, std::string_view field) {
+  call_.caller.note_write();
+  Object* const object = find(key, ValueType::kHash);
+  return object != nullptr && hashes::remove(db_, *object, field);
+}
+
 NativeCall::Revision KeyspaceCall::hash_revision(std::string_view key) {
   Object* const object = find(key, ValueType::kHash);
   return object == nullptr ? Revision{} : Revision{object->id, object->revision};
@@ -246,6 +256,12 @@ bool KeyspaceCall::set_add(std::string_view key, const MaybeInteger& member) {
   }
   if (object == nullptr) object = &sets::create(db_, key);
   return sets::add(db_, *object, member);
+}
+
+bool KeyspaceCall::set_remove(std::string_view key, std::string_view member) {
+  call_.caller.note_write();
+  Object* const object = find(key, ValueType::kSet);
+  return object != nullptr && sets::remove(db_, *object, member);
 }
 
 std::size_t KeyspaceCall::set_add_integers(std::string_view key,
@@ -286,6 +302,19 @@ bool KeyspaceCall::sorted_set_add(std::string_view key, std::string_view member,
     return false;
   }
   return sorted_sets::set(db_, *object, member, score);
+}
+
+std::optional<double> KeyspaceCall::sorted_set_score(std::string_view key,
+                                                     std::string_view member) {
+  Object* const object = find(key, ValueType::kSortedSet);
+  if (object == nullptr) return std::nullopt;
+  return object->sorted_set().score(member);
+}
+
+bool KeyspaceCall::sorted_set_remove(std::string_view key, std::string_view member) {
+  call_.caller.note_write();
+  Object* const object = find(key, ValueType::kSortedSet);
+  return object != nullptr && sorted_sets::remove(db_, *object, member);
 }
 
 std::size_t KeyspaceCall::sorted_set_remove_up_to(std::string_view key, double score_max) {

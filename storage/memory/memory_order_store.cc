@@ -15,6 +15,10 @@ bool matches(const Order& order, const OrderFilter& filter) {
          order.status == filter.status.value_or(order.status) && order.id > filter.after;
 }
 
+bool matches(const Payment& payment, const PaymentFilter& filter) {
+  return payment.state == filter.state.value_or(payment.state);
+}
+
 template <class Map, class Key>
 auto value_or_default(const Map& map, const Key& key) {
   const auto found = map.find(key);
@@ -35,33 +39,41 @@ MemoryOrderStore::MemoryOrderStore(std::string identity) {
 absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const Order> orders,
                                                                  const BatchFence& fence) {
   const std::lock_guard lock(mutex_);
-  if (fence.epoch != state_.epoch) return stale_batch(fence, state_.epoch);
-  state_.checkpoint = std::max(state_.checkpoint, fence.checkpoint);
+  if (const absl::Status begun = begin_batch(fence); !begun.ok()) return begun;
   std::vector<OrderResult> results;
   results.reserve(orders.size());
   for (const Order& order : orders) results.push_back(store(order, fence));
   return results;
 }
 
+absl::Status MemoryOrderStore::begin_batch(const BatchFence& fence) {
+  if (fence.epoch != state_.epoch) return stale_batch(fence, state_.epoch);
+  state_.checkpoint = std::max(state_.checkpoint, fence.checkpoint);
+  return absl::OkStatus();
+}
+
 OrderResult MemoryOrderStore::store(const Order& order, const BatchFence& fence) {
   OrderResult result = check_order(order, rivals_of(order, fence));
   if (result.kind != OrderResult::Kind::kStored) return result;
-  if (is_live(order)) {
-    ++live_of_user_[std::pair(order.user, order.voucher)];
-    ++live_of_voucher_[order.voucher];
-  }
+  count(order, 1);
   orders_.emplace(order.id, order);
   of_user_[order.user].insert(order.id);
   of_voucher_[order.voucher].insert(order.id);
   return result;
 }
 
+void MemoryOrderStore::count(const Order& order, std::int64_t sign) {
+  if (is_live(order)) live_of_user_[std::pair(order.user, order.voucher)] += sign * order.quantity;
+  taken_of_voucher_[order.voucher] += sign * pieces_taken(order);
+}
+
 OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fence) const {
   OrderRivals rivals;
-  if (const auto same = orders_.find(order.id); same != orders_.end())
+  if (const auto same = orders_.find(order.id); same != orders_.end()) {
     rivals.same_id = same->second;
+  }
   rivals.live_of_user = value_or_default(live_of_user_, std::pair(order.user, order.voucher));
-  rivals.live_of_voucher = value_or_default(live_of_voucher_, order.voucher);
+  rivals.taken_of_voucher = value_or_default(taken_of_voucher_, order.voucher);
   if (fence.stock) {
     rivals.stock = fence.stock_of(order.voucher);
   } else if (const auto own = vouchers_.find(order.voucher); own != vouchers_.end()) {
@@ -72,9 +84,9 @@ OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fe
 
 absl::StatusOr<std::optional<Order>> MemoryOrderStore::find(OrderId id) {
   const std::lock_guard lock(mutex_);
-  const auto found = orders_.find(id);
-  if (found == orders_.end()) return std::nullopt;
-  return found->second;
+  const Order* const found = find_anywhere(id);
+  if (found == nullptr) return std::nullopt;
+  return *found;
 }
 
 absl::StatusOr<std::vector<Order>> MemoryOrderStore::list(const OrderFilter& filter) {
@@ -106,13 +118,17 @@ absl::StatusOr<std::vector<Order>> MemoryOrderStore::list(const OrderFilter& fil
 
 absl::StatusOr<OrderId> MemoryOrderStore::greatest_id(OrderId below) {
   const std::lock_guard lock(mutex_);
-  const auto next = orders_.lower_bound(below);
-  return next == orders_.begin() ? 0 : std::prev(next)->first;
+  OrderId greatest = 0;
+  for (const auto* orders : {&orders_, &archived_orders_}) {
+    const auto next = orders->lower_bound(below);
+    if (next != orders->begin()) greatest = std::max(greatest, std::prev(next)->first);
+  }
+  return greatest;
 }
 
 absl::StatusOr<std::int64_t> MemoryOrderStore::count_live(VoucherId voucher) {
   const std::lock_guard lock(mutex_);
-  return value_or_default(live_of_voucher_, voucher);
+  return value_or_default(taken_of_voucher_, voucher);
 }
 
 absl::StatusOr<std::vector<VoucherId>> MemoryOrderStore::vouchers_with_orders() {
@@ -121,6 +137,251 @@ absl::StatusOr<std::vector<VoucherId>> MemoryOrderStore::vouchers_with_orders() 
   for (const auto& [voucher, orders] : of_voucher_) vouchers.push_back(voucher);
   std::sort(vouchers.begin(), vouchers.end());
   return vouchers;
+}
+
+// ---- Payments ---------------------------------------------------------------------------------
+
+absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::apply(std::span<const OrderEvent> events,
+                                                                 const BatchFence& fence) {
+  const std::lock_guard lock(mutex_);
+  if (const absl::Status begun = begin_batch(fence); !begun.ok()) return begun;
+  std::vector<OrderResult> results;
+  results.reserve(events.size());
+  for (const OrderEvent& event : events) {
+    const bool is_new = event.kind == OrderEvent::Kind::kAdmitted;
+    results.push_back(is_new ? store(event.order, fence) : apply_one(event));
+  }
+  return results;
+}
+
+OrderResult MemoryOrderStore::apply_one(const OrderEvent& event) {
+  EventDecision decision = check_event(event, context_of(event));
+  if (decision.result.kind != OrderResult::Kind::kStored) return decision.result;
+  if (decision.payment) put(*decision.payment);
+  if (decision.are_payments_due) make_payments_due(event.order.id, event.reason);
+  if (decision.status) change(orders_.at(event.order.id), *decision.status, event);
+  return std::move(decision.result);
+}
+
+EventContext MemoryOrderStore::context_of(const OrderEvent& event) const {
+  EventContext context;
+  for (const auto* payments : {&payments_, &archived_payments_}) {
+    const auto payment = payments->find(event.payment.id);
+    if (payment != payments->end()) context.payment = payment->second;
+  }
+  const bool is_of_payment = event.kind == OrderEvent::Kind::kPaymentRefunded && context.payment;
+  const OrderId id = is_of_payment ? context.payment->order : event.order.id;
+  // Of an archived order, only a late payment is recorded.
+  const bool may_be_archived = event.kind == OrderEvent::Kind::kSurplusPayment;
+  const auto order = orders_.find(id);
+  if (order != orders_.end()) {
+    context.order = order->second;
+  } else if (const Order* const archived = find_anywhere(id); archived && may_be_archived) {
+    context.order = *archived;
+  }
+  return context;
+}
+
+void MemoryOrderStore::put(const Payment& payment) {
+  payments_.insert_or_assign(payment.id, payment);
+  payments_of_order_[payment.order].insert(payment.id);
+}
+
+void MemoryOrderStore::make_payments_due(OrderId order, const std::string& reason) {
+  for (const std::string& id : payments_of_order_[order]) {
+    Payment& payment = payments_.at(id);
+    if (payment.state != Payment::State::kKept) continue;
+    payment.state = Payment::State::kDue;
+    payment.reason = reason;
+  }
+}
+
+void MemoryOrderStore::change(Order& order, OrderStatus status, const OrderEvent& event) {
+  const std::int64_t position = ++last_position_;
+  changes_.emplace(position, OrderChange{.position = position,
+                                         .order = order.id,
+                                         .from = order.status,
+                                         .to = status,
+                                         .at_ms = event.at_ms,
+                                         .reason = event.reason,
+                                         .actor = event.actor});
+  changes_of_order_[order.id].push_back(position);
+  count(order, -1);
+  order.status = status;
+  if (!is_live(order)) {
+    order.keeps_stock = event.order.keeps_stock;
+    order.keeps_allowance = event.order.keeps_allowance;
+  }
+  count(order, 1);
+}
+
+absl::StatusOr<std::optional<Payment>> MemoryOrderStore::find_payment(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  for (const auto* payments : {&payments_, &archived_payments_}) {
+    const auto found = payments->find(std::string(id));
+    if (found != payments->end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<Payment>> MemoryOrderStore::list_payments(const PaymentFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Payment> payments;
+  const auto add = [&](const Payment& payment) {
+    if (matches(payment, filter)) payments.push_back(payment);
+    return payments.size() < filter.count_max;
+  };
+  if (filter.count_max == 0) return payments;
+  if (filter.order) {
+    const auto ids = payments_of_order_.find(*filter.order);
+    if (ids == payments_of_order_.end()) return payments;
+    for (auto id = ids->second.upper_bound(filter.after); id != ids->second.end(); ++id) {
+      if (!add(payments_.at(*id))) break;
+    }
+    return payments;
+  }
+  for (auto next = payments_.upper_bound(filter.after); next != payments_.end(); ++next) {
+    if (!add(next->second)) break;
+  }
+  return payments;
+}
+
+absl::StatusOr<std::vector<OrderChange>> MemoryOrderStore::changes(std::int64_t after,
+                                                                   std::size_t count_max,
+                                                                   std::optional<OrderId> order) {
+  const std::lock_guard lock(mutex_);
+  std::vector<OrderChange> found;
+  if (order) {
+    const auto archived = archived_changes_.find(*order);
+    if (archived != archived_changes_.end()) found = archived->second;
+    for (const std::int64_t position : value_or_default(changes_of_order_, *order)) {
+      found.push_back(changes_.at(position));
+    }
+    std::erase_if(found, [&](const OrderChange& change) { return change.position <= after; });
+    if (found.size() > count_max) found.resize(count_max);
+    return found;
+  }
+  for (auto next = changes_.upper_bound(after); next != changes_.end(); ++next) {
+    if (found.size() == count_max) break;
+    found.push_back(next->second);
+  }
+  return found;
+}
+
+absl::StatusOr<std::int64_t> MemoryOrderStore::last_position() {
+  const std::lock_guard lock(mutex_);
+  return last_position_;
+}
+
+// ---- The archive ------------------------------------------------------------------------------
+
+absl::Status MemoryOrderStore::archive_voucher(VoucherId voucher, std::int64_t at_ms) {
+  const std::lock_guard lock(mutex_);
+  if (archived_vouchers_.contains(voucher)) return absl::OkStatus();
+  ArchivedVoucher archived{.archived_at_ms = at_ms};
+  bool has_pending = false;
+  bool is_in_force = false;
+  for (const VoucherVersion& version : value_or_default(vouchers_, voucher)) {
+    has_pending = has_pending || version.state == State::kPending;
+    if (version.state != State::kApplied) continue;
+    archived.last = version;
+    is_in_force = true;
+  }
+  if (absl::Status checked = check_archivable(voucher, has_pending, is_in_force); !checked.ok()) {
+    return checked;
+  }
+  archived_vouchers_.emplace(voucher, archived);
+  vouchers_.erase(voucher);
+  taken_of_voucher_.erase(voucher);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::size_t> MemoryOrderStore::archive_orders(VoucherId voucher,
+                                                             std::size_t count_max) {
+  const std::lock_guard lock(mutex_);
+  if (!archived_vouchers_.contains(voucher)) return not_archived(voucher);
+  const Ids ids = value_or_default(of_voucher_, voucher);
+  std::size_t moved = 0;
+  for (auto id = ids.begin(); id != ids.end() && moved < count_max; ++id, ++moved) {
+    move_to_archive(Order(orders_.at(*id)));
+  }
+  return moved;
+}
+
+void MemoryOrderStore::move_to_archive(const Order& order) {
+  archived_orders_.emplace(order.id, order);
+  for (const std::string& id : value_or_default(payments_of_order_, order.id)) {
+    archived_payments_.emplace(id, payments_.at(id));
+    payments_.erase(id);
+  }
+  for (const std::int64_t position : value_or_default(changes_of_order_, order.id)) {
+    archived_changes_[order.id].push_back(changes_.at(position));
+    changes_.erase(position);
+  }
+  payments_of_order_.erase(order.id);
+  changes_of_order_.erase(order.id);
+  const auto erase_from = [&order](auto& index, std::int64_t key) {
+    const auto ids = index.find(key);
+    ids->second.erase(order.id);
+    if (ids->second.empty()) index.erase(ids);
+  };
+  erase_from(of_user_, order.user);
+  erase_from(of_voucher_, order.voucher);
+  live_of_user_.erase(std::pair(order.user, order.voucher));
+  orders_.erase(order.id);
+}
+
+absl::StatusOr<std::size_t> MemoryOrderStore::delete_orders(VoucherId voucher,
+                                                            std::size_t count_max) {
+  const std::lock_guard lock(mutex_);
+  const auto archived = archived_vouchers_.find(voucher);
+  if (archived == archived_vouchers_.end()) return not_archived(voucher);
+  if (of_voucher_.contains(voucher)) return has_unmoved_orders(voucher);
+  std::size_t deleted = 0;
+  for (auto order = archived_orders_.begin();
+       order != archived_orders_.end() && deleted < count_max;) {
+    if (order->second.voucher != voucher) {
+      ++order;
+      continue;
+    }
+    for (auto payment = archived_payments_.begin(); payment != archived_payments_.end();) {
+      payment = payment->second.order == order->first ? archived_payments_.erase(payment)
+                                                      : std::next(payment);
+    }
+    archived_changes_.erase(order->first);
+    order = archived_orders_.erase(order);
+    ++deleted;
+  }
+  if (deleted < count_max) archived->second.is_deleted = true;
+  return deleted;
+}
+
+absl::StatusOr<std::vector<ArchivedVoucher>> MemoryOrderStore::archived_vouchers() {
+  const std::lock_guard lock(mutex_);
+  std::vector<ArchivedVoucher> vouchers;
+  for (const auto& [voucher, archived] : archived_vouchers_) {
+    vouchers.push_back(archived);
+    vouchers.back().has_unmoved_orders = of_voucher_.contains(voucher);
+  }
+  return vouchers;
+}
+
+absl::StatusOr<std::vector<Order>> MemoryOrderStore::list_archived(const OrderFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Order> orders;
+  for (auto order = archived_orders_.upper_bound(filter.after);
+       order != archived_orders_.end() && orders.size() < filter.count_max; ++order) {
+    if (matches(order->second, filter)) orders.push_back(order->second);
+  }
+  return orders;
+}
+
+const Order* MemoryOrderStore::find_anywhere(OrderId id) const {
+  for (const auto* orders : {&orders_, &archived_orders_}) {
+    const auto found = orders->find(id);
+    if (found != orders->end()) return &found->second;
+  }
+  return nullptr;
 }
 
 // ---- The keyspace -----------------------------------------------------------------------------
@@ -151,6 +412,7 @@ absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids(std::int64_t day, std
 
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {
   const std::lock_guard lock(mutex_);
+  if (archived_vouchers_.contains(version.voucher.id)) return was_archived(version.voucher.id);
   const auto found = vouchers_.find(version.voucher.id);
   const std::size_t highest = found == vouchers_.end() ? 0 : found->second.size();
   const absl::Status is_next = check_next_version(version, static_cast<std::int64_t>(highest));

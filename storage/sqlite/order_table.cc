@@ -1,6 +1,5 @@
 #include "storage/sqlite/order_table.h"
 
-#include <algorithm>
 #include <bit>
 #include <limits>
 #include <string>
@@ -13,37 +12,34 @@ namespace {
 
 // ---- Rows -------------------------------------------------------------------------------------
 
-constexpr char kSelect[] =
-    "SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq, "
-    "created_at_ms FROM orders";
+const std::string kSelect = absl::StrCat("SELECT ", kOrderColumns, " FROM orders");
 
 // The conditions of the partial indices, exactly as in the schema: SQLite uses an index only if a
 // query repeats its condition. (With INDEXED BY, a difference is an error.)
-constexpr char kOnce[] = "status = 1 AND user_limit = 1";
-constexpr char kOther[] = "NOT (status = 1 AND user_limit = 1)";
+constexpr char kOnce[] = "status <= 5 AND user_limit = 1";
+constexpr char kOther[] = "NOT (status <= 5 AND user_limit = 1)";
 
-constexpr char kLive[] = "status = 1";
-bool is_under_limit_1(const Order& order) { return is_live(order) && order.limit == 1; }
+constexpr char kLive[] = "status <= 5";
+static_assert(is_live(OrderStatus{5}) && !is_live(OrderStatus{6}));
+
+// Bits of the column `keeps`.
+constexpr std::int64_t kKeepsStock = 1;
+constexpr std::int64_t kKeepsAllowance = 2;
+
+std::int64_t keeps_of(const Order& order) {
+  return (order.keeps_stock ? kKeepsStock : 0) + (order.keeps_allowance ? kKeepsAllowance : 0);
+}
+
+std::int64_t number_of(OrderStatus status) { return static_cast<std::int64_t>(status); }
 
 // SQLite's integers are signed: parts of stream ids above 2^63 become negative ones.
 std::int64_t to_signed(std::uint64_t value) { return std::bit_cast<std::int64_t>(value); }
 std::uint64_t to_unsigned(std::int64_t value) { return std::bit_cast<std::uint64_t>(value); }
 
-Order read_order(const Query& row) {
-  return {.id = row.integer(0),
-          .user = row.integer(1),
-          .voucher = row.integer(2),
-          .status = static_cast<OrderStatus>(row.integer(3)),
-          .limit = row.integer(4),
-          .admitted_at_ms = row.integer(5),
-          .entry = {to_unsigned(row.integer(6)), to_unsigned(row.integer(7))},
-          .created_at_ms = row.integer(8)};
-}
-
 std::optional<Order> find_order(SQLite::Statement& find, OrderId id) {
   Query query(find, id);
   if (!query.next()) return std::nullopt;
-  return read_order(query);
+  return to_order(query);
 }
 
 // ---- Lists ------------------------------------------------------------------------------------
@@ -52,10 +48,24 @@ std::optional<Order> find_order(SQLite::Statement& find, OrderId id) {
 constexpr unsigned kByUser = 1;
 constexpr unsigned kByVoucher = 2;
 constexpr unsigned kByStatus = 4;
+// In place of kByVoucher | kByStatus: the voucher's orders in a state that has an index.
+constexpr unsigned kUnpaidOfVoucher = 8;
+constexpr unsigned kRefundingOfVoucher = 9;
+
+/// Returns the list of a voucher's orders in a state, by the index of this state.
+std::string indexed_list_sql(const char* index, OrderStatus status) {
+  return absl::StrCat(kSelect, " INDEXED BY ", index,
+                      " WHERE id > ?1 AND voucher_id = ?4 AND status = ", number_of(status),
+                      " AND ?3 IS NOT NULL AND ?5 IS NOT NULL ORDER BY id LIMIT ?2");
+}
 
 // Parameters: ?1 after, ?2 count, ?3 user, ?4 voucher, ?5 status. A missing condition is replaced
 // by one that always holds, so all lists are bound alike.
 std::string list_sql(unsigned by) {
+  if (by == kUnpaidOfVoucher) return indexed_list_sql("orders_unpaid", OrderStatus::kUnpaid);
+  if (by == kRefundingOfVoucher) {
+    return indexed_list_sql("orders_refunding", OrderStatus::kRefunding);
+  }
   std::string conditions = "id > ?1";
   absl::StrAppend(&conditions, (by & kByUser) ? " AND user_id = ?3" : " AND ?3 IS NOT NULL");
   absl::StrAppend(&conditions, (by & kByVoucher) ? " AND voucher_id = ?4" : " AND ?4 IS NOT NULL");
@@ -71,16 +81,40 @@ std::string list_sql(unsigned by) {
 }
 
 unsigned conditions_of(const OrderFilter& filter) {
+  if (!filter.user && filter.voucher) {
+    if (filter.status == OrderStatus::kUnpaid) return kUnpaidOfVoucher;
+    if (filter.status == OrderStatus::kRefunding) return kRefundingOfVoucher;
+  }
   return (filter.user ? kByUser : 0) | (filter.voucher ? kByVoucher : 0) |
          (filter.status ? kByStatus : 0);
 }
 
 }  // namespace
 
+Order to_order(const Query& row) {
+  return {.id = row.integer(0),
+          .user = row.integer(1),
+          .voucher = row.integer(2),
+          .status = static_cast<OrderStatus>(row.integer(3)),
+          .limit = row.integer(4),
+          .admitted_at_ms = row.integer(5),
+          .entry = {to_unsigned(row.integer(6)), to_unsigned(row.integer(7))},
+          .created_at_ms = row.integer(8),
+          .version = row.integer(9),
+          .price_cents = row.integer(10),
+          .quantity = row.integer(11),
+          .due_at_ms = row.integer(12),
+          .reference = row.text(13),
+          .keeps_stock = (row.integer(14) & kKeepsStock) != 0,
+          .keeps_allowance = (row.integer(14) & kKeepsAllowance) != 0};
+}
+
 OrderReader::OrderReader(const SQLite::Database& database)
     : database_(database),
       find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
-      greatest_id_(database, "SELECT coalesce(max(id), 0) FROM orders WHERE id < ?1"),
+      greatest_id_(database,
+                   "SELECT max(coalesce((SELECT max(id) FROM orders WHERE id < ?1), 0), "
+                   "coalesce((SELECT max(id) FROM archived_orders WHERE id < ?1), 0))"),
       count_live_(database, "SELECT live FROM live_orders WHERE voucher_id = ?1"),
       voucher_after_(database,
                      "SELECT voucher_id FROM orders INDEXED BY orders_by_voucher "
@@ -93,13 +127,11 @@ std::vector<Order> OrderReader::list(const OrderFilter& filter) {
   std::unique_ptr<SQLite::Statement>& statement = lists_[by];
   if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_sql(by));
 
-  constexpr std::size_t kCountMax = std::numeric_limits<std::int64_t>::max();
-  const auto count = static_cast<std::int64_t>(std::min(filter.count_max, kCountMax));
-  const auto status = static_cast<std::int64_t>(filter.status.value_or(OrderStatus{}));
-  Query query(*statement, filter.after, count, filter.user.value_or(0), filter.voucher.value_or(0),
-              status);
+  const std::int64_t status = number_of(filter.status.value_or(OrderStatus{}));
+  Query query(*statement, filter.after, to_limit(filter.count_max), filter.user.value_or(0),
+              filter.voucher.value_or(0), status);
   std::vector<Order> orders;
-  while (query.next()) orders.push_back(read_order(query));
+  while (query.next()) orders.push_back(to_order(query));
   return orders;
 }
 
@@ -133,23 +165,26 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
           "(SELECT max(stock) FROM voucher_versions WHERE voucher_id = ?1 AND (state = 0 OR "
           "version "
           "= (SELECT max(version) FROM voucher_versions WHERE voucher_id = ?1 AND state = 1)))"),
-      write_live_(database,
-                  "INSERT INTO live_orders VALUES (?1, ?2) "
-                  "ON CONFLICT DO UPDATE SET live = excluded.live"),
+      write_taken_(database,
+                   "INSERT INTO live_orders VALUES (?1, ?2) "
+                   "ON CONFLICT DO UPDATE SET live = excluded.live"),
       insert_(database,
               "INSERT INTO orders (id, user_id, voucher_id, status, user_limit, admitted_at_ms, "
-              "entry_ms, entry_seq, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
+              "entry_ms, entry_seq, created_at_ms, voucher_version, price_cents, quantity, "
+              "due_at_ms, reference, keeps) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) "
               "ON CONFLICT DO NOTHING"),
+      change_(database, "UPDATE orders SET status = ?2, keeps = ?3 WHERE id = ?1"),
       find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
       find_any_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE ",
                                              kOther, " LIMIT 1")),
       find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
                                          "user_id = ?1 AND voucher_id = ?2 AND ",
                                          kLive, " AND ", kOther, " LIMIT 1")),
-      count_live_(
+      count_pieces_(
           database,
-          absl::StrCat("SELECT (SELECT count(*) FROM (SELECT 1 FROM orders INDEXED BY orders_other "
-                       "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
+          absl::StrCat("SELECT (SELECT coalesce(sum(quantity), 0) FROM (SELECT quantity FROM "
+                       "orders INDEXED BY orders_other WHERE user_id = ?1 AND voucher_id = ?2 AND ",
                        kLive, " AND ", kOther,
                        " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
                        "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
@@ -157,29 +192,40 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
 
 std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
                                                 const BatchFence& fence) {
-  has_other_orders_ = Query(find_any_other_).next();
+  begin_batch();
   std::vector<OrderResult> results;
   results.reserve(orders.size());
-  rooms_.clear();
   for (const Order& order : orders) results.push_back(store(order, fence));
-  write_remaining();
+  end_batch();
   return results;
+}
+
+void OrderWriter::begin_batch() {
+  has_other_orders_ = Query(find_any_other_).next();
+  rooms_.clear();
+}
+
+bool OrderWriter::has_room(const Order& order, const Remaining& remaining) {
+  if (!is_live(order)) return true;
+  return remaining.stock && remaining.taken <= *remaining.stock - order.quantity;
 }
 
 OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
   Remaining& remaining = remaining_of(order.voucher, fence);
-  const bool is_sound = order.id > 0 && order.limit >= 0;
-  const bool is_counted = is_live(order);
-  const bool has_room = !is_counted || (remaining.stock && remaining.live < *remaining.stock);
+  const bool is_sound = order.id > 0 && order.limit >= 0 && order.quantity > 0;
   // The usual case comes first; obstacles are examined later.
-  if (!is_sound || !has_room || has_reached_limit(order) || !insert(order)) {
+  if (!is_sound || !has_room(order, remaining) || exceeds_limit(order) || !insert(order)) {
     return explain(order, remaining);
   }
-  if (is_counted) {
-    ++remaining.live;
-    remaining.changed = true;
-  }
+  remaining.add(pieces_taken(order));
   return {};
+}
+
+std::optional<Order> OrderWriter::find(OrderId id) { return find_order(find_, id); }
+
+void OrderWriter::change(const Order& before, const Order& after, const BatchFence& fence) {
+  Query(change_, after.id, number_of(after.status), keeps_of(after)).next();
+  remaining_of(after.voucher, fence).add(pieces_taken(after) - pieces_taken(before));
 }
 
 OrderWriter::Remaining& OrderWriter::remaining_of(VoucherId voucher, const BatchFence& fence) {
@@ -187,7 +233,7 @@ OrderWriter::Remaining& OrderWriter::remaining_of(VoucherId voucher, const Batch
   if (is_new) {
     Query query(read_remaining_, voucher);
     query.next();
-    found->second.live = query.integer(0);
+    found->second.taken = query.integer(0);
     if (fence.stock) {
       found->second.stock = fence.stock_of(voucher);
     } else if (!query.is_null(1)) {
@@ -197,39 +243,47 @@ OrderWriter::Remaining& OrderWriter::remaining_of(VoucherId voucher, const Batch
   return found->second;
 }
 
-void OrderWriter::write_remaining() {
+void OrderWriter::end_batch() {
   for (const auto& [voucher, remaining] : rooms_) {
-    if (remaining.changed) Query(write_live_, voucher, remaining.live).next();
+    if (remaining.has_changed) Query(write_taken_, voucher, remaining.taken).next();
   }
 }
 
 // With limit 1, the unique index checks the other orders under limit 1, which saves a search. If no
 // sale had another limit, no search is needed.
-bool OrderWriter::has_reached_limit(const Order& order) {
+bool OrderWriter::exceeds_limit(const Order& order) {
   if (!is_live(order) || order.limit == 0) return false;
+  if (order.quantity > order.limit) return true;
   if (order.limit == 1 && !has_other_orders_) return false;
   if (order.limit == 1) return Query(find_other_, order.user, order.voucher).next();
-  Query query(count_live_, order.user, order.voucher, order.limit);
+  // Each order has at least one piece.
+  return count_pieces(order, order.limit) > order.limit - order.quantity;
+}
+
+std::int64_t OrderWriter::count_pieces(const Order& order, std::int64_t orders_max) {
+  Query query(count_pieces_, order.user, order.voucher, orders_max);
   query.next();
-  return query.integer(0) >= order.limit;
+  return query.integer(0);
 }
 
 bool OrderWriter::insert(const Order& order) {
-  Query query(insert_, order.id, order.user, order.voucher, static_cast<std::int64_t>(order.status),
-              order.limit, order.admitted_at_ms, to_signed(order.entry.ms),
-              to_signed(order.entry.seq), order.created_at_ms);
+  Query query(insert_, order.id, order.user, order.voucher, number_of(order.status), order.limit,
+              order.admitted_at_ms, to_signed(order.entry.ms), to_signed(order.entry.seq),
+              order.created_at_ms, order.version, order.price_cents, order.quantity,
+              order.due_at_ms, order.reference, keeps_of(order));
   query.next();
   if (insert_.getChanges() == 0) return false;
-  has_other_orders_ = has_other_orders_ || !is_under_limit_1(order);
+  has_other_orders_ = has_other_orders_ || (is_live(order) && order.limit != 1);
   return true;
 }
 
 /// Returns why an order was not inserted: with space left and no other order under its id, its user
-/// has reached the limit.
+/// would exceed the limit.
 OrderResult OrderWriter::explain(const Order& order, const Remaining& remaining) {
-  return check_order(order, {.same_id = find_order(find_, order.id),
-                             .live_of_user = order.limit,
-                             .live_of_voucher = remaining.live,
+  constexpr std::int64_t kAll = -1;
+  return check_order(order, {.same_id = find(order.id),
+                             .live_of_user = count_pieces(order, kAll),
+                             .taken_of_voucher = remaining.taken,
                              .stock = remaining.stock});
 }
 

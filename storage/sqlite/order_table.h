@@ -12,6 +12,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "absl/container/flat_hash_map.h"
+#include "storage/sqlite/query.h"
 #include <rushgate/order_store.h>
 
 namespace rushgate {
@@ -37,8 +38,14 @@ class OrderReader {
   SQLite::Statement voucher_after_;  // the least voucher above a given one
   // One for each set of conditions (numbered in order_table.cc), prepared at its first
   // use.
-  std::array<std::unique_ptr<SQLite::Statement>, 8> lists_;
+  std::array<std::unique_ptr<SQLite::Statement>, 10> lists_;
 };
+
+/// The columns of a table of orders, in the order of to_order().
+inline constexpr char kOrderColumns[] =
+    "id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq, "
+    "created_at_ms, voucher_version, price_cents, quantity, due_at_ms, reference, keeps";
+Order to_order(const Query& row);
 
 class OrderWriter {
  public:
@@ -48,30 +55,48 @@ class OrderWriter {
   /// fence has it.
   std::vector<OrderResult> store_all(std::span<const Order> orders, const BatchFence& fence);
 
+  // The steps of a batch that consists of more than new orders, in one transaction: begin_batch(),
+  // any number of the calls below with the same fence, end_batch().
+  void begin_batch();
+  OrderResult store(const Order& order, const BatchFence& fence);
+  std::optional<Order> find(OrderId id);
+  /// Writes the status, keeps_stock and keeps_allowance of an order. `before` is the stored order,
+  /// and `after` differs in nothing else.
+  void change(const Order& before, const Order& after, const BatchFence& fence);
+  void end_batch();
+
  private:
   /// The space left for orders of one voucher, in this batch.
   struct Remaining {
-    std::int64_t live = 0;              // orders, those of the batch included
+    std::int64_t taken = 0;             // pieces, also by orders of the batch
     std::optional<std::int64_t> stock;  // limit that OrderStore::write() enforces
-    bool changed = false;
+    bool has_changed = false;
+
+    void add(std::int64_t pieces) {
+      taken += pieces;
+      has_changed = has_changed || pieces != 0;
+    }
   };
 
-  OrderResult store(const Order& order, const BatchFence& fence);
   Remaining& remaining_of(VoucherId voucher, const BatchFence& fence);
-  void write_remaining();
-  bool has_reached_limit(const Order& order);
+  static bool has_room(const Order& order, const Remaining& remaining);
+  bool exceeds_limit(const Order& order);
+  /// Returns the pieces of the first `orders_max` live orders of the order's user and voucher, and
+  /// of that under limit 1. A negative maximum is none.
+  std::int64_t count_pieces(const Order& order, std::int64_t orders_max);
   bool insert(const Order& order);  // false if a unique index forbids it
   OrderResult explain(const Order& order, const Remaining& remaining);
 
   absl::flat_hash_map<VoucherId, Remaining> rooms_;  // of this batch
   SQLite::Statement read_remaining_;
-  SQLite::Statement write_live_;
+  SQLite::Statement write_taken_;
   SQLite::Statement insert_;
+  SQLite::Statement change_;
   SQLite::Statement find_;
-  SQLite::Statement find_any_other_;  // an order under a limit other than 1
+  SQLite::Statement find_any_other_;  // any order in orders_other
   SQLite::Statement find_other_;      // a live order of the user under a limit other than 1
-  SQLite::Statement count_live_;      // the user's live orders, up to a maximum
-  bool has_other_orders_ = true;      // there may be orders under a limit other than 1
+  SQLite::Statement count_pieces_;    // count_pieces()
+  bool has_other_orders_ = true;      // there may be live orders under a limit other than 1
 };
 
 }  // namespace rushgate

@@ -1,13 +1,22 @@
-// One execution of a prepared statement.
+// One execution of a prepared statement, and the values that it binds.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
 namespace rushgate {
+
+/// Returns a maximum of rows as the value of LIMIT.
+inline std::int64_t to_limit(std::size_t count_max) {
+  constexpr std::size_t kCountMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(count_max, kCountMax));
+}
 
 /// Binds `values` to ?1, ?2, …. Its destructor resets the statement, because an unfinished one
 /// would keep its transaction open. Throws SQLite::Exception.

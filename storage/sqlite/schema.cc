@@ -85,7 +85,124 @@ CREATE TABLE reserved_ids (
 ) STRICT;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace, kReservedIds};
+// Statuses: 1 created, 2 unpaid, 3 paid, 4 used, 5 refunding, 6 cancelled, 7 refunded; up to 5 an
+// order is live.
+constexpr char kPayments[] = R"sql(
+ALTER TABLE orders ADD COLUMN voucher_version INTEGER NOT NULL DEFAULT 0;  -- 0 unknown
+ALTER TABLE orders ADD COLUMN price_cents     INTEGER NOT NULL DEFAULT 0;  -- of one piece
+ALTER TABLE orders ADD COLUMN quantity        INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE orders ADD COLUMN due_at_ms       INTEGER NOT NULL DEFAULT 0;  -- 0 demands no payment
+ALTER TABLE orders ADD COLUMN reference       TEXT    NOT NULL DEFAULT '';
+-- Kept by an order after its end: 1 the stock, 2 its user's allowance, 3 both.
+ALTER TABLE orders ADD COLUMN keeps           INTEGER NOT NULL DEFAULT 0;
+-- live_orders.live now counts the pieces of live orders and of ended ones that keep the stock.
+
+ALTER TABLE voucher_versions ADD COLUMN payment_ms        INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE voucher_versions ADD COLUMN restock           INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE voucher_versions ADD COLUMN restore_allowance INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE voucher_versions ADD COLUMN waiting_max       INTEGER NOT NULL DEFAULT 0;
+
+DROP INDEX orders_once;
+DROP INDEX orders_other;
+CREATE UNIQUE INDEX orders_once ON orders (user_id, voucher_id)
+  WHERE status <= 5 AND user_limit = 1;
+CREATE INDEX orders_other ON orders (user_id, voucher_id, status, user_limit, quantity)
+  WHERE NOT (status <= 5 AND user_limit = 1);
+-- The states that end by themselves.
+CREATE INDEX orders_unpaid ON orders (voucher_id) WHERE status = 2;
+CREATE INDEX orders_refunding ON orders (voucher_id) WHERE status = 5;
+
+CREATE TABLE payments (
+  id             TEXT    NOT NULL PRIMARY KEY,  -- the payment provider's
+  order_id       INTEGER NOT NULL,
+  amount_cents   INTEGER NOT NULL,
+  state          INTEGER NOT NULL,  -- 1 kept, 2 due, 3 refunded
+  received_at_ms INTEGER NOT NULL,  -- since 1970 UTC
+  refunded_at_ms INTEGER NOT NULL,  -- 0 not refunded
+  reason         TEXT    NOT NULL   -- why it is due
+) STRICT, WITHOUT ROWID;
+CREATE INDEX payments_by_order ON payments (order_id);
+CREATE INDEX payments_due ON payments (id) WHERE state = 2;
+
+CREATE TABLE order_changes (
+  position    INTEGER PRIMARY KEY AUTOINCREMENT,
+  order_id    INTEGER NOT NULL,
+  from_status INTEGER NOT NULL,
+  to_status   INTEGER NOT NULL,
+  at_ms       INTEGER NOT NULL,  -- since 1970 UTC
+  reason      TEXT    NOT NULL,
+  actor       TEXT    NOT NULL
+) STRICT;
+CREATE INDEX order_changes_by_order ON order_changes (order_id);
+
+-- Ended sales: the rows of the tables above, moved.
+CREATE TABLE archived_vouchers (
+  voucher_id     INTEGER PRIMARY KEY,
+  archived_at_ms INTEGER NOT NULL,  -- since 1970 UTC
+  deleted        INTEGER NOT NULL   -- 1: its orders were deleted
+) STRICT;
+CREATE TABLE archived_versions (
+  voucher_id INTEGER NOT NULL,
+  version    INTEGER NOT NULL,
+  state      INTEGER NOT NULL,
+  reason     TEXT    NOT NULL,
+  title      TEXT    NOT NULL,
+  stock              INTEGER NOT NULL,
+  begin_ms           INTEGER NOT NULL,
+  end_ms             INTEGER NOT NULL,
+  price_cents        INTEGER NOT NULL,
+  limit_total        INTEGER NOT NULL,
+  limit_per_user     INTEGER NOT NULL,
+  limit_per_user_day INTEGER NOT NULL,
+  utc_offset_minutes INTEGER NOT NULL,
+  payment_ms         INTEGER NOT NULL,
+  restock            INTEGER NOT NULL,
+  restore_allowance  INTEGER NOT NULL,
+  waiting_max        INTEGER NOT NULL,
+  PRIMARY KEY (voucher_id, version)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE archived_orders (
+  id              INTEGER PRIMARY KEY,
+  user_id         INTEGER NOT NULL,
+  voucher_id      INTEGER NOT NULL,
+  status          INTEGER NOT NULL,
+  user_limit      INTEGER NOT NULL,
+  admitted_at_ms  INTEGER NOT NULL,
+  entry_ms        INTEGER NOT NULL,
+  entry_seq       INTEGER NOT NULL,
+  created_at_ms   INTEGER NOT NULL,
+  voucher_version INTEGER NOT NULL,
+  price_cents     INTEGER NOT NULL,
+  quantity        INTEGER NOT NULL,
+  due_at_ms       INTEGER NOT NULL,
+  reference       TEXT    NOT NULL,
+  keeps           INTEGER NOT NULL
+) STRICT;
+CREATE INDEX archived_orders_by_voucher ON archived_orders (voucher_id);
+CREATE TABLE archived_payments (
+  id             TEXT    NOT NULL PRIMARY KEY,
+  order_id       INTEGER NOT NULL,
+  amount_cents   INTEGER NOT NULL,
+  state          INTEGER NOT NULL,
+  received_at_ms INTEGER NOT NULL,
+  refunded_at_ms INTEGER NOT NULL,
+  reason         TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX archived_payments_by_order ON archived_payments (order_id);
+CREATE TABLE archived_changes (
+  position    INTEGER PRIMARY KEY,
+  order_id    INTEGER NOT NULL,
+  from_status INTEGER NOT NULL,
+  to_status   INTEGER NOT NULL,
+  at_ms       INTEGER NOT NULL,
+  reason      TEXT    NOT NULL,
+  actor       TEXT    NOT NULL
+) STRICT;
+CREATE INDEX archived_changes_by_order ON archived_changes (order_id);
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace, kReservedIds,
+                                       kPayments};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

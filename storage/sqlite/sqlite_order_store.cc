@@ -8,8 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/file_size_signal.h"
 #include "engine/base/make_directory.h"
+#include "storage/sqlite/archive_table.h"
+#include "storage/sqlite/change_table.h"
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/event_writer.h"
 #include "storage/sqlite/order_table.h"
+#include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/sqlite_status.h"
 #include "storage/sqlite/state_table.h"
 #include "storage/sqlite/voucher_table.h"
@@ -25,6 +29,9 @@ struct Reader {
   SQLite::Database database;
   OpenFiles files{database};
   OrderReader orders{database};
+  PaymentReader payments{database};
+  ChangeReader changes{database};
+  ArchiveReader archive{database};
   VoucherReader vouchers{database};
   StateReader state{database};
 };
@@ -36,7 +43,9 @@ struct Writer {
   SQLite::Database database;
   OpenFiles files{database};
   OrderWriter orders{database};
+  EventWriter events{database, orders};
   VoucherWriter vouchers{database};
+  ArchiveWriter archive{database};
   StateWriter state{database};
 };
 
@@ -109,6 +118,14 @@ absl::Status keep_directory_of(const std::filesystem::path& file) {
   return make_directory(file.parent_path());
 }
 
+/// Returns kAborted if the batch is of another epoch. Otherwise raises the checkpoint.
+absl::Status begin_batch(Writer& writer, const BatchFence& fence) {
+  const std::int64_t epoch = writer.state.epoch();
+  if (fence.epoch != epoch) return stale_batch(fence, epoch);
+  writer.state.raise_checkpoint(fence.checkpoint);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 SqliteOrderStore::SqliteOrderStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -153,15 +170,17 @@ absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const
                                                                  const BatchFence& fence) {
   using Results = std::vector<OrderResult>;
   return impl_->write("writing orders to", [&](Writer& writer) -> absl::StatusOr<Results> {
-    const std::int64_t epoch = writer.state.epoch();
-    if (fence.epoch != epoch) return stale_batch(fence, epoch);
-    writer.state.raise_checkpoint(fence.checkpoint);
+    const absl::Status begun = begin_batch(writer, fence);
+    if (!begun.ok()) return begun;
     return writer.orders.store_all(orders, fence);
   });
 }
 
 absl::StatusOr<std::optional<Order>> SqliteOrderStore::find(OrderId id) {
-  return impl_->read([&](Reader& reader) { return reader.orders.find(id); });
+  return impl_->read([&](Reader& reader) {
+    auto found = reader.orders.find(id);
+    return found ? found : reader.archive.find(id);
+  });
 }
 
 absl::StatusOr<std::vector<Order>> SqliteOrderStore::list(const OrderFilter& filter) {
@@ -181,6 +200,77 @@ absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() 
 }
 
 absl::Status SqliteOrderStore::check_integrity() { return impl_->check_integrity(); }
+
+// ---- Payments ---------------------------------------------------------------------------------
+
+absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::apply(std::span<const OrderEvent> events,
+                                                                 const BatchFence& fence) {
+  using Results = std::vector<OrderResult>;
+  return impl_->write("writing events to", [&](Writer& writer) -> absl::StatusOr<Results> {
+    const absl::Status begun = begin_batch(writer, fence);
+    if (!begun.ok()) return begun;
+    return writer.events.apply_all(events, fence);
+  });
+}
+
+absl::StatusOr<std::optional<Payment>> SqliteOrderStore::find_payment(std::string_view id) {
+  return impl_->read([&](Reader& reader) {
+    auto found = reader.payments.find(id);
+    return found ? found : reader.archive.find_payment(id);
+  });
+}
+
+absl::StatusOr<std::vector<Payment>> SqliteOrderStore::list_payments(const PaymentFilter& filter) {
+  return impl_->read([&](Reader& reader) {
+    auto found = reader.payments.list(filter);
+    if (found.empty() && filter.order) found = reader.archive.payments_of(*filter.order);
+    return found;
+  });
+}
+
+absl::StatusOr<std::vector<OrderChange>> SqliteOrderStore::changes(std::int64_t after,
+                                                                   std::size_t count_max,
+                                                                   std::optional<OrderId> order) {
+  return impl_->read([&](Reader& reader) {
+    auto found = reader.changes.changes(after, count_max, order);
+    if (found.empty() && order && after == 0) found = reader.archive.changes_of(*order);
+    return found;
+  });
+}
+
+absl::StatusOr<std::int64_t> SqliteOrderStore::last_position() {
+  return impl_->read([](Reader& reader) { return reader.changes.last_position(); });
+}
+
+// ---- The archive ------------------------------------------------------------------------------
+
+absl::Status SqliteOrderStore::archive_voucher(VoucherId voucher, std::int64_t at_ms) {
+  return impl_->write("archiving a voucher in", [&](Writer& writer) {
+    return writer.archive.archive_voucher(voucher, at_ms);
+  });
+}
+
+absl::StatusOr<std::size_t> SqliteOrderStore::archive_orders(VoucherId voucher,
+                                                             std::size_t count_max) {
+  return impl_->write("archiving orders in", [&](Writer& writer) {
+    return writer.archive.archive_orders(voucher, count_max);
+  });
+}
+
+absl::StatusOr<std::size_t> SqliteOrderStore::delete_orders(VoucherId voucher,
+                                                            std::size_t count_max) {
+  return impl_->write("deleting archived orders in", [&](Writer& writer) {
+    return writer.archive.delete_orders(voucher, count_max);
+  });
+}
+
+absl::StatusOr<std::vector<ArchivedVoucher>> SqliteOrderStore::archived_vouchers() {
+  return impl_->read([](Reader& reader) { return reader.archive.vouchers(); });
+}
+
+absl::StatusOr<std::vector<Order>> SqliteOrderStore::list_archived(const OrderFilter& filter) {
+  return impl_->read([&](Reader& reader) { return reader.archive.list(filter); });
+}
 
 // ---- The keyspace -----------------------------------------------------------------------------
 

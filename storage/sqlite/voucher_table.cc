@@ -6,6 +6,7 @@
 #include "engine/base/concat.h"
 #include "engine/sale/vouchers/voucher_terms.h"
 #include "storage/sqlite/query.h"
+#include <rushgate/archive_store.h>
 
 namespace rushgate {
 namespace {
@@ -20,11 +21,8 @@ std::string term_columns() {
   return columns;
 }
 
-/// Returns a query of all columns, with `rest` after the table's name.
-std::string select(std::string_view rest) {
-  return concat("SELECT voucher_id, version, state, reason, title", term_columns(),
-                " FROM voucher_versions AS v", rest);
-}
+/// Returns a query of the table, with `rest` after its name.
+std::string select(std::string_view rest) { return select_versions("voucher_versions", rest); }
 
 /// Returns the statement that inserts a pending version: its id, number, title and terms.
 std::string insert_pending() {
@@ -37,7 +35,28 @@ std::string insert_pending() {
 // The numbers of states in SQL are those of VoucherVersion::State.
 constexpr char kHighestFirst[] = " ORDER BY version DESC LIMIT 1";
 
-VoucherVersion read_version(const Query& row) {
+std::vector<VoucherVersion> read_all(Query query) {
+  std::vector<VoucherVersion> versions;
+  while (query.next()) versions.push_back(to_version(query));
+  return versions;
+}
+
+std::optional<VoucherVersion> read_first(Query query) {
+  if (!query.next()) return std::nullopt;
+  return to_version(query);
+}
+
+}  // namespace
+
+std::string version_columns() {
+  return concat("voucher_id, version, state, reason, title", term_columns());
+}
+
+std::string select_versions(std::string_view table, std::string_view rest) {
+  return concat("SELECT ", version_columns(), " FROM ", table, " AS v", rest);
+}
+
+VoucherVersion to_version(const Query& row) {
   VoucherVersion version = {.voucher = {.id = row.integer(0), .title = row.text(4)},
                             .version = row.integer(1),
                             .state = static_cast<VoucherVersion::State>(row.integer(2)),
@@ -46,19 +65,6 @@ VoucherVersion read_version(const Query& row) {
   for (const VoucherTerm& term : kVoucherTerms) term.set(version.voucher, row.integer(column++));
   return version;
 }
-
-std::vector<VoucherVersion> read_all(Query query) {
-  std::vector<VoucherVersion> versions;
-  while (query.next()) versions.push_back(read_version(query));
-  return versions;
-}
-
-std::optional<VoucherVersion> read_first(Query query) {
-  if (!query.next()) return std::nullopt;
-  return read_version(query);
-}
-
-}  // namespace
 
 VoucherReader::VoucherReader(const SQLite::Database& database)
     : versions_(database, select(" WHERE voucher_id = ?1 ORDER BY version")),
@@ -85,7 +91,8 @@ std::optional<VoucherVersion> VoucherReader::applied(VoucherId voucher) {
 std::vector<VoucherVersion> VoucherReader::all_applied() { return read_all(Query(all_applied_)); }
 
 VoucherWriter::VoucherWriter(const SQLite::Database& database)
-    : highest_(database,
+    : is_archived_(database, "SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1"),
+      highest_(database,
                "SELECT ifnull(max(version), 0) FROM voucher_versions "
                "WHERE voucher_id = ?1"),
       insert_(database, insert_pending()),
@@ -96,6 +103,7 @@ VoucherWriter::VoucherWriter(const SQLite::Database& database)
 
 absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   const Voucher& voucher = version.voucher;
+  if (Query(is_archived_, voucher.id).next()) return was_archived(voucher.id);
   Query highest(highest_, voucher.id);
   highest.next();
   const absl::Status is_next = check_next_version(version, highest.integer(0));

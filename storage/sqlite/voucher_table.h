@@ -4,18 +4,26 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
 #include "absl/status/status.h"
+#include "storage/sqlite/query.h"
 #include <rushgate/order_store.h>
 
 namespace rushgate {
 
 // Both classes keep prepared statements of one connection, which must outlive them. They are not
 // thread-safe. All functions throw SQLite::Exception.
+
+/// Returns a query of the versions in `table`, with `rest` after its name (AS v).
+std::string select_versions(std::string_view table, std::string_view rest);
+/// The columns of a table of versions, in the order of to_version().
+std::string version_columns();
+VoucherVersion to_version(const Query& row);
 
 class VoucherReader {
  public:
@@ -47,6 +55,7 @@ class VoucherWriter {
                        const std::string& reason);
 
  private:
+  SQLite::Statement is_archived_;
   SQLite::Statement highest_;
   SQLite::Statement insert_;
   SQLite::Statement state_;

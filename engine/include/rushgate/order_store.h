@@ -20,26 +20,46 @@
 
 namespace rushgate {
 
+/// The states of an order. docs/orders.md draws the transitions. (Durable numbers.)
 enum class OrderStatus : std::uint8_t {
-  kCreated = 1,  // (durable numbers)
+  kCreated = 1,  // confirmed: its voucher demands no payment
+  kUnpaid = 2,   // holds its pieces until Order::due_at_ms
+  kPaid = 3,
+  kUsed = 4,       // redeemed
+  kRefunding = 5,  // its payments are due back, and its pieces will be given back
+  kCancelled = 6,  // ended unpaid: by the user, by an operator or by the timeout
+  kRefunded = 7,   // ended after a payment: its pieces are given back
 };
-/// Returns "created".
+/// Returns "created", "unpaid", "paid", "used", "refunding", "cancelled" or "refunded".
 std::string_view order_status_name(OrderStatus status);
+/// Returns the status of this name; empty if there is none.
+std::optional<OrderStatus> find_order_status(std::string_view name);
 
-/// An order as the database keeps it. All orders with a status above are live: they count against
-/// limits and stock.
+/// An order as the database keeps it. Times are ms since 1970 UTC.
 struct Order {
   OrderId id = 0;
   UserId user = 0;
   VoucherId voucher = 0;
   OrderStatus status = OrderStatus::kCreated;
   std::int64_t limit =
-      1;  // orders per user that the sale allowed when it was admitted; 0: any number
-  std::int64_t admitted_at_ms = 0;  // ms since 1970 UTC
-  StreamId entry = {};              // its first entry in the order stream
-  /// When a worker wrote it to the database: ms since 1970 UTC. 0 if it is not there, or was
-  /// written before this was kept.
+      1;  // pieces per user that the sale allowed when it was admitted; 0: any number
+  std::int64_t admitted_at_ms = 0;
+  StreamId entry = {};  // its first entry in the order stream
+  /// When a worker wrote it to the database. 0 if it is not there, or was written before this was
+  /// kept.
   std::int64_t created_at_ms = 0;
+  /// Of the voucher, at admission. 0 if another system or an older version of Rushgate admitted it.
+  std::int64_t version = 0;
+  std::int64_t price_cents = 0;  // of one piece, at admission
+  std::int64_t quantity = 1;     // pieces, at least 1
+  std::int64_t due_at_ms = 0;    // when its payment is due; 0: it demands none
+  std::string reference = {};    // the caller's, at most kReferenceBytesMax
+  // Once it is cancelled or refunded:
+  bool keeps_stock = false;      // its pieces were not given back to the stock
+  bool keeps_allowance = false;  // they still count against its user's limits
+
+  static constexpr std::size_t kReferenceBytesMax = 64;
+  static constexpr std::int64_t kQuantityMax = 10'000;
 
   friend bool operator==(const Order&, const Order&) = default;
 };
@@ -87,14 +107,15 @@ struct OrderResult {
   enum class Kind : std::uint8_t {
     kStored,         // by this call
     kAlreadyStored,  // before, under the same id: a redelivery
-    kRefused,  // it can never be stored: it breaks a limit, or its id belongs to another order
+    kRefused,   // it can never be stored: it breaks a limit, or its id belongs to another order
+    kTooEarly,  // an event of an order that is not stored yet: to be written again later
   };
 
   Kind kind = Kind::kStored;
   std::string reason = {};  // why it was refused
 };
 
-/// Returns "stored", "already stored" or "refused".
+/// Returns "stored", "already stored", "refused" or "too early".
 std::string_view order_result_name(OrderResult::Kind kind);
 
 /// The state of a database compared with the keyspace that admits its orders. A keyspace can lose
@@ -126,6 +147,10 @@ struct OrderFilter {
   OrderId after = 0;  // only ids above it
   std::size_t count_max = 1'000;
 };
+
+struct OrderEvent;  // in <rushgate/payment_store.h>
+class PaymentStore;
+class ArchiveStore;  // in <rushgate/archive_store.h>
 
 /// Keeps orders, and the state of the database. Thread-safe. A call that fails has changed nothing,
 /// and a change is on the disk when its call returns. A database that is lost with its process
@@ -166,12 +191,18 @@ class OrderStore {
   /// Returns the store of the vouchers in the same database, whose stock write() then reads in its
   /// transaction. Default: null, it keeps none.
   virtual VoucherStore* vouchers() { return nullptr; }
+  /// Returns the store of the payments and of the orders' changes in the same database. Default:
+  /// null, it keeps none: vouchers that demand payment cannot be published.
+  virtual PaymentStore* payments() { return nullptr; }
+  /// Returns the archive of ended sales in the same database. find() and the payment port find
+  /// archived orders too. Default: null, it keeps none: no sale can be archived.
+  virtual ArchiveStore* archive() { return nullptr; }
   /// Returns the order with this id; empty if there is none. Default: one list().
   virtual absl::StatusOr<std::optional<Order>> find(OrderId id);
   /// Returns the greatest id below `below`; 0 if there is none. Default: a search with at most 64
   /// calls of list() for one order.
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below);
-  /// Returns the number of live orders of a voucher. Default: lists them.
+  /// Returns the pieces that orders of a voucher take from its stock. Default: lists them.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher);
   /// Returns the vouchers with orders, published or not, in ascending order. Default: lists all
   /// orders.
@@ -197,6 +228,10 @@ struct SaleStores {
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> batch,
                                                  BatchFence fence) const;
 
+  /// Calls PaymentStore::apply() in the same way. The store must have payments.
+  absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
+                                                 BatchFence fence) const;
+
   OrderStore& orders;
   VoucherStore& vouchers;
 };
@@ -218,21 +253,33 @@ std::string new_database_identity();
 /// Returns the kAborted error of write() for a batch of another epoch.
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
 
-/// Returns true if the order counts against limits and stock.
-inline bool is_live(const Order& order) { return order.status == OrderStatus::kCreated; }
+/// Returns true if an order in this state is neither cancelled nor refunded.
+constexpr bool is_live(OrderStatus status) { return status <= OrderStatus::kRefunding; }
+inline bool is_live(const Order& order) { return is_live(order.status); }
+/// Returns the pieces that the order takes from the stock of its voucher.
+inline std::int64_t pieces_taken(const Order& order) {
+  return is_live(order) || order.keeps_stock ? order.quantity : 0;
+}
+/// Returns the pieces that count against the limits of its user.
+inline std::int64_t pieces_of_user(const Order& order) {
+  return is_live(order) || order.keeps_allowance ? order.quantity : 0;
+}
+/// Returns the amount that a payment of the order must have.
+inline std::int64_t amount_of(const Order& order) { return order.price_cents * order.quantity; }
 
 /// The contents of a database as far as they decide on one order, earlier orders of its batch
 /// included.
 struct OrderRivals {
   std::optional<Order> same_id = {};       // the order that is stored under the same id
-  std::int64_t live_of_user = 0;           // live orders of its user and voucher
-  std::int64_t live_of_voucher = 0;        // live orders of its voucher
+  std::int64_t live_of_user = 0;           // pieces of live orders of its user and voucher
+  std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
 };
 /// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
-/// - one without a positive id, or with the id of another order;
-/// - a live order whose user has `limit` live orders of the voucher already;
-/// - a live order of a voucher that was never published, or has as many live orders as stock.
+/// - one without a positive id, with the id of another order, or with a quantity that is not from 1
+///   to Order::kQuantityMax;
+/// - a live order whose user would have more than `limit` pieces of the voucher;
+/// - a live order of a voucher that was never published, or has too few pieces left.
 OrderResult check_order(const Order& order, const OrderRivals& rivals);
 
 /// Returns true if write() failed because of one of its orders.

@@ -1,5 +1,5 @@
-// Turns admitted orders into rows of the database. Reads the order stream as a consumer of its
-// group, in batches.
+// Turns admitted orders, their payments and their cancellations into rows of the database. Reads the
+// order stream as a consumer of its group, in batches. Cancels orders that are not paid in time.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include <rushgate/backend.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -65,6 +67,8 @@ class OrderWorker {
     };
     Kind kind = Kind::kIdle;
     std::size_t stored = 0;    // now in the database, including orders that were there already
+    std::size_t changed = 0;   // events of orders applied to it: payments, cancellations
+    std::size_t expired = 0;   // unpaid orders cancelled by the timeout
     std::size_t buried = 0;    // became dead letters
     std::size_t restored = 0;  // lost by the keyspace, and admitted once more
     std::size_t faulted = 0;   // failed by their own fault; they will be tried again
@@ -87,8 +91,8 @@ class OrderWorker {
   Step step();
 
   /// As step(), but waits for new orders for WorkerOptions::block_ms. If that is 0, waits until
-  /// there is something to do.
-  Step wait_and_step();
+  /// there is something to do. Waits at most `wait_ms_max`.
+  Step wait_and_step(std::int64_t wait_ms_max = std::numeric_limits<std::int64_t>::max());
 
   /// Ends a wait for new orders. Callable from any thread.
   void interrupt();
@@ -105,12 +109,20 @@ std::string_view step_name(OrderWorker::Step::Kind kind);
 /// A thread that runs a worker until it is stopped. Each worker has its own client.
 class OrderWorkerThread {
  public:
-  explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100);
+  /// Called on the thread after each step. Returns true if it has more to do: then the next step
+  /// does not wait for orders. An error counts as a reason for a pause.
+  using AfterStep = std::function<absl::StatusOr<bool>()>;
+
+  /// With `after_step`, the first step does not wait for orders.
+  explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100,
+                             AfterStep after_step = {});
   /// Stops the thread.
   ~OrderWorkerThread();
 
   /// Ends the thread after the current batch. A wait for orders ends at once.
   void stop();
+  /// Ends a wait for orders, so that the next step begins. Does not block.
+  void interrupt() { worker_->interrupt(); }
   /// Blocks until the counts below include the orders that have left the keyspace. A wait for
   /// orders ends at once.
   void update_counts();
@@ -123,9 +135,11 @@ class OrderWorkerThread {
 
  private:
   void loop();
+  bool run_after_step(OrderWorker::Step& step);
 
   const std::unique_ptr<OrderWorker> worker_;
   const std::int64_t pause_ms_;
+  const AfterStep after_step_;
   std::atomic<std::size_t> stored_{0};
   std::atomic<std::size_t> buried_{0};
   std::atomic<std::size_t> lost_{0};

@@ -17,6 +17,7 @@
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 #include <rushgate/voucher.h>
@@ -31,8 +32,8 @@ namespace rushgate {
 
 /// The outcome of an admission.
 enum class Outcome : std::uint8_t {
-  kAccepted,  // there is an order; it will be stored
-  kSoldOut,
+  kAccepted,         // there is an order; it will be stored
+  kSoldOut,          // fewer pieces are left than were wanted
   kLimitReached,     // this user's, over the whole sale
   kDayLimitReached,  // this user's, today
   kNotStarted,
@@ -42,7 +43,7 @@ enum class Outcome : std::uint8_t {
   kUnavailable,     // the keyspace is closed or unreachable; nothing was done
   kOutcomeUnknown,  // it may have been accepted: repeat it with the same idempotency key, or ask
                     // for the order's status
-  kKeyReused,       // the idempotency key was used by another user or for another voucher
+  kKeyReused,       // the idempotency key was used with another user, voucher or quantity
   kRefused,         // by a rule of a custom admission script
   kFailed,          // the keyspace refused, and detail gives the reason; nothing was done
 };
@@ -55,9 +56,15 @@ struct BuyRequest {
   UserId user = 0;
   /// The idempotency key, if not empty. Within SaleOptions::request_ttl_ms, the same user, voucher
   /// and key get the order that was accepted first. A request that was refused is decided from
-  /// scratch. With another user or voucher the key gets kKeyReused, so it must be unique in the
-  /// whole sale.
+  /// scratch. With another user, voucher or quantity the key gets kKeyReused, so it must be unique
+  /// in the whole sale.
   std::string idempotency_key = {};
+  std::int64_t quantity = 1;  // pieces, 1 to kQuantityMax; all or none are sold
+  /// Kept with the order, for the caller; at most Order::kReferenceBytesMax bytes. The reference of
+  /// a repeated request is ignored.
+  std::string reference = {};
+
+  static constexpr std::int64_t kQuantityMax = Order::kQuantityMax;
 };
 
 struct BuyResult {
@@ -131,6 +138,62 @@ struct CustomAdmission {
   [[nodiscard]] absl::Status check() const;
 };
 
+// ---- Waiting ----
+
+/// The outcome of a request to wait for a sold-out voucher.
+enum class WaitOutcome : std::uint8_t {
+  kWaiting,        // the user waits, and did perhaps before
+  kFree,           // nothing was done: pieces are free, so buy one
+  kFull,           // as many users wait as may
+  kLimitReached,   // the user may not buy any more
+  kNotOnSale,      // not started, or ended
+  kNoWaitingList,  // Voucher::waiting_max is 0
+  kUnknownVoucher,
+  kOverloaded,   // nothing was done; trying again may help
+  kUnavailable,  // the keyspace is closed or unreachable
+  kFailed,       // the keyspace refused, and detail gives the reason
+};
+/// Returns "waiting", "free", …
+std::string_view wait_outcome_name(WaitOutcome outcome);
+
+struct WaitResult {
+  WaitOutcome outcome = WaitOutcome::kOverloaded;
+  /// The order that the user will get. Until then its state is unknown.
+  OrderId order = 0;
+  std::int64_t place = 0;  // among the waiting users, from 1
+  std::string detail = {};
+};
+
+// ---- Paying, cancelling, refunding ----
+
+/// The outcome of a change of an order.
+enum class ChangeOutcome : std::uint8_t {
+  kDone,            // the order is changed, by this call or by the same one before
+  kTooLate,         // another change came first; see ChangeResult::status
+  kRefused,         // by a rule, and detail gives it; nothing was done
+  kUnknownOrder,    // no such order was accepted
+  kOverloaded,      // nothing was done; trying again may help
+  kUnavailable,     // the keyspace is closed or unreachable; nothing was done
+  kOutcomeUnknown,  // it may have been done: repeat it
+  kFailed,          // a store refused, and detail gives the reason; nothing was done
+};
+/// Returns "done", "too late", …
+std::string_view change_outcome_name(ChangeOutcome outcome);
+
+struct ChangeResult {
+  ChangeOutcome outcome = ChangeOutcome::kOverloaded;
+  bool is_repeated = false;  // kDone or kTooLate: the same call had this outcome before
+  /// The order's state after kDone and kTooLate.
+  OrderStatus status = OrderStatus::kUnpaid;
+  std::string detail = {};  // the reason, or the change that came first
+};
+
+struct PayRequest {
+  OrderId order = 0;
+  std::string payment = {};       // its id: 1 to Payment::kIdBytesMax bytes, without spaces
+  std::int64_t amount_cents = 0;  // price × quantity of the order
+};
+
 // ---- Orders ----
 
 /// The state of an order.
@@ -178,23 +241,38 @@ struct DiscardedLetter {
   [[nodiscard]] std::string reason() const { return letter.reason + "; discarded: " + why; }
 };
 
-/// The sale of one voucher at one moment.
+/// The sale of one voucher at one moment, in pieces.
 struct VoucherAudit {
   VoucherId voucher = 0;
   std::int64_t published = 0;
   std::int64_t free = 0;
   std::int64_t admitted = 0;    // summed from the buyers' records, independently of the stock
   std::int64_t given_back = 0;  // to the stock, with the buyer's record kept
-  std::int64_t created = 0;     // orders in the database …
+  std::int64_t created = 0;     // of orders in the database …
   std::int64_t queued = 0;      // … in the stream, not acknowledged and not yet there …
   std::int64_t dead = 0;  // … and among the dead letters: their sum is the number admitted, …
   std::int64_t discarded = 0;  // … except for these, of which some may never have been admitted
+  std::int64_t withheld = 0;   // of ended orders, neither in the stock nor a buyer's
+  std::int64_t unpaid = 0;     // of those admitted
+  std::int64_t ended = 0;      // orders that were cancelled or refunded
+};
+
+/// The money of a sale, in cents: received = kept + due + refunded.
+struct MoneyAudit {
+  std::int64_t received = 0;
+  std::int64_t kept = 0;
+  std::int64_t due = 0;  // to be refunded
+  std::int64_t refunded = 0;
+
+  friend bool operator==(const MoneyAudit&, const MoneyAudit&) = default;
 };
 
 /// The result of an audit. A value type.
 struct AuditReport {
   std::vector<VoucherAudit> vouchers;
-  std::vector<std::string> problems;  // each names the voucher, and the user or order
+  MoneyAudit money = {};                  // of the payments in the database
+  std::vector<std::string> repairs = {};  // by repair()
+  std::vector<std::string> problems;      // each names the voucher, and the user or order
   /// Consumers of other systems, which may cause problems, and dead letters without stock.
   std::vector<std::string> warnings;
 
@@ -292,8 +370,63 @@ class Sale {
 
   /// Decides on a purchase, atomically and as durably as the backend's writes.
   BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {});
+  BuyResult buy(const BuyRequest& request);
   /// Decides on several purchases in this order: one round trip, one commit batch.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+
+  // ---- Waiting ----
+
+  /// Lets a user wait for one piece of a sold-out voucher with a waiting list. A piece that a
+  /// cancelled or refunded order gives back is sold to the users that wait, in the order of their
+  /// arrival, before any other user can buy it. So are pieces that add_stock() adds, but others may
+  /// buy until it returns. Such an order has to be paid like any other. A repeated call returns the same order. A keyspace that
+  /// loses its data loses its waiting lists.
+  WaitResult wait_for(VoucherId voucher, UserId user);
+  /// Ends a user's waiting. Returns false if the user does not wait (any more).
+  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, UserId user);
+  /// Returns the users that wait, in the order of their arrival. Sends one request per 1,000.
+  absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
+
+  // ---- Paying, cancelling, refunding (docs/orders.md) ----
+
+  /// Pays an unpaid order: kDone. A repeated call with the same payment gets the same outcome. If
+  /// the order is paid by another payment, cancelled or timed out, the payment is recorded as due
+  /// back: kTooLate. kRefused, and nothing is recorded: the amount is wrong, the payment id came
+  /// with another order, or the order demands no payment.
+  ChangeResult pay(const PayRequest& request);
+  /// Pays several orders in this order: one round trip, one commit batch.
+  std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests);
+  /// Cancels an unpaid order, and gives its pieces back as the voucher says. A cancelled order stays
+  /// so: kDone. kTooLate: it is paid, or demands no payment.
+  ChangeResult cancel(OrderId order, const std::string& reason, const std::string& actor = "user");
+  /// Records that a created or paid order was used. kTooLate: it is being refunded or was cancelled.
+  ChangeResult use(OrderId order, const std::string& actor = "operator");
+  /// Refunds a created, paid or used order: its payments become due back, and its pieces are given
+  /// back as the voucher says. A call that failed half-way is finished by a repetition, or by the
+  /// next open(). kTooLate: it was cancelled, or is not paid yet.
+  ChangeResult refund(OrderId order, const std::string& reason,
+                      const std::string& actor = "operator");
+  /// Refunds every created, paid or used order of a voucher, and cancels those not paid yet. Close
+  /// the voucher first. Returns how many orders this call changed. Repeat it after an error.
+  absl::StatusOr<std::size_t> refund_all(VoucherId voucher, const std::string& reason,
+                                         const std::string& actor = "operator");
+  /// Records that a payment which is due was refunded.
+  ChangeResult confirm_refund(const std::string& payment);
+
+  // ---- Ending a sale ----
+
+  /// Ends the sale of a voucher for good: its keys leave the keyspace, its versions and orders move
+  /// to the archive, in portions. status(), pay() and cancel() know its orders still; lists, the
+  /// audit and summaries do not. Its id can never be published again. An interrupted call is
+  /// finished by a repetition, or by the next open(). Errors:
+  /// - kNotFound: the voucher was never on sale.
+  /// - kFailedPrecondition: its sale has not ended (close() it), or it has orders that are queued,
+  ///   unpaid, dead letters or due to be refunded; the message says which. Or the order store
+  ///   keeps no archive.
+  absl::Status archive(VoucherId voucher);
+  /// Deletes the archived orders of a voucher, in portions. Returns their number.
+  /// kFailedPrecondition: it is not archived.
+  absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 
   // ---- Orders ----
 
@@ -305,6 +438,11 @@ class Sale {
   /// for every page view while many orders are queued. OrderStore::list() returns the created ones
   /// alone.
   absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
+
+  /// Returns the recorded changes of all orders above the position `after`, in ascending order, at
+  /// most `count_max`. kFailedPrecondition: the order store keeps no payments.
+  absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after,
+                                                   std::size_t count_max = 1'000);
 
   /// Returns every dead letter, oldest first.
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
@@ -334,6 +472,10 @@ class Sale {
   /// everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers,
   /// some hundred bytes for each buyer of one and for each unstored order.
   absl::StatusOr<AuditReport> audit();
+  /// Repairs contradictions that are safe to repair, and audits after that. Appends lost events
+  /// again, removes holds of orders that are not unpaid, and rebuilds lost holds.
+  /// AuditReport::repairs lists the repairs. Names everything else as audit() does.
+  absl::StatusOr<AuditReport> repair();
 
   [[nodiscard]] const SaleOptions& options() const;
 

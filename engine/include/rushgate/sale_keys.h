@@ -29,6 +29,25 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view idempotency_key) const {
     return prefix + "request:" + std::string(idempotency_key);
   }
+  /// Holds the orders that are not paid yet. Sorted set: order, by the time when payment is due (ms).
+  [[nodiscard]] std::string holds() const { return prefix + "holds"; }
+  /// Describes each order in holds(). Hash: order -> "<voucher> <user> <quantity> <amount>
+  /// <admitted at (ms)>". Also has a field `closed:<voucher>` while a rebuild checks its holds.
+  [[nodiscard]] std::string held() const { return prefix + "held"; }
+  /// Holds the ends of holds that are not stored yet. Hash: order -> "<voucher> <user> paid
+  /// <payment>" or "<voucher> <user> cancelled <actor>".
+  [[nodiscard]] std::string ended() const { return prefix + "ended"; }
+  /// Holds the payments that are not stored yet. Hash: payment -> "<order> <amount> <kind>".
+  [[nodiscard]] std::string payments() const { return prefix + "payments"; }
+  /// Holds the refunded orders that were given back since the last rebuild. Hash: order -> 1 if it
+  /// keeps the stock, 2 if it keeps its user's allowance, 3 for both, else 0.
+  [[nodiscard]] std::string refunds(VoucherId id) const { return of_voucher("refunds:", id); }
+  /// Holds the users that wait for a returned piece. Sorted set: user, in the order of arrival.
+  [[nodiscard]] std::string waiting(VoucherId id) const { return of_voucher("waiting:", id); }
+  /// Holds the order that each waiting user will get. Hash: user -> order.
+  [[nodiscard]] std::string waiting_orders(VoucherId id) const {
+    return of_voucher("waiting-orders:", id);
+  }
   /// Names the database that the stream's orders go to. Hash: identity, checkpoint.
   [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }
   /// Names the database that has the vouchers below the prefix. String: its identity.

@@ -91,6 +91,8 @@ class NativeCall {
                         std::string_view value) = 0;  // HSET
   virtual std::int64_t hash_increment_by(std::string_view key, std::string_view field,
                                          std::int64_t amount) = 0;  // HINCRBY
+  virtual bool hash_remove(std::string_view key,
+                           std::string_view field) = 0;  // HDEL, true if it was there
   /// Identifies one state of a hash. A script may cache values derived from the hash while the
   /// revision stays the same.
   struct Revision {
@@ -109,6 +111,8 @@ class NativeCall {
   virtual bool set_contains(std::string_view key, std::string_view member) = 0;  // SISMEMBER
   virtual bool set_add(std::string_view key,
                        const MaybeInteger& member) = 0;  // SADD, true if it was new
+  virtual bool set_remove(std::string_view key,
+                          std::string_view member) = 0;  // SREM, true if it was there
   /// Adds members in order (SADD) until `new_max` of them were new. Sets is_new[i] for each
   /// processed member; `is_new` must be large enough. Returns the number of processed members.
   virtual std::size_t set_add_integers(std::string_view key, std::span<const std::int64_t> members,
@@ -127,6 +131,10 @@ class NativeCall {
   /// Returns true if the member is new; otherwise does nothing. The score must not be NaN.
   virtual bool sorted_set_add(std::string_view key, std::string_view member,
                               double score) = 0;  // ZADD … NX
+  virtual std::optional<double> sorted_set_score(std::string_view key,
+                                                 std::string_view member) = 0;  // ZSCORE
+  virtual bool sorted_set_remove(std::string_view key,
+                                 std::string_view member) = 0;  // ZREM, true if it was there
   /// Removes the members with scores of at most `score_max`. Returns their number.
   virtual std::size_t sorted_set_remove_up_to(std::string_view key,
                                               double score_max) = 0;  // ZREMRANGEBYSCORE … -inf

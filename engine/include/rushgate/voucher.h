@@ -32,8 +32,16 @@ struct Voucher {
       0;  // published in all, sold ones included: adding to it is a change of the voucher
   std::int64_t begin_ms = 0;           // ms since 1970 UTC; on sale from here …
   std::int64_t end_ms = kNeverEndsMs;  // … to before here
-  std::int64_t price_cents = 0;
-  Limits limits = {};  // by default one order per user
+  std::int64_t price_cents = 0;        // of one piece
+  Limits limits = {};                  // by default one piece per user
+  /// How long an order may stay unpaid. Then it is cancelled. 0: orders demand no payment.
+  std::int64_t payment_ms = 0;
+  /// Whether a cancelled or refunded order gives its pieces back to the stock.
+  bool restock = true;
+  /// Whether it frees its user's limits, so that the user may buy again.
+  bool restore_allowance = true;
+  /// The most users that may wait for a returned piece (Sale::wait_for()); 0: none may.
+  std::int64_t waiting_max = 0;
 
   friend bool operator==(const Voucher&, const Voucher&) = default;
 };

@@ -17,11 +17,12 @@ AdmissionRequests::~AdmissionRequests() {
   for (const auto& known : known_) delete known.load();
 }
 
-Request AdmissionRequests::make(VoucherId voucher, std::span<const Buyer> buyers) const {
+Request AdmissionRequests::make(const Purchase& purchase, std::span<const Buyer> buyers) const {
   constexpr std::size_t kBytesPerBuyer = 40;  // two numbers
   Request request;
   const bool with_keys = !buyers.front().idempotency_key.empty();
-  const Known* const known = with_keys ? nullptr : find_known(voucher);
+  const bool is_usual = !with_keys && purchase == Purchase{.voucher = purchase.voucher};
+  const Known* const known = is_usual ? find_known(purchase.voucher) : nullptr;
   if (known != nullptr) {
     request.reserve(known->beginning.size() + 2 * buyers.size(),
                     known->beginning.bytes() + kBytesPerBuyer * buyers.size());
@@ -31,7 +32,7 @@ Request AdmissionRequests::make(VoucherId voucher, std::span<const Buyer> buyers
     for (const Buyer& buyer : buyers) {
       if (with_keys) requests.push_back(keys_.request(buyer.idempotency_key));
     }
-    request = beginning(voucher, requests);
+    request = beginning(purchase, requests);
   }
   for (const Buyer& buyer : buyers) {
     request.add(buyer.user);
@@ -44,22 +45,25 @@ const AdmissionRequests::Known* AdmissionRequests::find_known(VoucherId voucher)
   std::atomic<const Known*>& place = known_[static_cast<std::uint64_t>(voucher) % kKnown];
   const Known* known = place.load(std::memory_order_acquire);
   if (known == nullptr) {
-    auto made = std::make_unique<const Known>(Known{voucher, beginning(voucher, {})});
+    auto made = std::make_unique<const Known>(Known{voucher, beginning({.voucher = voucher}, {})});
     if (place.compare_exchange_strong(known, made.get())) known = made.release();
   }
   return known->voucher == voucher ? known : nullptr;
 }
 
-Request AdmissionRequests::beginning(VoucherId voucher,
+Request AdmissionRequests::beginning(const Purchase& purchase,
                                      std::span<const std::string> requests) const {
-  const std::array<std::string, 5> names = {keys_.voucher(voucher), keys_.stock(voucher),
-                                            keys_.buyers(voucher), keys_.days(voucher),
-                                            keys_.order_stream};
+  const VoucherId voucher = purchase.voucher;
+  const std::array<std::string, 7> names = {
+      keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher), keys_.days(voucher),
+      keys_.order_stream,     keys_.holds(),        keys_.held()};
   std::vector<std::string_view> keys(names.begin(), names.end());
   keys.insert(keys.end(), requests.begin(), requests.end());
   const DecimalText voucher_text(voucher);
   const DecimalText ttl_text(request_ttl_ms_);
-  const std::array<std::string_view, 2> arguments = {voucher_text, ttl_text};
+  const DecimalText quantity_text(purchase.quantity);
+  const std::array<std::string_view, 4> arguments = {voucher_text, ttl_text, quantity_text,
+                                                     purchase.reference};
   return client_.script_request(admission_script(), keys, arguments);
 }
 

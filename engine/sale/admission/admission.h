@@ -50,6 +50,14 @@ class AdmissionRequests {
   AdmissionRequests(const AdmissionRequests&) = delete;
   AdmissionRequests& operator=(const AdmissionRequests&) = delete;
 
+  /// The part of a request that its buyers share.
+  struct Purchase {
+    VoucherId voucher;
+    std::int64_t quantity = 1;
+    std::string_view reference = {};  // the caller's; may be empty
+
+    friend bool operator==(const Purchase&, const Purchase&) = default;
+  };
   /// One buyer of a request.
   struct Buyer {
     UserId user;
@@ -62,17 +70,18 @@ class AdmissionRequests {
 
   /// Makes a request for one to kBuyersMax `buyers`, for Client::run_all(). All or none of them
   /// have an idempotency key. The script decides on them in this order.
-  [[nodiscard]] Request make(VoucherId voucher, std::span<const Buyer> buyers) const;
+  [[nodiscard]] Request make(const Purchase& purchase, std::span<const Buyer> buyers) const;
 
  private:
   struct Known {
     VoucherId voucher;
-    Request beginning;  // up to the user, without an idempotency key
+    Request beginning;  // of one piece without a reference and idempotency key, up to the user
   };
   static constexpr std::size_t kKnown = 256;
 
   [[nodiscard]] const Known* find_known(VoucherId voucher) const;
-  [[nodiscard]] Request beginning(VoucherId voucher, std::span<const std::string> requests) const;
+  [[nodiscard]] Request beginning(const Purchase& purchase,
+                                  std::span<const std::string> requests) const;
 
   const Client& client_;
   const SaleKeys keys_;

@@ -33,7 +33,7 @@ class AdmissionGroups::Group final : public LateRequest {
     for (const Caller* caller = last_; caller != nullptr; caller = caller->next) {
       buyers[--position] = caller->buyer;
     }
-    return groups_.requests_.make(voucher_, buyers);
+    return groups_.requests_.make({.voucher = voucher_}, buyers);
   }
 
   void complete(Reply reply) override {

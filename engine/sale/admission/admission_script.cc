@@ -5,20 +5,25 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  [6… request, one for each user]
-// ARGV  1 voucher  2 how long the result of a request is kept (ms)  3 user  4 order  [5 user …]
+// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  6 holds  7 held
+//       [8… request, one for each user]
+// ARGV  1 voucher  2 how long the result of a request is kept (ms)  3 quantity  4 reference or ''
+//       5 user  6 order  [7 user …]
 //
 // Returns the reply for one user, or an array of replies for several, which are decided on in
 // order. All checks of a user precede the first change for that user. A failure for one of several
 // users fails only that user's reply.
 constexpr const char* kText = R"lua(
-local voucher, ttl = ARGV[1], ARGV[2]
-local users = (#ARGV - 2) / 2
+local voucher, ttl, quantity, reference = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local users = (#ARGV - 4) / 2
+local wanted = quantity == 1 and voucher or voucher .. 'x' .. ARGV[3]
 
 local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'total', 'admitted',
-                         'counted', 'per_user', 'per_day', 'offset')
+                         'counted', 'per_user', 'per_day', 'offset',
+                         'version', 'price', 'pay_ms')
 local total, admitted = tonumber(terms[4]), terms[5] or '0'
 local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber(terms[8])
+local version, price, pay_ms = terms[10] or '0', terms[11] or '0', tonumber(terms[12] or 0)
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -42,15 +47,15 @@ local function time_of_next_entry()
 end
 
 local function admit(i)
-  local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[5 + i]
+  local user, order, request = ARGV[2 * i + 3], ARGV[2 * i + 4], KEYS[7 + i]
 
   -- A request that was accepted before gets the same reply. A refused one is decided on once more:
   -- a click before the sale began says nothing of one after it.
   if request then
     local known = redis.call('GET', request)
     if known then
-      local its_user, its_voucher, code, its_order = string.match(known, '^(%S+) (%S+) (%d+) (%S+)$')
-      if its_user ~= user or its_voucher ~= voucher then return 7 end
+      local its_user, its_wanted, code, its_order = string.match(known, '^(%S+) (%S+) (%d+) (%S+)$')
+      if its_user ~= user or its_wanted ~= wanted then return 7 end
       return {tonumber(code), its_order}
     end
   end
@@ -63,18 +68,18 @@ local function admit(i)
   local stock = redis.call('GET', KEYS[2])
   if not stock then return 8 end
   if not is_integer(stock) then return redis.error_reply(not_an_integer) end
-  if tonumber(stock) <= 0 then return 1 end
+  if tonumber(stock) < quantity then return 1 end
   if total > 0 then
     if not is_integer(admitted) then return redis.error_reply('ERR hash value is not an integer') end
-    if tonumber(admitted) >= total then return 1 end
+    if tonumber(admitted) + quantity > total then return 1 end
   end
 
   if not counted then
-    if redis.call('SISMEMBER', KEYS[3], user) == 1 then return 2 end
+    if quantity > 1 or redis.call('SISMEMBER', KEYS[3], user) == 1 then return 2 end
   else
     local bought = redis.call('HGET', KEYS[3], user) or '0'
     if not is_integer(bought) then return redis.error_reply('ERR hash value is not an integer') end
-    if per_user > 0 and tonumber(bought) >= per_user then return 2 end
+    if per_user > 0 and tonumber(bought) + quantity > per_user then return 2 end
   end
 
   local today, bought_today = 0, 0
@@ -83,19 +88,40 @@ local function admit(i)
     local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
     day = tonumber(day)
     if day and day >= today then today, bought_today = day, tonumber(count) end
-    if bought_today >= per_day then return 3 end
+    if bought_today + quantity > per_day then return 3 end
   end
 
+  local entry = {'userId', user, 'voucherId', voucher, 'id', order, 'limit', per_user,
+                 'version', version, 'price', price}
+  local function add_field(name, value)
+    entry[#entry + 1] = name
+    entry[#entry + 1] = value
+  end
+  if quantity ~= 1 then add_field('quantity', ARGV[3]) end
+  local due = string.format('%.0f', now + pay_ms)
+  if pay_ms > 0 then
+    redis.call('ZCARD', KEYS[6])
+    redis.call('HLEN', KEYS[7])
+    add_field('due', due)
+  end
+  if reference ~= '' then add_field('reference', reference) end
+
   -- The stream first: of all the keys, only its type has not been checked by a read above.
-  redis.call('XADD', KEYS[5], '*', 'userId', user, 'voucherId', voucher, 'id', order, 'limit', per_user)
-  redis.call('DECR', KEYS[2])
-  if counted then redis.call('HINCRBY', KEYS[3], user, 1) else redis.call('SADD', KEYS[3], user) end
-  if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + 1)) end
+  local id = redis.call('XADD', KEYS[5], '*', unpack(entry))
+  redis.call('DECRBY', KEYS[2], ARGV[3])
+  if counted then redis.call('HINCRBY', KEYS[3], user, ARGV[3]) else redis.call('SADD', KEYS[3], user) end
+  if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + quantity)) end
   if total > 0 then
-    admitted = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'admitted', 1))
+    admitted = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'admitted', ARGV[3]))
+  end
+  if pay_ms > 0 then
+    local amount = string.format('%.0f', price * quantity)
+    redis.call('ZADD', KEYS[6], due, order)
+    redis.call('HSET', KEYS[7], order, voucher .. ' ' .. user .. ' ' .. ARGV[3] .. ' ' .. amount .. ' ' ..
+                                       string.match(id, '^%d+'))
   end
   if request then
-    redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PX', ttl)
+    redis.call('SET', request, user .. ' ' .. wanted .. ' 0 ' .. order, 'PX', ttl)
   end
   return 0
 end

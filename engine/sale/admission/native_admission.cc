@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/vouchers/sale_day.h"
@@ -25,8 +26,17 @@
 namespace rushgate {
 namespace {
 
-enum Key : std::size_t { kVoucherKey, kStockKey, kBuyersKey, kDaysKey, kStreamKey, kRequestKey };
-enum Argument : std::size_t { kVoucherId, kRequestTtl, kFirstUser };
+enum Key : std::size_t {
+  kVoucherKey,
+  kStockKey,
+  kBuyersKey,
+  kDaysKey,
+  kStreamKey,
+  kHoldsKey,
+  kHeldKey,
+  kRequestKey
+};
+enum Argument : std::size_t { kVoucherId, kRequestTtl, kQuantity, kReference, kFirstUser };
 constexpr std::size_t kArgumentsPerUser = 2;  // the user, the order
 
 enum Term : std::size_t {
@@ -38,16 +48,23 @@ enum Term : std::size_t {
   kPerUser,
   kPerDay,
   kOffset,
+  kVersion,
+  kPrice,
+  kPayMs,
   kTerms
 };
 constexpr std::array<std::string_view, kTerms> kTermFields = {
-    "begin", "end", "total", "admitted", "counted", "per_user", "per_day", "offset"};
+    "begin",   "end",    "total",   "admitted", "counted", "per_user",
+    "per_day", "offset", "version", "price",    "pay_ms"};
 
-/// Returns true if each term in a voucher's hash has its rule here. Publishing keeps the rule of
-/// the stock.
+// Publishing keeps the rule of the stock; giving back keeps the others.
+constexpr std::array<std::string_view, 4> kRulesElsewhere = {"published", "restock", "allowance",
+                                                             "waiting"};
+
+/// Returns true if each term in a voucher's hash has its rule here or elsewhere.
 constexpr bool has_all_rules() {
   return std::ranges::all_of(kVoucherTerms, [](const VoucherTerm& term) {
-    return term.field.empty() || term.field == "published" ||
+    return std::ranges::find(kRulesElsewhere, term.field) != kRulesElsewhere.end() ||
            std::ranges::find(kTermFields, term.field) != kTermFields.end();
   });
 }
@@ -63,9 +80,12 @@ constexpr bool is_decided_together(Term term) {
     case kAdmitted:
     case kPerUser:  // one, since the buyers are a set
     case kOffset:   // has no meaning without a limit per day
+    case kVersion:
+    case kPrice:
       return true;
     case kCounted:
     case kPerDay:
+    case kPayMs:
     case kTerms:
       return false;
   }
@@ -118,7 +138,10 @@ class Admissions {
         admitted_(term(kAdmitted)),
         is_counted_(term(kCounted) != 0),
         per_user_(term(kPerUser)),
-        per_day_(term(kPerDay)) {}
+        per_day_(term(kPerDay)),
+        quantity_(parse_int64(call.argument(kQuantity)).value_or(0)) {
+    if (quantity_ <= 0) throw ScriptError("ERR the quantity must be positive");
+  }
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
@@ -171,7 +194,7 @@ class Admissions {
     const AdmissionCode code = code_for(buyer);
     if (code == AdmissionCode::kAccepted) admit(buyer);
     if (code == AdmissionCode::kAccepted && has_request) keep_acceptance(buyer);
-    if (code == AdmissionCode::kAccepted) ++accepted_;
+    if (code == AdmissionCode::kAccepted) accepted_ += quantity_;
     return reply_of(code);
   }
 
@@ -179,11 +202,13 @@ class Admissions {
     return Reply::integer(static_cast<std::int64_t>(code));
   }
 
-  /// Returns the parameters kept with a request: "<user> <voucher> ", before "<code> <order>".
+  /// Returns the parameters kept with a request: "<user> <voucher>[x<quantity>] ", before "<code>
+  /// <order>".
   [[nodiscard]] std::string parameters(const Buyer& buyer) const {
     std::string text(buyer.user.text());
     text += ' ';
     text += call_.argument(kVoucherId);
+    if (quantity_ != 1) text += concat("x", quantity_);
     return text += ' ';
   }
 
@@ -226,11 +251,11 @@ class Admissions {
 
     if (!stock_) stock_ = call_.get_integer(call_.key(kStockKey));
     if (!stock_) return AdmissionCode::kStockMissing;
-    if (left() <= 0) return AdmissionCode::kSoldOut;
+    if (left() < quantity_) return AdmissionCode::kSoldOut;
     return std::nullopt;
   }
 
-  /// Returns how many more can be admitted. The stock must be known.
+  /// Returns how many more pieces can be sold. The stock must be known.
   [[nodiscard]] std::int64_t left() const {
     const std::int64_t of_stock = *stock_ - accepted_;
     return total_ > 0 ? std::min(of_stock, total_ - admitted_ - accepted_) : of_stock;
@@ -241,7 +266,8 @@ class Admissions {
   /// another case or on a failure.
   bool decide_together(std::size_t users, std::vector<Reply>& replies) {
     const bool have_requests = call_.key_count() > kRequestKey;
-    if (!terms_.are_decided_together || have_requests) return false;
+    const bool is_usual = quantity_ == 1 && call_.argument(kReference).empty();
+    if (!terms_.are_decided_together || have_requests || !is_usual) return false;
     const Reply done = call_.attempt([&] {
       admit_together(users, replies);
       return Reply::nil();
@@ -264,15 +290,16 @@ class Admissions {
     const std::size_t asked = call_.set_add_integers(
         call_.key(kBuyersKey), members, static_cast<std::size_t>(left()), {is_new.get(), users});
 
-    static constexpr std::array<std::string_view, 4> kFields = {"userId", "voucherId", "id",
-                                                                "limit"};
+    static constexpr std::array<std::string_view, 6> kFields = {"userId", "voucherId", "id",
+                                                                "limit",  "version",   "price"};
     std::vector<std::int64_t> rows;
     rows.reserve(asked * kFields.size());
     const std::int64_t voucher = integer_of(call_.argument(kVoucherId));
     for (std::size_t i = 0; i < asked; ++i) {
       if (!is_new[i]) continue;
       const std::int64_t order = integer_of(call_.argument(argument_of(i) + 1));
-      rows.insert(rows.end(), {members[i], voucher, order, per_user_});
+      rows.insert(rows.end(),
+                  {members[i], voucher, order, per_user_, term(kVersion), term(kPrice)});
       ++accepted_;
     }
     call_.stream_append_rows(call_.key(kStreamKey), kFields, rows);
@@ -303,9 +330,10 @@ class Admissions {
   bool is_at_limit(Buyer& buyer) {
     const std::string_view buyers = call_.key(kBuyersKey);
     if (is_counted_) {
-      return per_user_ > 0 &&
-             call_.hash_get_integer(buyers, buyer.user.text()).value_or(0) >= per_user_;
+      const std::int64_t bought = call_.hash_get_integer(buyers, buyer.user.text()).value_or(0);
+      return per_user_ > 0 && bought > per_user_ - quantity_;
     }
+    if (quantity_ > 1) return true;  // a set holds one piece of each buyer
     if (per_day_ > 0) return call_.set_contains(buyers, buyer.user.text());
     // Nothing else can refuse the user: making it a buyer reveals whether it was one already.
     buyer.is_in_set = true;
@@ -326,26 +354,53 @@ class Admissions {
         buyer.bought_today = parse_int64(text.substr(colon + 1)).value_or(0);
       }
     }
-    return buyer.bought_today >= per_day_;
+    return buyer.bought_today > per_day_ - quantity_;
   }
 
   void admit(const Buyer& buyer) {
-    const DecimalText limit(per_user_);
-    const NativeCall::Field fields[] = {{"userId", buyer.user},
-                                        {"voucherId", call_.argument(kVoucherId)},
-                                        {"id", buyer.order},
-                                        {"limit", limit.view()}};
-    call_.stream_append(call_.key(kStreamKey), fields);
+    const StreamId entry = append_entry(buyer);
     const std::string_view buyers = call_.key(kBuyersKey);
     if (is_counted_) {
-      call_.hash_increment_by(buyers, buyer.user.text(), 1);
+      call_.hash_increment_by(buyers, buyer.user.text(), quantity_);
     } else if (!buyer.is_in_set) {
       call_.set_add(buyers, buyer.user);
     }
     if (per_day_ > 0) {
-      call_.hash_set(call_.key(kDaysKey), buyer.user.text(),
-                     std::to_string(buyer.today) + ':' + std::to_string(buyer.bought_today + 1));
+      call_.hash_set(
+          call_.key(kDaysKey), buyer.user.text(),
+          std::to_string(buyer.today) + ':' + std::to_string(buyer.bought_today + quantity_));
     }
+    if (term(kPayMs) > 0) hold(buyer, entry);
+  }
+
+  [[nodiscard]] std::int64_t due_ms() const { return call_.now_ms() + term(kPayMs); }
+
+  StreamId append_entry(const Buyer& buyer) {
+    constexpr std::size_t kFieldsMax = 9;
+    const DecimalText limit(per_user_);
+    const DecimalText version(term(kVersion));
+    const DecimalText price(term(kPrice));
+    const DecimalText due(due_ms());
+    std::array<NativeCall::Field, kFieldsMax> fields = {{{"userId", buyer.user},
+                                                         {"voucherId", call_.argument(kVoucherId)},
+                                                         {"id", buyer.order},
+                                                         {"limit", limit.view()},
+                                                         {"version", version.view()},
+                                                         {"price", price.view()}}};
+    std::size_t count = 6;
+    if (quantity_ != 1) fields[count++] = {"quantity", call_.argument(kQuantity)};
+    if (term(kPayMs) > 0) fields[count++] = {"due", due.view()};
+    const std::string_view reference = call_.argument(kReference);
+    if (!reference.empty()) fields[count++] = {"reference", reference};
+    return call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
+  }
+
+  /// Adds the order to the unpaid ones.
+  void hold(const Buyer& buyer, StreamId entry) {
+    call_.sorted_set_add(call_.key(kHoldsKey), buyer.order.text(), static_cast<double>(due_ms()));
+    call_.hash_set(call_.key(kHeldKey), buyer.order.text(),
+                   concat(call_.argument(kVoucherId), " ", buyer.user.text(), " ", quantity_, " ",
+                          term(kPrice) * quantity_, " ", entry.ms));
   }
 
   [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }
@@ -357,8 +412,9 @@ class Admissions {
   const bool is_counted_;
   const std::int64_t per_user_;
   const std::int64_t per_day_;
+  const std::int64_t quantity_;        // of each buyer
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
-  std::int64_t accepted_ = 0;          // in this call
+  std::int64_t accepted_ = 0;          // pieces, in this call
 };
 
 }  // namespace
@@ -366,7 +422,8 @@ class Admissions {
 NativeScript native_admission() {
   return [cache = TermsCache()](NativeCall& call) mutable {
     if (call.key_count() < kRequestKey || call.argument_count() < kFirstUser + kArgumentsPerUser) {
-      throw ScriptError("ERR admission needs five keys, and two arguments before the first user's");
+      throw ScriptError(
+          "ERR admission needs seven keys, and four arguments before the first user's");
     }
     const std::size_t users = (call.argument_count() - kFirstUser) / kArgumentsPerUser;
     Admissions admissions(call, cache);  // a failure here fails for all users

@@ -16,12 +16,12 @@
 namespace rushgate {
 namespace {
 
-// KEYS voucher, stock, order stream. ARGV fields of the voucher.
+// KEYS voucher, stock, order stream, refunds. ARGV fields of the voucher.
 // Returns {version, published, given_back, admitted, stock, last id of the stream, TIME, values of
-// the fields}, nil for a missing value.
+// the fields, withheld, refunds}, nil for a missing value. Without fields, refunds is empty.
 const Script& counters_script() {
   static const Script* const kScript = new Script(R"lua(
-local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted')
+local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted', 'withheld')
 local last = '0-0'
 if redis.call('EXISTS', KEYS[3]) == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[3])
@@ -30,7 +30,8 @@ if redis.call('EXISTS', KEYS[3]) == 1 then
   end
 end
 local fields = #ARGV > 0 and redis.call('HMGET', KEYS[1], unpack(ARGV)) or {}
-return {terms[1], terms[2], terms[3], terms[4], redis.call('GET', KEYS[2]), last, redis.call('TIME'), fields}
+return {terms[1], terms[2], terms[3], terms[4], redis.call('GET', KEYS[2]), last, redis.call('TIME'), fields,
+        terms[5], #ARGV > 0 and redis.call('HGETALL', KEYS[4]) or {}}
 )lua");
   return *kScript;
 }
@@ -53,10 +54,11 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
                                               VoucherId voucher,
                                               std::span<const std::string_view> fields,
                                               std::vector<std::optional<std::int64_t>>& values) {
-  const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.order_stream};
+  const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.order_stream,
+                               keys.refunds(voucher)};
   const std::vector<std::string_view> views(std::begin(names), std::end(names));
   const Reply reply = client.run(counters_script(), views, fields);
-  constexpr std::size_t kParts = 8;
+  constexpr std::size_t kParts = 10;
   const std::string doing = "reading the counters of voucher " + std::to_string(voucher);
   if (reply.kind() != Reply::Kind::kArray || reply.elements().size() != kParts)
     return to_status(reply, doing);
@@ -69,12 +71,20 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
   if (!parts[7].is_aggregate()) return to_status(parts[7], doing);
   values.clear();
   for (const Reply& value : parts[7].elements()) values.push_back(number_in(value));
-  return VoucherCounters{.version = number_in(parts[0]),
-                         .published = number_in(parts[1]),
-                         .stock = number_in(parts[4]),
-                         .admitted = number_in(parts[3]),
-                         .given_back = number_in(parts[2]).value_or(0),
-                         .taken_at = {.last = *last, .time_ms = *time_ms}};
+  if (!parts[9].is_aggregate()) return to_status(parts[9], doing);
+  VoucherCounters counters{.version = number_in(parts[0]),
+                           .published = number_in(parts[1]),
+                           .stock = number_in(parts[4]),
+                           .admitted = number_in(parts[3]),
+                           .given_back = number_in(parts[2]).value_or(0),
+                           .withheld = number_in(parts[8]).value_or(0),
+                           .taken_at = {.last = *last, .time_ms = *time_ms}};
+  const std::vector<Reply>& refunds = parts[9].elements();
+  for (std::size_t i = 0; i + 1 < refunds.size(); i += 2) {
+    const auto order = number_in(refunds[i]);
+    if (order) counters.refunds.emplace(*order, number_in(refunds[i + 1]).value_or(0));
+  }
+  return counters;
 }
 
 }  // namespace

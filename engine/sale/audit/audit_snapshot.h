@@ -33,6 +33,9 @@ struct VoucherCounters {
   std::optional<std::int64_t> stock;
   std::optional<std::int64_t> admitted;  // kept where the whole sale has a limit
   std::int64_t given_back = 0;
+  std::int64_t withheld = 0;
+  /// Refunded orders that were given back and are not stored as such. Each with keeps_of().
+  absl::flat_hash_map<OrderId, std::int64_t> refunds = {};
   KeyspaceMoment taken_at;  // the same for all of them
 
   /// Returns true if both have the same version on sale, and both or neither have a stock.
@@ -52,7 +55,7 @@ struct VoucherSnapshot {
   KeyspaceMoment buyers_read_at;
 };
 
-/// Reads the counters in one request.
+/// Reads the counters in one request, without the refunds.
 absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_terms.h"
 
@@ -30,7 +31,7 @@ std::int64_t loosest_total(const std::vector<VoucherVersion>& versions) {
 }
 
 std::string orders_of(UserId user, std::int64_t count) {
-  return "user " + std::to_string(user) + " has " + std::to_string(count) + " orders";
+  return "user " + std::to_string(user) + " has " + std::to_string(count) + " pieces";
 }
 
 }  // namespace
@@ -48,6 +49,53 @@ std::optional<VoucherVersion> find_version_in_force(const std::vector<VoucherVer
     if (version.state == VoucherVersion::State::kApplied) latest_applied = version;
   }
   return latest_applied;
+}
+
+VoucherAuditor::VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence,
+                               LateChanges& late_changes, Client& client, OrderStore& orders,
+                               const SaleKeys& keys)
+    : evidence_(evidence),
+      late_changes_(late_changes),
+      client_(client),
+      orders_(orders),
+      keys_(keys) {
+  result_.voucher = voucher;
+  for (const OrderEvent& event : evidence.events) {
+    if (event.kind == OrderEvent::Kind::kSurplusPayment) continue;
+    const bool is_later = counters().taken_at.precedes(event.order.entry);
+    (is_later ? ended_later_ : ended_).emplace(event.order.id, &event);
+  }
+}
+
+/// Returns an order as it was when the counters were taken. Its state may be that of an event which
+/// is not stored yet. An end that came later is undone.
+Order VoucherAuditor::at_counters(Order order) {
+  const auto end_as = [&](OrderStatus status, std::int64_t keeps) {
+    order.status = status;
+    set_keeps(keeps, order);
+  };
+  if (const auto refund = counters().refunds.find(order.id); refund != counters().refunds.end()) {
+    end_as(OrderStatus::kRefunded, refund->second);
+    return order;
+  }
+  if (const auto ended = ended_.find(order.id);
+      ended != ended_.end() && order.status == OrderStatus::kUnpaid) {
+    const OrderEvent& event = *ended->second;
+    const bool is_paid = event.kind == OrderEvent::Kind::kPaid;
+    end_as(is_paid ? OrderStatus::kPaid : OrderStatus::kCancelled,
+           keeps_of(event.order.keeps_stock, event.order.keeps_allowance));
+    return order;
+  }
+  if (is_live(order)) {
+    const auto ended = ended_later_.find(order.id);
+    if (ended != ended_later_.end()) bought_[order.user].was_given_back = true;
+    return order;
+  }
+  const OrderChange* const late = late_changes_.find(order.id);
+  if (late == nullptr || late->at_ms < counters().taken_at.time_ms) return order;
+  bought_[order.user].was_given_back = true;
+  end_as(late->from, 0);
+  return order;
 }
 
 void VoucherAuditor::problem(const std::string& description) {
@@ -91,12 +139,19 @@ absl::Status VoucherAuditor::run(AuditReport& report) {
 // ---- Orders ----
 
 absl::Status VoucherAuditor::count_stored() {
-  const OrderFilter filter{.voucher = result_.voucher, .count_max = 10'000};
-  return for_each_order(orders_, filter, [this](const Order& order) {
-    if (is_after_audit(order)) return;
-    stored_.insert(order.id);
-    count(order, result_.created);
-  });
+  OrderFilter filter{.voucher = result_.voucher, .count_max = 10'000};
+  while (true) {
+    const auto portion = orders_.list(filter);
+    if (!portion.ok()) return portion.status();
+    if (absl::Status read = late_changes_.refresh(); !read.ok()) return read;
+    for (const Order& order : *portion) {
+      if (is_after_audit(order)) continue;
+      stored_.insert(order.id);
+      count(order, result_.created);
+    }
+    if (portion->size() < filter.count_max) return absl::OkStatus();
+    filter.after = portion->back().id;
+  }
 }
 
 /// Collects each order in the stream once.
@@ -168,21 +223,28 @@ void VoucherAuditor::count_discarded() {
   }
 }
 
-void VoucherAuditor::count(const Order& order, std::int64_t& place) {
+void VoucherAuditor::count(const Order& now, std::int64_t& place) {
   if (!is_known()) {
-    problem(order, "of user " + std::to_string(order.user) + " is of an unknown voucher");
+    problem(now, "of user " + std::to_string(now.user) + " is of an unknown voucher");
   }
+  const Order order = at_counters(now);
   const bool is_later = counters().taken_at.precedes(order.entry);
+  const std::int64_t pieces = pieces_of_user(order);
   Bought& bought = bought_[order.user];
-  ++(is_later ? bought.later : bought.orders);
-  if (!is_later) ++place;
+  (is_later ? bought.later : bought.orders) += pieces;
+  if (!is_later) {
+    place += pieces;
+    taken_ += pieces_taken(order);
+    if (!is_live(order)) ++result_.ended;
+    if (order.status == OrderStatus::kUnpaid) result_.unpaid += pieces;
+  }
   bought.limit = std::max(bought.limit, order.limit);
   bought.unlimited = bought.unlimited || order.limit == 0;
   if (order.entry == StreamId{}) return;  // adopted from another system: its time is unknown
   check_window(order);
   if (day_rule_) {
     const std::int64_t day = sale_day(order.admitted_at_ms, day_rule_->utc_offset_minutes);
-    ++bought_on_day_[{order.user, day}];
+    bought_on_day_[{order.user, day}] += pieces;
   }
 }
 
@@ -239,10 +301,14 @@ void VoucherAuditor::compare_buyers() {
   for (const auto& [user, admitted] : evidence_.snapshot.buyers) {
     if (!count_admitted(user, admitted)) lost.emplace_back(user, admitted);
   }
+  for (const auto& [user, bought] : bought_) {
+    const bool has_record = evidence_.snapshot.buyers.contains(user);
+    if (bought.was_given_back && !has_record) result_.admitted += bought.orders;
+  }
   std::ranges::sort(lost);
   for (const auto& [user, admitted] : lost) {
     problem("lost: user " + std::to_string(user) + " was admitted " + std::to_string(admitted) +
-            " times and has " + std::to_string(bought_by(user).all()) + " orders");
+            " times and has " + std::to_string(bought_by(user).all()) + " pieces");
   }
 }
 
@@ -255,7 +321,7 @@ VoucherAuditor::Bought VoucherAuditor::bought_by(UserId user) const {
 void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
   const auto found = evidence_.snapshot.buyers.find(user);
   const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
-  if (bought.orders > admitted) {
+  if (bought.orders > admitted && !bought.was_given_back) {
     problem(orders_of(user, bought.orders) + " and was admitted " + std::to_string(admitted) +
             " times");
   }
@@ -268,6 +334,10 @@ void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
 /// Counts how often a user was admitted. Returns false if there are fewer orders.
 bool VoucherAuditor::count_admitted(UserId user, std::int64_t admitted) {
   const Bought bought = bought_by(user);
+  if (bought.was_given_back) {
+    result_.admitted += bought.orders;
+    return true;
+  }
   // The buyers' records may include some of the later orders.
   result_.admitted += bought.later > 0 ? std::min(bought.orders, admitted) : admitted;
   const auto discarded = discarded_.find(user);
@@ -279,9 +349,9 @@ void VoucherAuditor::compare_counters() {
   if (!is_known()) return;
   result_.given_back = counters().given_back;
   result_.published = recorded_ ? recorded_->voucher.stock : counters().published.value_or(0);
-  const std::int64_t orders = count_orders();
-  if (orders - result_.given_back > result_.published) {
-    problem("oversold: " + std::to_string(orders) + " orders of a stock of " +
+  result_.withheld = counters().withheld;
+  if (taken_ > result_.published) {
+    problem("oversold: " + std::to_string(taken_) + " pieces of a stock of " +
             std::to_string(result_.published));
   }
   if (!counters().version || !counters().published || !counters().stock) {
@@ -290,26 +360,27 @@ void VoucherAuditor::compare_counters() {
   }
   result_.free = *counters().stock;
   if (result_.free < 0) problem("oversold: the stock is " + std::to_string(result_.free));
-  if (result_.published != result_.free + result_.admitted - result_.given_back) {
+  const std::int64_t sum = result_.free + result_.admitted - result_.given_back + result_.withheld;
+  if (result_.published != sum) {
     problem("published " + std::to_string(result_.published) + " is not free " +
             std::to_string(result_.free) + " + admitted " + std::to_string(result_.admitted) +
-            " - given back " + std::to_string(result_.given_back));
+            " - given back " + std::to_string(result_.given_back) + " + withheld " +
+            std::to_string(result_.withheld));
   }
 }
 
 /// Compares the limits of the sale and per day. A limit that was changed counts at its loosest.
 void VoucherAuditor::compare_limits() {
   const bool counts_admitted = recorded_ && recorded_->voucher.limits.total > 0;
-  if (counts_admitted && is_in_force(recorded_, counters()) &&
-      counters().admitted != result_.admitted) {
+  const std::int64_t sold = result_.admitted - result_.given_back + result_.withheld;
+  if (counts_admitted && is_in_force(recorded_, counters()) && counters().admitted != sold) {
     problem("the count for the limit of the sale is " +
-            (counters().admitted ? std::to_string(*counters().admitted) : "missing") +
-            ", the buyers were admitted " + std::to_string(result_.admitted) + " times");
+            (counters().admitted ? std::to_string(*counters().admitted) : "missing") + ", and " +
+            std::to_string(sold) + " pieces are sold");
   }
   const std::int64_t total = loosest_total(evidence_.versions);
-  const std::int64_t orders = count_orders();
-  if (total > 0 && orders > total) {
-    problem(std::to_string(orders) + " orders are above the limit of " + std::to_string(total) +
+  if (total > 0 && taken_ > total) {
+    problem(std::to_string(taken_) + " pieces are above the limit of " + std::to_string(total) +
             " for the whole sale");
   }
   for (const auto& [user_day, count] : bought_on_day_) {

@@ -14,8 +14,10 @@
 #include "absl/status/status.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
+#include "engine/sale/audit/late_changes.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
@@ -32,6 +34,7 @@ struct VoucherEvidence {
   VoucherSnapshot snapshot = {};
   std::vector<VoucherVersion> versions = {};  // recorded, without those refused; ascending
   std::vector<StreamOrder> queued = {};
+  std::vector<OrderEvent> events = {};  // in the order stream, applied or not
   std::vector<Order> dead = {};
   std::vector<Order> discarded = {};
 };
@@ -40,22 +43,20 @@ struct VoucherEvidence {
 /// thread-safe. Does not own its arguments, which must outlive it.
 class VoucherAuditor {
  public:
-  VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence, Client& client,
-                 OrderStore& orders, const SaleKeys& keys)
-      : evidence_(evidence), client_(client), orders_(orders), keys_(keys) {
-    result_.voucher = voucher;
-  }
+  VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence, LateChanges& late_changes,
+                 Client& client, OrderStore& orders, const SaleKeys& keys);
 
   /// Adds the voucher and its problems to `report`. Leaves out a voucher without version, buyers
   /// and orders.
   absl::Status run(AuditReport& report);
 
  private:
-  /// The orders of one user.
+  /// The pieces of one user.
   struct Bought {
-    std::int64_t orders = 0;  // admitted before the counters were taken
-    std::int64_t later = 0;   // and while the buyers were read
-    std::int64_t limit = 0;   // the largest that one of them was admitted under; 0: any number
+    std::int64_t orders = 0;      // admitted before the counters were taken
+    std::int64_t later = 0;       // and while the buyers were read
+    bool was_given_back = false;  // some, while the buyers were read: their record is uncertain
+    std::int64_t limit = 0;       // the largest that one of them was admitted under; 0: any number
     bool unlimited = false;
 
     [[nodiscard]] std::int64_t all() const { return orders + later; }
@@ -69,6 +70,7 @@ class VoucherAuditor {
   [[nodiscard]] const VoucherCounters& counters() const { return evidence_.snapshot.counters; }
   [[nodiscard]] bool is_after_audit(const Order& order) const;
 
+  [[nodiscard]] Order at_counters(Order order);
   void find_day_rule();
   absl::Status count_stored();
   void collect_waiting();
@@ -79,9 +81,6 @@ class VoucherAuditor {
   /// Counts an order as its user's. Also counts it in `place` if it was admitted before the
   /// counters were taken.
   void count(const Order& order, std::int64_t& place);
-  [[nodiscard]] std::int64_t count_orders() const {
-    return result_.created + result_.queued + result_.dead;
-  }
   void check_window(const Order& order);
 
   void compare_version();
@@ -93,12 +92,16 @@ class VoucherAuditor {
   void compare_limits();
 
   const VoucherEvidence& evidence_;
+  LateChanges& late_changes_;
   Client& client_;
   OrderStore& orders_;
   const SaleKeys& keys_;
   VoucherAudit result_;
   std::vector<std::string> problems_;
   std::optional<VoucherVersion> recorded_;  // the version in force, or the one that should be
+  absl::flat_hash_map<OrderId, const OrderEvent*> ended_;        // by an event in the stream …
+  absl::flat_hash_map<OrderId, const OrderEvent*> ended_later_;  // … after the counters were taken
+  std::int64_t taken_ = 0;  // pieces, by orders admitted before the counters were taken
   Ids stored_;
   absl::btree_map<OrderId, StreamOrder> waiting_;  // each order of the stream once
   // Ordered, so that the same problems come in the same order.

@@ -18,9 +18,12 @@ constexpr std::string_view kDiscardedKind = "discarded";
 // The index: order -> "dead <letter>" or "discarded <letter>", and for each stream the id up to
 // which it is indexed. An earlier version appends letters without indexing them. So a newly
 // appended letter may follow a missing one: then it does not move that id.
+//
+// A letter with an event of an order is not the order's: it has none here.
 constexpr const char* kIndex = R"lua(
 local function order_of(fields)
   for i = 1, #fields, 2 do
+    if fields[i] == 'event' then return nil end
     if fields[i] == 'id' then return string.match(fields[i + 1], '^[1-9]%d*$') end
   end
 end

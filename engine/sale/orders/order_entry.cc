@@ -2,6 +2,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/payments/payment_scripts.h"
 
 namespace rushgate {
 namespace {
@@ -17,6 +18,43 @@ absl::StatusOr<std::int64_t> read_number(const OrderEntry& entry, std::string_vi
   if (!number)
     return bad_field(name, "is not a number: \"" + std::string(text->substr(0, 64)) + '"');
   return *number;
+}
+
+struct NumberField {
+  std::string_view name;
+  std::int64_t& to;
+};
+
+/// Reads a number that entries of other producers lack. Leaves `to` unchanged then.
+absl::Status read_optional(const OrderEntry& entry, const NumberField& field) {
+  if (!entry.field(field.name)) return absl::OkStatus();
+  const auto number = read_number(entry, field.name);
+  if (!number.ok()) return number.status();
+  field.to = *number;
+  return absl::OkStatus();
+}
+
+/// Returns the id under which the entry was first appended.
+absl::StatusOr<StreamId> read_first_id(const OrderEntry& entry) {
+  const std::string_view admitted_as =
+      entry.field(kAdmittedField).value_or(entry.field(kEntryField).value_or(entry.id));
+  const auto id = StreamId::parse(admitted_as);
+  if (!id)
+    return absl::InvalidArgumentError("\"" + std::string(admitted_as.substr(0, 64)) +
+                                      "\" is not a stream id");
+  return *id;
+}
+
+std::string text_of(const OrderEntry& entry, std::string_view name) {
+  return std::string(entry.field(name).value_or(""));
+}
+
+absl::StatusOr<OrderEvent::Kind> read_kind(std::string_view name) {
+  using Kind = OrderEvent::Kind;
+  for (const Kind kind : {Kind::kPaid, Kind::kSurplusPayment, Kind::kCancelled}) {
+    if (order_event_name(kind) == name) return kind;
+  }
+  return bad_field(kEventField, "is no known event: \"" + std::string(name.substr(0, 64)) + '"');
 }
 
 }  // namespace
@@ -48,33 +86,71 @@ std::optional<OrderEntry> read_entry(const Reply& reply) {
 }
 
 absl::StatusOr<Order> read_order(const OrderEntry& entry) {
+  if (is_event(entry)) return bad_field(kEventField, "is there: not an order");
   Order order;
-  const std::string_view admitted_as =
-      entry.field(kAdmittedField).value_or(entry.field(kEntryField).value_or(entry.id));
-  const auto id = StreamId::parse(admitted_as);
-  if (!id)
-    return absl::InvalidArgumentError("\"" + std::string(admitted_as.substr(0, 64)) +
-                                      "\" is not a stream id");
+  const auto id = read_first_id(entry);
+  if (!id.ok()) return id.status();
   order.entry = *id;
   order.admitted_at_ms = static_cast<std::int64_t>(id->ms);
 
-  const struct {
-    std::string_view name;
-    std::int64_t& to;
-  } numbers[] = {{"id", order.id}, {"userId", order.user}, {"voucherId", order.voucher}};
+  const NumberField numbers[] = {
+      {"id", order.id}, {"userId", order.user}, {"voucherId", order.voucher}};
   for (const auto& [name, to] : numbers) {
     const auto number = read_number(entry, name);
     if (!number.ok()) return number.status();
     to = *number;
   }
-  if (entry.field("limit")) {  // entries of other producers have none: one per user then
-    const auto limit = read_number(entry, "limit");
-    if (!limit.ok()) return limit.status();
-    order.limit = *limit;
+  // Entries of other producers have none of these: one piece per user, then.
+  const NumberField optional[] = {{"limit", order.limit},
+                                  {"version", order.version},
+                                  {"price", order.price_cents},
+                                  {"quantity", order.quantity},
+                                  {"due", order.due_at_ms}};
+  for (const NumberField& field : optional) {
+    if (absl::Status read = read_optional(entry, field); !read.ok()) return read;
   }
+  order.reference = text_of(entry, "reference");
+  if (order.due_at_ms > 0) order.status = OrderStatus::kUnpaid;
   if (order.id <= 0) return bad_field("id", "must be positive");
   if (order.limit < 0) return bad_field("limit", "must not be negative");
+  if (order.quantity <= 0) return bad_field("quantity", "must be positive");
   return order;
+}
+
+absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry) {
+  OrderEvent event;
+  const auto name = entry.field(kEventField);
+  if (!name) {
+    auto order = read_order(entry);
+    if (!order.ok()) return order.status();
+    event.order = *std::move(order);
+    event.at_ms = event.order.admitted_at_ms;
+    return event;
+  }
+  const auto kind = read_kind(*name);
+  if (!kind.ok()) return kind.status();
+  event.kind = *kind;
+  const auto id = read_first_id(entry);
+  if (!id.ok()) return id.status();
+  event.order.entry = *id;
+  event.at_ms = static_cast<std::int64_t>(id->ms);
+  std::int64_t keeps = 0;
+  const NumberField numbers[] = {
+      {"id", event.order.id}, {"userId", event.order.user}, {"voucherId", event.order.voucher}};
+  for (const auto& [field, to] : numbers) {
+    const auto number = read_number(entry, field);
+    if (!number.ok()) return number.status();
+    to = *number;
+  }
+  const NumberField optional[] = {{"amount", event.payment.amount_cents}, {"keeps", keeps}};
+  for (const NumberField& field : optional) {
+    if (absl::Status read = read_optional(entry, field); !read.ok()) return read;
+  }
+  set_keeps(keeps, event.order);
+  event.payment.id = text_of(entry, "payment");
+  event.reason = text_of(entry, "reason");
+  event.actor = text_of(entry, "actor");
+  return event;
 }
 
 absl::Status for_each_entry(Client& client, std::string_view stream, StreamId after, StreamId last,

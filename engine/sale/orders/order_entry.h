@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sale.h>
 
 namespace rushgate {
@@ -22,6 +23,9 @@ inline constexpr std::string_view kAdmittedField =
 /// Of a dead letter: its order takes no stock and is no buyer's. The keyspace lost the order, and
 /// sold its stock to another user.
 inline constexpr std::string_view kNoStockField = "no_stock";
+/// Of an event of an order that was admitted before: its kind (payment_scripts.cc). Entries
+/// without it are orders.
+inline constexpr std::string_view kEventField = "event";
 
 /// Returns nothing if `reply` is not [id, [field, value, …]] or [id, nil].
 std::optional<OrderEntry> read_entry(const Reply& reply);
@@ -29,6 +33,13 @@ std::optional<OrderEntry> read_entry(const Reply& reply);
 /// Returns the order in an entry of the order stream or of the dead letters. Order::entry is the
 /// entry under which it was admitted. An error names the field that is missing or invalid.
 absl::StatusOr<Order> read_order(const OrderEntry& entry);
+
+/// Returns true if the entry is an event of an order that was admitted before.
+inline bool is_event(const OrderEntry& entry) { return entry.field(kEventField).has_value(); }
+
+/// Returns the event in an entry of the order stream; an order is one that was admitted. Errors: as
+/// read_order().
+absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry);
 
 /// Visits every entry of a stream in (after, last], in ascending order and in bounded portions,
 /// until `visit` returns false.

@@ -11,7 +11,8 @@ namespace {
 /// Returns true if `again` is the stored order, whose status may have changed since.
 bool is_redelivery(const Order& stored, const Order& again) {
   return again.id == stored.id && again.user == stored.user && again.voucher == stored.voucher &&
-         again.limit == stored.limit && again.entry == stored.entry;
+         again.limit == stored.limit && again.entry == stored.entry &&
+         again.quantity == stored.quantity && again.price_cents == stored.price_cents;
 }
 
 }  // namespace
@@ -20,8 +21,29 @@ std::string_view order_status_name(OrderStatus status) {
   switch (status) {
     case OrderStatus::kCreated:
       return "created";
+    case OrderStatus::kUnpaid:
+      return "unpaid";
+    case OrderStatus::kPaid:
+      return "paid";
+    case OrderStatus::kUsed:
+      return "used";
+    case OrderStatus::kRefunding:
+      return "refunding";
+    case OrderStatus::kCancelled:
+      return "cancelled";
+    case OrderStatus::kRefunded:
+      return "refunded";
   }
   return "?";
+}
+
+std::optional<OrderStatus> find_order_status(std::string_view name) {
+  for (auto number = static_cast<int>(OrderStatus::kCreated);
+       number <= static_cast<int>(OrderStatus::kRefunded); ++number) {
+    const auto status = static_cast<OrderStatus>(number);
+    if (order_status_name(status) == name) return status;
+  }
+  return std::nullopt;
 }
 
 std::string_view order_result_name(OrderResult::Kind kind) {
@@ -32,6 +54,8 @@ std::string_view order_result_name(OrderResult::Kind kind) {
       return "already stored";
     case OrderResult::Kind::kRefused:
       return "refused";
+    case OrderResult::Kind::kTooEarly:
+      return "too early";
   }
   return "?";
 }
@@ -85,12 +109,11 @@ absl::StatusOr<OrderId> OrderStore::greatest_id(OrderId below) {
 absl::StatusOr<std::int64_t> OrderStore::count_live(VoucherId voucher) {
   OrderFilter filter;
   filter.voucher = voucher;
-  std::int64_t live = 0;
-  const absl::Status read = for_each_order(*this, filter, [&](const Order& order) {
-    if (is_live(order)) ++live;
-  });
+  std::int64_t taken = 0;
+  const absl::Status read =
+      for_each_order(*this, filter, [&](const Order& order) { taken += pieces_taken(order); });
   if (!read.ok()) return read;
-  return live;
+  return taken;
 }
 
 absl::StatusOr<std::vector<VoucherId>> OrderStore::vouchers_with_orders() {
@@ -136,6 +159,10 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   };
   if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
   if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
+  if (order.quantity <= 0 || order.quantity > Order::kQuantityMax) {
+    return refused(
+        absl::StrCat("its quantity is not from 1 to ", Order::kQuantityMax, ": ", order.quantity));
+  }
   if (const auto& other = rivals.same_id) {
     if (is_redelivery(*other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
     return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ", other->user,
@@ -145,13 +172,15 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   if (!rivals.stock) {
     return refused(absl::StrCat("voucher ", order.voucher, " was never published here"));
   }
-  if (rivals.live_of_voucher >= *rivals.stock) {
-    return refused(absl::StrCat("voucher ", order.voucher, " has ", rivals.live_of_voucher,
-                                " live orders of a stock of ", *rivals.stock));
+  // The quantity is subtracted: a sum might overflow.
+  if (rivals.taken_of_voucher > *rivals.stock - order.quantity) {
+    return refused(absl::StrCat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
+                                " pieces taken of a stock of ", *rivals.stock));
   }
-  if (order.limit != 0 && rivals.live_of_user >= order.limit) {
-    return refused(absl::StrCat("user ", order.user, " has ", order.limit,
-                                " live orders of voucher ", order.voucher, " already, the limit"));
+  if (order.limit != 0 && rivals.live_of_user > order.limit - order.quantity) {
+    return refused(absl::StrCat("user ", order.user, " has ", rivals.live_of_user,
+                                " pieces of voucher ", order.voucher, " already, of a limit of ",
+                                order.limit));
   }
   return {};
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -15,9 +16,9 @@ OrderWorker::~OrderWorker() = default;
 
 OrderWorker::Step OrderWorker::step() { return impl_->step(impl_->options().block_ms); }
 
-OrderWorker::Step OrderWorker::wait_and_step() {
+OrderWorker::Step OrderWorker::wait_and_step(std::int64_t wait_ms_max) {
   const std::int64_t block_ms = impl_->options().block_ms;
-  return impl_->step(block_ms > 0 ? block_ms : std::numeric_limits<std::int64_t>::max());
+  return impl_->step(block_ms > 0 ? std::min(block_ms, wait_ms_max) : wait_ms_max);
 }
 
 void OrderWorker::interrupt() { impl_->interrupt(); }
@@ -36,8 +37,12 @@ std::string_view step_name(OrderWorker::Step::Kind kind) {
 
 // ---- The thread ----
 
-OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms)
-    : worker_(std::move(worker)), pause_ms_(pause_ms), thread_([this] { loop(); }) {}
+OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms,
+                                     AfterStep after_step)
+    : worker_(std::move(worker)),
+      pause_ms_(pause_ms),
+      after_step_(std::move(after_step)),
+      thread_([this] { loop(); }) {}
 
 OrderWorkerThread::~OrderWorkerThread() { stop(); }
 
@@ -76,12 +81,26 @@ std::string OrderWorkerThread::pause_reason() const {
   return pause_reason_;
 }
 
+/// Returns true if the next step may wait for orders.
+bool OrderWorkerThread::run_after_step(OrderWorker::Step& step) {
+  using Kind = OrderWorker::Step::Kind;
+  if (!after_step_) return true;
+  const auto has_more = after_step_();
+  if (has_more.ok()) return !*has_more;
+  if (step.kind == Kind::kIdle) step.kind = Kind::kPaused;
+  if (step.reason.empty()) step.reason = std::string(has_more.status().message());
+  return false;
+}
+
 void OrderWorkerThread::loop() {
+  bool may_wait = !after_step_;
   while (true) {
-    OrderWorker::Step step = worker_->wait_and_step();
+    OrderWorker::Step step =
+        worker_->wait_and_step(may_wait ? std::numeric_limits<std::int64_t>::max() : 0);
     stored_ += step.stored;
     buried_ += step.buried;
     lost_ += step.lost;
+    may_wait = run_after_step(step);
 
     std::unique_lock lock(mutex_);
     ++steps_;

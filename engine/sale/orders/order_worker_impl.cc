@@ -8,6 +8,7 @@
 #include <spdlog/logger.h>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/stream_trim.h"
@@ -15,6 +16,7 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/orders/order_entry.h"
+#include "engine/sale/payments/payment_scripts.h"
 
 namespace rushgate {
 namespace {
@@ -64,6 +66,14 @@ absl::Status thrown() {
   }
 }
 
+/// Holds that end in one script: buyers wait until it ends.
+constexpr std::size_t kHoldsPerScript = 256;
+/// Scripts of a step, before it goes on with orders.
+constexpr int kExpiringScriptsMax = 16;
+/// How often holds are looked for while there are any, and while there are none.
+constexpr std::int64_t kExpireEveryMs = 1'000;
+constexpr std::int64_t kLookForHoldsEveryMs = 10'000;
+
 bool has_stored_any(std::span<const OrderResult> results) {
   return std::ranges::any_of(results, [](const OrderResult& result) {
     return result.kind != OrderResult::Kind::kRefused;
@@ -95,6 +105,7 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       options_(std::move(options)),
       owner_(stores, keys, {.logger = options_.logger}),
       vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
+      changes_(*client_, clock_, stores, keys, owner_, vouchers_),
       connection_check_([this](Client& connection) { return owner_.verify(connection); }),
       claim_from_(kClaimFromStart) {
   backend.add_connection_check(connection_check_.get());
@@ -123,13 +134,22 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
     const absl::Status made = ensure_group();
     if (!made.ok()) return pause(made);
   }
-  auto batch = take_batch(block_ms);
+  Step step;
+  if (has_payments() && clock_.monotonic_ms() >= expire_at_ms_) {
+    if (const absl::Status expired = expire_holds(step); !expired.ok()) return pause(expired);
+  }
+  auto batch = take_batch(step.expired > 0 ? 0 : block_ms);
   if (!batch.ok()) {
     drop_batch();  // some of it may have been read
     return pause(batch.status());
   }
-  if (!batch->entries.empty()) return process(*std::move(batch));
-  Step step;
+  const std::size_t expired = step.expired;
+  if (!batch->entries.empty()) {
+    step = process(*std::move(batch));
+    step.expired = expired;
+    return step;
+  }
+  if (expired > 0) step.kind = StepKind::kWorked;
   if (claim_from_ != kClaimFromStart)
     step.kind = StepKind::kWorked;  // there are more entries to claim
   return step;
@@ -240,8 +260,8 @@ absl::StatusOr<OrderWorker::Impl::Batch> OrderWorker::Impl::next_batch(std::int6
 /// Returns how long to wait for new orders: at most until something else is due.
 std::int64_t OrderWorker::Impl::ms_to_wait(std::int64_t block_ms) const {
   if (block_ms == 0) return 0;
-  const std::int64_t due_ms =
-      retry_at_ms_ == 0 ? claim_at_ms_ : std::min(retry_at_ms_, claim_at_ms_);
+  std::int64_t due_ms = retry_at_ms_ == 0 ? claim_at_ms_ : std::min(retry_at_ms_, claim_at_ms_);
+  if (has_payments()) due_ms = std::min(due_ms, expire_at_ms_);
   const std::int64_t left_ms = std::max<std::int64_t>(1, due_ms - clock_.monotonic_ms());
   return std::min(block_ms, left_ms);
 }
@@ -346,9 +366,10 @@ OrderWorker::Impl::Decided OrderWorker::Impl::fault_of(const OrderEntry& entry,
 void OrderWorker::Impl::append_results(EntrySpan entries, std::span<const OrderResult> results,
                                        std::vector<Decided>& decided) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const bool refused = results[i].kind == OrderResult::Kind::kRefused;
-    decided.push_back({entries[i], refused ? Decided::Fate::kRefused : Decided::Fate::kStored,
-                       results[i].reason});
+    auto fate = Decided::Fate::kStored;
+    if (results[i].kind == OrderResult::Kind::kRefused) fate = Decided::Fate::kRefused;
+    if (results[i].kind == OrderResult::Kind::kTooEarly) fate = Decided::Fate::kTooEarly;
+    decided.push_back({entries[i], fate, results[i].reason});
   }
 }
 
@@ -361,24 +382,34 @@ OrderWorker::Step OrderWorker::Impl::process(Batch batch) {
   }
 }
 
+absl::StatusOr<OrderEvent> OrderWorker::Impl::read(const OrderEntry& entry) const {
+  if (entry.deleted) return absl::NotFoundError("the entry was deleted from the stream");
+  auto event = read_event(entry);
+  if (event.ok() && event->kind != OrderEvent::Kind::kAdmitted && !has_payments()) {
+    return absl::FailedPreconditionError("the order store keeps no payments");
+  }
+  return event;
+}
+
 OrderWorker::Step OrderWorker::Impl::process_held(Batch& batch) {
   std::vector<Decided> decided;
-  Orders orders;
-  Orders suspects;
+  Writes writes;
+  Writes suspects;
   decided.reserve(batch.entries.size());
-  orders.orders.reserve(batch.entries.size());
-  orders.entries.reserve(batch.entries.size());
+  writes.orders.reserve(batch.entries.size());
+  writes.entries.reserve(batch.entries.size());
   const std::int64_t now_ms = clock_.now_ms();
   for (const OrderEntry& entry : batch.entries) {
-    auto order =
-        entry.deleted
-            ? absl::StatusOr<Order>(absl::NotFoundError("the entry was deleted from the stream"))
-            : read_order(entry);
-    if (order.ok()) {
-      order->created_at_ms = now_ms;
-      (suspects_.contains(entry.id) ? suspects : orders).add(*order, entry);
+    auto event = read(entry);
+    if (event.ok()) {
+      event->order.created_at_ms = now_ms;
+      if (const std::int64_t due_ms = event->order.due_at_ms; due_ms > 0) {
+        const std::int64_t left_ms = std::max<std::int64_t>(due_ms - event->at_ms, 0);
+        expire_at_ms_ = std::min(expire_at_ms_, clock_.monotonic_ms() + left_ms);
+      }
+      (suspects_.contains(entry.id) ? suspects : writes).add(*std::move(event), entry);
     } else {
-      decided.push_back({&entry, Decided::Fate::kRefused, std::string(order.status().message())});
+      decided.push_back({&entry, Decided::Fate::kRefused, std::string(event.status().message())});
     }
   }
 
@@ -395,7 +426,7 @@ OrderWorker::Step OrderWorker::Impl::process_held(Batch& batch) {
     return pause(to_status(synced, "syncing the log"));
   }
   fence_ = *fence;
-  const absl::Status written = write_all(orders, suspects, decided);
+  const absl::Status written = write_all(writes, suspects, decided);
   if (absl::IsAborted(written)) {
     release(batch);
     return read_again();
@@ -464,7 +495,7 @@ void OrderWorker::Impl::take_released(OrderEntry& entry) {
 }
 
 /// Searches the released entries that were not among its pending ones. The keyspace may have lost
-/// them: then restores their orders.
+/// them: then restores their orders, and does their changes once more.
 absl::Status OrderWorker::Impl::restore_released() {
   if (released_.empty()) return absl::OkStatus();
   std::vector<OrderEntry> entries;
@@ -489,12 +520,32 @@ absl::Status OrderWorker::Impl::restore_released() {
         "are dead letters without stock",
         orders.size(), voucher, restored->appended, restored->buried);
   }
+  const auto repeated = repeat_released();
+  if (!repeated.ok()) {
+    history_after_ = std::string(kHistoryStart);
+    return repeated.status();
+  }
   released_.clear();
-  if (of_voucher.empty()) return absl::OkStatus();
+  if (of_voucher.empty() && *repeated == 0) return absl::OkStatus();
   const auto state = stores_.orders.state();  // each rebuild began an epoch
   if (!state.ok()) return state.status();
   database_ = *state;
   return absl::OkStatus();
+}
+
+/// Repeats the changes of the released events, in the order of the stream. One that is not lost
+/// changes nothing. Returns their number.
+absl::StatusOr<std::size_t> OrderWorker::Impl::repeat_released() {
+  absl::btree_map<StreamId, OrderEvent> events;
+  for (const auto& [id, entry] : released_) {
+    if (!is_event(entry) || !has_payments()) continue;
+    auto event = read_event(entry);
+    if (event.ok()) events.emplace(event->order.entry, *std::move(event));
+  }
+  for (const auto& [id, event] : events) {
+    if (const absl::Status repeated = changes_.repeat(event); !repeated.ok()) return repeated;
+  }
+  return events.size();
 }
 
 /// Returns the fence for a batch that was read in this epoch.
@@ -519,42 +570,43 @@ OrderWorker::Step OrderWorker::Impl::read_again() {
   return step;
 }
 
-absl::StatusOr<std::vector<OrderResult>> OrderWorker::Impl::try_write(OrderSpan orders) {
+absl::StatusOr<std::vector<OrderResult>> OrderWorker::Impl::try_write(const WriteSpan& writes) {
   try {
-    return stores_.write(orders, fence_);
+    return writes.events.empty() ? stores_.write(writes.orders, fence_)
+                                 : stores_.apply(writes.events, fence_);
   } catch (...) {
     return thrown();
   }
 }
 
-absl::Status OrderWorker::Impl::write_all(const Orders& orders, const Orders& suspects,
+absl::Status OrderWorker::Impl::write_all(const Writes& writes, const Writes& suspects,
                                           std::vector<Decided>& decided) {
-  absl::Status written = is_isolating() ? isolate(orders.orders, orders.entries, decided)
-                                        : write(orders.orders, orders.entries, decided);
-  for (std::size_t i = 0; written.ok() && i < suspects.orders.size(); ++i) {
-    written = write_suspect(suspects.orders[i], *suspects.entries[i], decided);
+  absl::Status written =
+      is_isolating() ? isolate(writes.all(), decided) : write(writes.all(), decided);
+  const WriteSpan alone = suspects.all();
+  for (std::size_t i = 0; written.ok() && i < alone.size(); ++i) {
+    written = write_suspect(alone.subspan(i, 1), decided);
   }
   return written;
 }
 
 /// Writes a batch. If one of its orders is at fault, writes its halves, until that order is alone.
-absl::Status OrderWorker::Impl::write(OrderSpan orders, EntrySpan entries,
-                                      std::vector<Decided>& decided) {
-  if (orders.empty()) return absl::OkStatus();
-  const auto results = try_write(orders);
+absl::Status OrderWorker::Impl::write(const WriteSpan& writes, std::vector<Decided>& decided) {
+  if (writes.size() == 0) return absl::OkStatus();
+  const auto results = try_write(writes);
   if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
   if (results.ok()) {
-    append_results(entries, *results, decided);
+    append_results(writes.entries, *results, decided);
     return absl::OkStatus();
   }
-  if (orders.size() == 1) {
-    decided.push_back(fault_of(*entries[0], results.status()));
+  if (writes.size() == 1) {
+    decided.push_back(fault_of(*writes.entries[0], results.status()));
     return absl::OkStatus();
   }
-  const std::size_t half = orders.size() / 2;
-  const absl::Status first = write(orders.first(half), entries.first(half), decided);
+  const std::size_t half = writes.size() / 2;
+  const absl::Status first = write(writes.first(half), decided);
   if (!first.ok()) return first;
-  return write(orders.subspan(half), entries.subspan(half), decided);
+  return write(writes.without_first(half), decided);
 }
 
 /// Writes a batch that made the worker pause several times in a row. Writes it in pieces, which
@@ -562,8 +614,7 @@ absl::Status OrderWorker::Impl::write(OrderSpan orders, EntrySpan entries,
 ///
 /// An order that fails alone is at fault only if others are stored, and the store still works after
 /// it. Otherwise this is an outage, which ends the attempt and counts against no order.
-absl::Status OrderWorker::Impl::isolate(OrderSpan orders, EntrySpan entries,
-                                        std::vector<Decided>& decided) {
+absl::Status OrderWorker::Impl::isolate(WriteSpan writes, std::vector<Decided>& decided) {
   constexpr std::size_t kFailuresMax = 16;  // of single orders, in a row
   std::vector<Decided> alone;
   absl::Status failure;
@@ -571,31 +622,30 @@ absl::Status OrderWorker::Impl::isolate(OrderSpan orders, EntrySpan entries,
   std::size_t in_a_row = 0;
   std::size_t piece = 1;
   const auto is_outage = [&] { return !has_stored || !try_write({}).ok(); };
-  while (!orders.empty()) {
-    const std::size_t count = std::min(piece, orders.size());
-    const auto results = try_write(orders.first(count));
+  while (writes.size() > 0) {
+    const std::size_t count = std::min(piece, writes.size());
+    const auto results = try_write(writes.first(count));
     if (absl::IsAborted(results.status())) return results.status();
     if (!results.ok() && count > 1) {
       piece = count / 2;
       continue;
     }
     if (results.ok()) {
-      append_results(entries.first(count), *results, decided);
+      append_results(writes.entries.first(count), *results, decided);
       has_stored = has_stored || has_stored_any(*results);
       in_a_row = 0;
       piece = 2 * count;
     } else if (is_fault_of_an_order(results.status())) {
-      decided.push_back(fault_of(*entries[0], results.status()));
+      decided.push_back(fault_of(*writes.entries[0], results.status()));
     } else {
       failure = results.status();
-      alone.push_back(fault_of(*entries[0], failure));
+      alone.push_back(fault_of(*writes.entries[0], failure));
       if (++in_a_row == kFailuresMax) {
         if (is_outage()) break;
         in_a_row = 0;
       }
     }
-    orders = orders.subspan(count);
-    entries = entries.subspan(count);
+    writes = writes.without_first(count);
   }
   if (alone.empty()) return absl::OkStatus();
   if (is_outage()) {
@@ -610,17 +660,17 @@ absl::Status OrderWorker::Impl::isolate(OrderSpan orders, EntrySpan entries,
 }
 
 /// Writes an order that failed while others were stored.
-absl::Status OrderWorker::Impl::write_suspect(const Order& order, const OrderEntry& entry,
+absl::Status OrderWorker::Impl::write_suspect(const WriteSpan& suspect,
                                               std::vector<Decided>& decided) {
-  const auto results = try_write({&order, 1});
+  const auto results = try_write(suspect);
   if (results.ok()) {
-    append_results({{&entry}}, *results, decided);
+    append_results(suspect.entries, *results, decided);
     return absl::OkStatus();
   }
   const bool is_at_fault = is_fault_of_an_order(results.status()) ||
                            (!absl::IsAborted(results.status()) && try_write({}).ok());
   if (!is_at_fault) return results.status();
-  decided.push_back(fault_of(entry, results.status()));
+  decided.push_back(fault_of(*suspect.entries[0], results.status()));
   return absl::OkStatus();
 }
 
@@ -647,14 +697,37 @@ absl::Status OrderWorker::Impl::acknowledge_stored(const std::vector<Decided>& d
     const auto portion = left.first(std::min(left.size(), kPortionMax));
     const absl::Status acknowledged = acknowledge(portion, is_redelivery);
     if (!acknowledged.ok()) return acknowledged;
-    step.stored += portion.size();
+    const auto events =
+        std::ranges::count_if(portion, [](const auto* entry) { return is_event(*entry); });
+    step.changed += static_cast<std::size_t>(events);
+    step.stored += portion.size() - static_cast<std::size_t>(events);
     left = left.subspan(portion.size());
+  }
+  return absl::OkStatus();
+}
+
+/// Forgets the ends of holds and the payments that are in the database now.
+absl::Status OrderWorker::Impl::forget_ends(std::span<const OrderEntry* const> entries) {
+  Request ends = Request::of("HDEL", keys_.ended());
+  Request payments = Request::of("HDEL", keys_.payments());
+  const std::size_t empty = ends.size();
+  for (const OrderEntry* entry : entries) {
+    const auto event = is_event(*entry) ? read_event(*entry) : absl::NotFoundError("");
+    if (!event.ok()) continue;
+    if (event->kind != OrderEvent::Kind::kSurplusPayment) ends.add(event->order.id);
+    if (!event->payment.id.empty()) payments.add(event->payment.id);
+  }
+  for (Request* request : {&ends, &payments}) {
+    if (request->size() == empty) continue;
+    const Reply forgotten = client_->call(std::move(*request));
+    if (!forgotten.is_integer()) return to_status(forgotten, "forgetting the ends of holds");
   }
   return absl::OkStatus();
 }
 
 absl::Status OrderWorker::Impl::acknowledge(std::span<const OrderEntry* const> entries,
                                             bool is_redelivery) {
+  if (const absl::Status forgotten = forget_ends(entries); !forgotten.ok()) return forgotten;
   Request ack = Request::of("XACK", keys_.order_stream, keys_.group);
   Request forget = Request::of("HDEL", keys_.faults());
   for (const OrderEntry* entry : entries) {
@@ -672,23 +745,24 @@ absl::Status OrderWorker::Impl::acknowledge(std::span<const OrderEntry* const> e
 }
 
 /// Acknowledges stored orders, buries refused ones, counts faults, trims the stream.
-absl::Status OrderWorker::Impl::conclude(const std::vector<Decided>& decided, bool is_redelivery,
+absl::Status OrderWorker::Impl::conclude(std::vector<Decided>& decided, bool is_redelivery,
                                          Step& step) {
   report_stored(decided);
-  const absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
+  absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
+  if (!acknowledged.ok()) return acknowledged;
+  const auto late = write_again(decided);
+  if (!late.ok()) return late.status();
+  report_stored(*late);
+  acknowledged = acknowledge_stored(*late, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;
   for (const Decided& one : decided) {
     if (one.fate == Decided::Fate::kStored) {
       suspects_.erase(one.entry->id);
       continue;
     }
-    bool is_final = one.fate == Decided::Fate::kRefused;
-    if (!is_final) {
-      const auto final_fault = is_fault_final(*one.entry);
-      if (!final_fault.ok()) return final_fault.status();
-      is_final = *final_fault;
-    }
-    if (!is_final) {
+    const auto decided_finally = is_final(one);
+    if (!decided_finally.ok()) return decided_finally.status();
+    if (!*decided_finally) {
       ++step.faulted;
       release(*one.entry);
       retry_later();
@@ -706,7 +780,120 @@ absl::Status OrderWorker::Impl::conclude(const std::vector<Decided>& decided, bo
       retry_later();
     }
   }
-  return step.stored + step.buried > 0 ? trim() : absl::OkStatus();
+  return step.stored + step.changed + step.buried > 0 ? trim() : absl::OkStatus();
+}
+
+/// Writes entries once more that were refused, or came too early. With several workers, an entry may
+/// be met before an earlier one that it needs, which may have been applied since. Returns the entries that
+/// are stored now. While an earlier entry is pending, an entry is not written again, and later no
+/// fault is counted.
+absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write_again(
+    std::vector<Decided>& decided) {
+  std::vector<Decided> late;
+  std::vector<OrderEvent> events;
+  std::vector<Decided*> written;
+  if (!has_payments()) return late;
+  const auto first_other = find_first_pending_besides(decided);
+  if (!first_other.ok()) return first_other.status();
+  for (Decided& one : decided) {
+    if (!is_refused(one)) continue;
+    auto event = read(*one.entry);
+    const auto id = StreamId::parse(one.entry->id);
+    if (!event.ok() || !id) continue;
+    one.may_need_earlier = *first_other < *id;
+    if (one.may_need_earlier) continue;
+    event->order.created_at_ms = clock_.now_ms();
+    events.push_back(*std::move(event));
+    written.push_back(&one);
+  }
+  if (written.empty()) return late;
+  if (const absl::Status made = make_room(events); !made.ok()) return made;
+  Writes writes;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    writes.add(std::move(events[i]), *written[i]->entry);
+  }
+  const auto results = try_write(writes.all());
+  if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
+  for (std::size_t i = 0; results.ok() && i < written.size(); ++i) {
+    std::vector<Decided> now;
+    append_results({&written[i]->entry, 1}, {&(*results)[i], 1}, now);
+    *written[i] = std::move(now.front());
+    if (written[i]->fate == Decided::Fate::kStored) late.push_back(*written[i]);
+  }
+  return late;
+}
+
+/// Frees pieces for refused orders. The keyspace may have given pieces back and sold them again, and
+/// the purchase is stored already:
+/// - An order whose own cancellation waits behind it becomes cancelled.
+/// - Waiting cancellations of stored orders of its voucher are applied now. Later they change
+///   nothing.
+/// - Refunds that were begun are ended.
+absl::Status OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
+  absl::flat_hash_map<OrderId, Order*> refused;
+  absl::flat_hash_set<VoucherId> vouchers;
+  for (OrderEvent& event : events) {
+    if (event.kind != OrderEvent::Kind::kAdmitted) continue;
+    refused.emplace(event.order.id, &event.order);
+    vouchers.insert(event.order.voucher);
+  }
+  if (refused.empty()) return absl::OkStatus();
+  std::vector<OrderEvent> of_others;
+  const auto visit = [&](const OrderEntry& entry) {
+    auto event = is_event(entry) ? read_event(entry) : absl::NotFoundError("");
+    if (!event.ok() || event->kind != OrderEvent::Kind::kCancelled) return true;
+    const auto found = refused.find(event->order.id);
+    if (found != refused.end()) {
+      found->second->status = OrderStatus::kCancelled;
+      found->second->keeps_stock = event->order.keeps_stock;
+      found->second->keeps_allowance = event->order.keeps_allowance;
+    } else if (vouchers.contains(event->order.voucher)) {
+      of_others.push_back(*std::move(event));
+    }
+    return true;
+  };
+  for (const std::string& stream : {keys_.order_stream, keys_.dead_letters()}) {
+    const absl::Status read =
+        for_each_entry(*client_, stream, StreamId::min(), StreamId::max(), visit);
+    if (!read.ok()) return read;
+  }
+  if (!of_others.empty()) {
+    const auto applied = stores_.apply(of_others, fence_);
+    if (!applied.ok()) return applied.status();
+  }
+  return changes_.finish_refunds().status();
+}
+
+/// Returns true if the entry becomes a dead letter. Counts a fault of its own.
+absl::StatusOr<bool> OrderWorker::Impl::is_final(const Decided& decided) {
+  if (decided.may_need_earlier) return false;
+  return decided.fate == Decided::Fate::kRefused ? true : is_fault_final(*decided.entry);
+}
+
+/// Returns the first pending entry of the group that is not one of the refused ones here; the
+/// greatest id if there is none before the last of these.
+absl::StatusOr<StreamId> OrderWorker::Impl::find_first_pending_besides(
+    const std::vector<Decided>& decided) {
+  absl::btree_set<StreamId> refused;
+  StreamId last;
+  for (const Decided& one : decided) {
+    const auto id = is_refused(one) ? StreamId::parse(one.entry->id) : std::nullopt;
+    if (!id) continue;
+    refused.insert(*id);
+    last = std::max(last, *id);
+  }
+  if (refused.empty()) return StreamId::max();
+  const Reply pending = (*client_)("XPENDING", keys_.order_stream, keys_.group, "-",
+                                   last.to_string(), refused.size() + 1);
+  if (!pending.is_aggregate()) return to_status(pending, "looking for earlier entries");
+  for (const Reply& entry : pending.elements()) {
+    const bool has_id =
+        entry.is_aggregate() && !entry.elements().empty() && entry.elements()[0].is_text();
+    const auto id = has_id ? StreamId::parse(entry.elements()[0].text()) : std::nullopt;
+    if (!id) return to_status(entry, "looking for earlier entries");
+    if (!refused.contains(*id)) return *id;
+  }
+  return StreamId::max();
 }
 
 /// Counts a fault of this entry. Returns true if it was the last one allowed. Delivery counts are
@@ -719,6 +906,68 @@ absl::StatusOr<bool> OrderWorker::Impl::is_fault_final(const OrderEntry& entry) 
 
 absl::Status OrderWorker::Impl::trim() {
   return options_.trim ? trim_done_entries(*client_, keys_.order_stream) : absl::OkStatus();
+}
+
+// ---- Timeouts ----
+
+/// Cancels orders that are due, in bounded portions.
+absl::Status OrderWorker::Impl::expire_holds(Step& step) {
+  const std::int64_t now_ms = clock_.monotonic_ms();
+  if (now_ms >= look_for_lost_at_ms_) {
+    const absl::Status rebuilt = vouchers_.rebuild_lost_holds();
+    if (!rebuilt.ok()) return rebuilt;
+    look_for_lost_at_ms_ = now_ms + kLookForHoldsEveryMs;
+  }
+  std::size_t skip = 0;  // holds of closed vouchers
+  std::vector<VoucherId> closed;
+  for (int i = 0; i < kExpiringScriptsMax; ++i) {
+    const auto due = find_due_holds(*client_, keys_, skip, kHoldsPerScript);
+    if (!due.ok()) return due.status();
+    const auto expired = expire(*due, closed);
+    if (!expired.ok()) return expired.status();
+    step.expired += *expired;
+    skip += due->holds.size() - *expired;
+    if (due->holds.size() == kHoldsPerScript) continue;
+    const std::int64_t next_ms = due->next_ms.value_or(due->now_ms + kLookForHoldsEveryMs);
+    const std::int64_t pause_ms = std::min(next_ms - due->now_ms, kLookForHoldsEveryMs);
+    expire_at_ms_ = now_ms + (due->holds.empty() ? pause_ms : std::min(pause_ms, kExpireEveryMs));
+    break;
+  }
+  // A voucher that was lost stays so until a process rebuilds it. Another process may do so now.
+  for (const VoucherId voucher : closed) {
+    const absl::Status rebuilt = vouchers_.rebuild(voucher);
+    const bool may_wait = absl::IsAborted(rebuilt) || absl::IsNotFound(rebuilt);
+    if (!rebuilt.ok() && !may_wait) return rebuilt;
+  }
+  return absl::OkStatus();
+}
+
+/// Cancels these orders, neighbours of one voucher by one script. Returns how many have ended. Adds
+/// the vouchers that are closed or lost.
+absl::StatusOr<std::size_t> OrderWorker::Impl::expire(const DueHolds& due,
+                                                      std::vector<VoucherId>& closed) {
+  std::size_t ended = 0;
+  std::vector<OrderId> orders;
+  for (std::size_t i = 0; i < due.holds.size(); ++i) {
+    const VoucherId voucher = due.holds[i].voucher;
+    orders.push_back(due.holds[i].order);
+    if (i + 1 < due.holds.size() && due.holds[i + 1].voucher == voucher) continue;
+    const Reply replies =
+        cancel_holds(*client_, keys_, voucher, orders,
+                     {.reason = "not paid in time", .actor = "timeout", .only_due = true});
+    if (!replies.is_aggregate()) return to_status(replies, "cancelling orders");
+    for (const Reply& reply : replies.elements()) {
+      if (!reply.is_aggregate() || reply.elements().empty() || !reply.elements()[0].is_integer()) {
+        return to_status(reply, "cancelling an order");
+      }
+      const std::int64_t outcome = reply.elements()[0].integer();
+      if (outcome == payment_scripts::kDone) ++ended;
+      const bool is_closed = outcome == payment_scripts::kRebuilding;
+      if (is_closed && (closed.empty() || closed.back() != voucher)) closed.push_back(voucher);
+    }
+    orders.clear();
+  }
+  return ended;
 }
 
 // ---- Bad days ----

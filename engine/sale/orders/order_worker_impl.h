@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,14 +17,18 @@
 #include "absl/status/statusor.h"
 #include "engine/client/connection_check.h"
 #include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/payments/holds.h"
+#include "engine/sale/payments/order_changes.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sale.h>
 #include <rushgate/sale_keys.h>
+#include <rushgate/stream_id.h>
 
 namespace rushgate {
 
@@ -47,21 +52,51 @@ class OrderWorker::Impl {
   };
   struct Decided {  // the decision about an entry
     const OrderEntry* entry;
-    enum class Fate : std::uint8_t { kStored, kRefused, kFault } fate;
+    enum class Fate : std::uint8_t { kStored, kRefused, kFault, kTooEarly } fate;
     std::string reason;
+    bool may_need_earlier = false;  // an entry that another worker has not applied yet
   };
 
-  /// Orders, each with its entry.
-  struct Orders {
-    std::vector<Order> orders;
-    std::vector<const OrderEntry*> entries;
+  /// A part of Writes.
+  struct WriteSpan {
+    std::span<const Order> orders;
+    std::span<const OrderEvent> events;
+    std::span<const OrderEntry* const> entries;
 
-    void add(const Order& order, const OrderEntry& entry) {
-      orders.push_back(order);
-      entries.push_back(&entry);
+    [[nodiscard]] std::size_t size() const { return entries.size(); }
+    [[nodiscard]] WriteSpan subspan(std::size_t begin, std::size_t count) const {
+      return {.orders = events.empty() ? orders.subspan(begin, count) : orders,
+              .events = events.empty() ? events : events.subspan(begin, count),
+              .entries = entries.subspan(begin, count)};
+    }
+    [[nodiscard]] WriteSpan first(std::size_t count) const { return subspan(0, count); }
+    [[nodiscard]] WriteSpan without_first(std::size_t count) const {
+      return subspan(count, size() - count);
     }
   };
-  using OrderSpan = std::span<const Order>;
+
+  /// Orders or events, each with its entry. Without events of stored orders, which are rare, it is
+  /// kept as orders: they take less space and time.
+  struct Writes {
+    std::vector<Order> orders;
+    std::vector<OrderEvent> events;  // if one is not kAdmitted: all; else empty
+    std::vector<const OrderEntry*> entries;
+
+    void add(OrderEvent event, const OrderEntry& entry) {
+      entries.push_back(&entry);
+      if (events.empty() && event.kind == OrderEvent::Kind::kAdmitted) {
+        orders.push_back(std::move(event.order));
+        return;
+      }
+      for (Order& order : orders) {
+        events.push_back({.order = std::move(order)});
+        events.back().at_ms = events.back().order.admitted_at_ms;
+      }
+      orders.clear();
+      events.push_back(std::move(event));
+    }
+    [[nodiscard]] WriteSpan all() const { return {orders, events, entries}; }
+  };
   using EntrySpan = std::span<const OrderEntry* const>;
 
   Step work(std::int64_t block_ms);
@@ -85,20 +120,31 @@ class OrderWorker::Impl {
   static Decided fault_of(const OrderEntry& entry, const absl::Status& status);
   static void append_results(EntrySpan entries, std::span<const OrderResult> results,
                              std::vector<Decided>& decided);
-  absl::StatusOr<std::vector<OrderResult>> try_write(OrderSpan orders);
-  absl::Status write_all(const Orders& orders, const Orders& suspects,
+  absl::StatusOr<OrderEvent> read(const OrderEntry& entry) const;
+  absl::StatusOr<std::vector<OrderResult>> try_write(const WriteSpan& writes);
+  absl::Status write_all(const Writes& writes, const Writes& suspects,
                          std::vector<Decided>& decided);
-  absl::Status write(OrderSpan orders, EntrySpan entries, std::vector<Decided>& decided);
-  absl::Status isolate(OrderSpan orders, EntrySpan entries, std::vector<Decided>& decided);
-  absl::Status write_suspect(const Order& order, const OrderEntry& entry,
-                             std::vector<Decided>& decided);
+  absl::Status write(const WriteSpan& writes, std::vector<Decided>& decided);
+  absl::Status isolate(WriteSpan writes, std::vector<Decided>& decided);
+  absl::Status write_suspect(const WriteSpan& suspect, std::vector<Decided>& decided);
   [[nodiscard]] bool is_isolating() const { return failed_writes_ >= options_.isolate_after; }
-  absl::Status conclude(const std::vector<Decided>& decided, bool is_redelivery, Step& step);
+  absl::Status conclude(std::vector<Decided>& decided, bool is_redelivery, Step& step);
+  absl::StatusOr<std::vector<Decided>> write_again(std::vector<Decided>& decided);
+  absl::Status make_room(std::span<OrderEvent> events);
   void report_stored(const std::vector<Decided>& decided) const;
   absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
                                   Step& step);
   absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);
+  absl::Status forget_ends(std::span<const OrderEntry* const> entries);
+  absl::StatusOr<bool> is_final(const Decided& decided);
+  absl::StatusOr<StreamId> find_first_pending_besides(const std::vector<Decided>& decided);
+  static bool is_refused(const Decided& decided) {
+    return decided.fate == Decided::Fate::kRefused || decided.fate == Decided::Fate::kTooEarly;
+  }
   absl::StatusOr<bool> is_fault_final(const OrderEntry& entry);
+  absl::Status expire_holds(Step& step);
+  absl::StatusOr<std::size_t> expire(const DueHolds& due, std::vector<VoucherId>& closed);
+  [[nodiscard]] bool has_payments() const { return stores_.orders.payments() != nullptr; }
   absl::Status trim();
   void keep_undecided(Batch batch, const std::vector<Decided>& decided);
   void drop_batch();
@@ -106,6 +152,7 @@ class OrderWorker::Impl {
   void release(Batch& batch);
   void take_released(OrderEntry& entry);
   absl::Status restore_released();
+  absl::StatusOr<std::size_t> repeat_released();
   Step pause(const absl::Status& reason);
   void retry_later();
 
@@ -116,6 +163,7 @@ class OrderWorker::Impl {
   const WorkerOptions options_;
   KeyspaceOwner owner_;
   VoucherBook vouchers_;
+  OrderChanges changes_;
   const OwnedConnectionCheck connection_check_;
 
   std::string consumer_;    // its name in the group; known once group_exists_
@@ -138,10 +186,12 @@ class OrderWorker::Impl {
   int pauses_ = 0;  // consecutive
   std::int64_t paused_until_ms_ = 0;  // monotonic
   std::string pause_reason_;
-  std::int64_t claim_at_ms_ = 0;    // monotonic
-  std::string claim_from_;          // where claiming continues; kClaimFromStart: at the beginning
-  std::size_t lost_ = 0;            // in this step
-  VoucherBook::Restored restored_;  // in this step
+  std::int64_t claim_at_ms_ = 0;   // monotonic
+  std::string claim_from_;         // where claiming continues; kClaimFromStart: at the beginning
+  std::int64_t expire_at_ms_ = 0;  // monotonic: when to look for holds that are due
+  std::int64_t look_for_lost_at_ms_ = 0;  // monotonic: … and for vouchers whose holds are lost
+  std::size_t lost_ = 0;                  // in this step
+  VoucherBook::Restored restored_;        // in this step
   absl::flat_hash_set<std::string> reported_consumers_;
 };
 

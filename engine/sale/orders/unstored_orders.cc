@@ -19,17 +19,28 @@ struct Wanted {
   }
 };
 
-/// Visits the orders of `stream`, each with its entry. Describes the entries that are not orders in
-/// `unreadable`, unless it is null.
+/// The entries of a stream that are not orders. Each may be null.
+struct Others {
+  std::vector<std::string>* unreadable = nullptr;  // descriptions
+  std::vector<OrderEvent>* events = nullptr;
+};
+
+/// Visits the orders of `stream`, each with its entry.
 absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
-                          BetweenPortions between_portions, std::vector<std::string>* unreadable,
+                          BetweenPortions between_portions, const Others& others,
                           absl::FunctionRef<void(const Order&, const OrderEntry&)> visit) {
   const auto visit_entry = [&](const OrderEntry& entry) {
-    const auto order = read_order(entry);
-    if (order.ok() && wanted.contains(*order)) visit(*order, entry);
-    if (!order.ok() && unreadable != nullptr) {
-      unreadable->push_back(stream + ": entry " + entry.id +
-                            " is no order: " + std::string(order.status().message()));
+    auto event = read_event(entry);
+    if (!event.ok()) {
+      if (others.unreadable == nullptr) return true;
+      others.unreadable->push_back(stream + ": entry " + entry.id +
+                                   " is no order: " + std::string(event.status().message()));
+    } else if (wanted.contains(event->order)) {
+      if (event->kind == OrderEvent::Kind::kAdmitted) {
+        visit(event->order, entry);
+      } else if (others.events != nullptr) {
+        others.events->push_back(*std::move(event));
+      }
     }
     return true;
   };
@@ -56,10 +67,11 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   const auto is_without_stock = [](const OrderEntry& letter) {
     return letter.field(kNoStockField).has_value();
   };
-  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions, nullptr,
+  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions, {},
                                    append_to(dead_before));
   if (read.ok()) {
-    read = visit_orders(client, keys.order_stream, wanted, between_portions, &unstored.unreadable,
+    read = visit_orders(client, keys.order_stream, wanted, between_portions,
+                        {.unreadable = &unstored.unreadable, .events = &unstored.events},
                         [&](const Order& order, const OrderEntry& entry) {
                           unstored.queued.push_back(order);
                           // for_each_entry() has read the id already
@@ -67,7 +79,8 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                         });
   }
   if (read.ok()) {
-    read = visit_orders(client, keys.dead_letters(), wanted, between_portions, &unstored.unreadable,
+    read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
+                        {.unreadable = &unstored.unreadable, .events = &unstored.dead_events},
                         [&](const Order& order, const OrderEntry& letter) {
                           met.insert(order.id);
                           auto& to =
@@ -77,7 +90,7 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   }
   if (read.ok()) {
     // Entries that are not orders were given up: they are not reported any more.
-    read = visit_orders(client, keys.discarded_letters(), wanted, between_portions, nullptr,
+    read = visit_orders(client, keys.discarded_letters(), wanted, between_portions, {},
                         [&](const Order& order, const OrderEntry& letter) {
                           const bool is_new = met.insert(order.id).second;
                           if (is_without_stock(letter)) {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
 
@@ -27,7 +28,11 @@ struct UnstoredOrders {
   std::vector<Order> without_stock;
   /// Those in `dead` that were discarded.
   absl::flat_hash_set<OrderId> discarded;
-  /// Entries of both streams that are not orders, each with its stream, its id and the fault.
+  /// Events of orders in the order stream, in its order. Some may be applied already.
+  std::vector<OrderEvent> events;
+  /// Events among the dead letters: the database refused them.
+  std::vector<OrderEvent> dead_events;
+  /// Entries of both streams that are neither, each with its stream, its id and the fault.
   std::vector<std::string> unreadable;
 };
 

@@ -52,7 +52,7 @@ return 0
   return *kScript;
 }
 
-// KEYS owner of the stream, voucher, stock, vouchers. ARGV checkpoint, the voucher's id
+// KEYS owner of the stream, voucher, stock, vouchers, held. ARGV checkpoint, the voucher's id
 //
 // Another process may have confirmed the claim meanwhile, and rebuilt the voucher. Then the
 // checkpoint is there.
@@ -60,6 +60,7 @@ const Script& declare_lost_script() {
   static const Script* const kScript = new Script(R"lua(
 if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) >= tonumber(ARGV[1]) then return 0 end
 redis.call('SADD', KEYS[4], ARGV[2])
+redis.call('HSET', KEYS[5], 'closed:' .. ARGV[2], 'lost')
 redis.call('DEL', KEYS[2], KEYS[3])
 return 1
 )lua");
@@ -149,6 +150,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
   const std::string vouchers = keys_.vouchers();
+  const std::string held = keys_.held();
   const std::string checkpoint = std::to_string(state.checkpoint);
   std::vector<Request> requests;
   for (const VoucherVersion& version : *on_sale) {
@@ -156,7 +158,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
     const std::string id_text = std::to_string(id);
     const std::string voucher = keys_.voucher(id);
     const std::string stock = keys_.stock(id);
-    const std::string_view names[] = {stream_owner, voucher, stock, vouchers};
+    const std::string_view names[] = {stream_owner, voucher, stock, vouchers, held};
     const std::string_view arguments[] = {checkpoint, id_text};
     requests.push_back(client.script_request(declare_lost_script(), names, arguments));
   }

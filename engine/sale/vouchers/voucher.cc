@@ -10,6 +10,9 @@ std::string find_fault(const Voucher& voucher) {
     if (!fault.empty()) return std::string(term.subject) + ' ' + fault;
   }
   if (voucher.end_ms <= voucher.begin_ms) return "end must lie after begin";
+  if (voucher.payment_ms > 0 && voucher.price_cents == 0) {
+    return "a time to pay needs a price";
+  }
   return {};
 }
 

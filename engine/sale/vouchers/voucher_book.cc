@@ -13,6 +13,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/numbers.h"
 #include "engine/base/random_name.h"
@@ -20,6 +21,8 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/payments/holds.h"
+#include "engine/sale/payments/waiting_list.h"
 #include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "engine/sale/vouchers/sale_day.h"
@@ -88,32 +91,41 @@ absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doi
 
 struct VoucherBook::Buyers {
   std::map<UserId, Bought> bought;
-  std::int64_t admitted = 0;  // the sum over all buyers
-  bool counted = false;       // a set cannot hold the counts
-  bool with_days = false;     // there is a limit per day
+  std::map<OrderId, Order> unpaid;
+  std::int64_t taken = 0;       // pieces, from the stock
+  std::int64_t given_back = 0;  // as payment_scripts.cc counts them
+  std::int64_t withheld = 0;
+  bool counted = false;    // a set cannot hold the counts
+  bool with_days = false;  // there is a limit per day
 
   void add(const Order& order, const Limits& limits) {
-    ++admitted;
+    const std::int64_t of_user = pieces_of_user(order);
+    const std::int64_t of_stock = pieces_taken(order);
+    taken += of_stock;
+    given_back += std::max<std::int64_t>(of_user - of_stock, 0);
+    withheld += std::max<std::int64_t>(of_stock - of_user, 0);
+    if (order.status == OrderStatus::kUnpaid) unpaid.emplace(order.id, order);
+    if (of_user == 0) return;
     Bought& buyer = bought[order.user];
-    ++buyer.count;
+    buyer.count += of_user;
     counted = counted || buyer.count > 1;
     const std::int64_t day = sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
     if (day > buyer.day) buyer = {buyer.count, day, 0};
-    if (day == buyer.day) ++buyer.on_day;
+    if (day == buyer.day) buyer.on_day += of_user;
   }
 
   /// Returns why one more order is too many; empty if it is not.
   [[nodiscard]] std::string find_excess(const Order& order, const Limits& limits,
                                         std::int64_t stock) const {
     const std::int64_t room = limits.total > 0 ? std::min(limits.total, stock) : stock;
-    if (admitted >= room) return "its stock was sold again";
+    if (taken > room - order.quantity) return "its stock was sold again";
     const auto found = bought.find(order.user);
     if (found == bought.end()) return {};
     const Bought& buyer = found->second;
     const bool is_same_day = buyer.day == sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
-    const bool is_above_limit = order.limit > 0 && buyer.count >= order.limit;
-    const bool is_above_day =
-        limits.per_user_day > 0 && is_same_day && buyer.on_day >= limits.per_user_day;
+    const bool is_above_limit = order.limit > 0 && buyer.count > order.limit - order.quantity;
+    const bool is_above_day = limits.per_user_day > 0 && is_same_day &&
+                              buyer.on_day > limits.per_user_day - order.quantity;
     return is_above_limit || is_above_day ? "its user bought again" : "";
   }
 };
@@ -155,7 +167,21 @@ absl::Status VoucherBook::recover() {
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   const absl::Status pending = finish_pending();
-  return pending.ok() ? rebuild_lost() : pending;
+  if (!pending.ok()) return pending;
+  auto on_sale = stores_.vouchers.all_applied();
+  return on_sale.ok() ? rebuild_lost(*std::move(on_sale)) : on_sale.status();
+}
+
+absl::Status VoucherBook::rebuild_lost_holds() {
+  const Change change(changing_);
+  if (!change.is_ours()) return absl::OkStatus();  // it will be called again
+  auto on_sale = stores_.vouchers.all_applied();
+  if (!on_sale.ok()) return on_sale.status();
+  // An earlier version may have demanded payment.
+  std::erase_if(*on_sale, [](const VoucherVersion& version) {
+    return version.voucher.payment_ms == 0 && version.version == 1;
+  });
+  return on_sale->empty() ? absl::OkStatus() : rebuild_lost(*std::move(on_sale));
 }
 
 absl::Status VoucherBook::finish_pending() {
@@ -170,25 +196,23 @@ absl::Status VoucherBook::finish_pending() {
 }
 
 /// Rebuilds vouchers that are closed, or have no terms or no stock.
-absl::Status VoucherBook::rebuild_lost() {
-  const auto on_sale = stores_.vouchers.all_applied();
-  if (!on_sale.ok()) return on_sale.status();
+absl::Status VoucherBook::rebuild_lost(std::vector<VoucherVersion> on_sale) {
   std::vector<Request> requests;
-  for (const VoucherVersion& version : *on_sale) {
+  for (const VoucherVersion& version : on_sale) {
     const VoucherId id = version.voucher.id;
     requests.push_back(Request::of("HEXISTS", keys_.voucher(id), "closed"));
     requests.push_back(Request::of("EXISTS", keys_.voucher(id), keys_.stock(id)));
   }
   const std::vector<Reply> replies = client_.pipeline(requests);
-  for (std::size_t i = 0; i < on_sale->size(); ++i) {
+  for (std::size_t i = 0; i < on_sale.size(); ++i) {
     const Reply& closed = replies[2 * i];
     const Reply& keys = replies[2 * i + 1];
     if (closed == Reply::integer(0) && keys == Reply::integer(2)) continue;
     absl::Status rebuilt = closed.is_error() ? to_status(closed, "looking at the vouchers")
                            : keys.is_error() ? to_status(keys, "looking at the vouchers")
-                                             : rebuild_locked((*on_sale)[i]);
+                                             : rebuild_locked(on_sale[i]);
     if (absl::IsUnavailable(rebuilt)) return rebuilt;
-    log((*on_sale)[i], rebuilt);
+    log(on_sale[i], rebuilt);
   }
   return absl::OkStatus();
 }
@@ -311,6 +335,10 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
       if (!in_force->has_value()) {
         const absl::Status adopted = finish_adoption(version.voucher);
         if (!adopted.ok()) return adopted;
+      }
+      if (version.voucher.waiting_max > 0) {
+        const absl::Status served = serve_waiting_list(client_, keys_, id);
+        if (!served.ok()) return served;
       }
       return record_applied(version);
     }
@@ -483,12 +511,12 @@ absl::StatusOr<std::int64_t> VoucherBook::begin_rebuild(VoucherId voucher, const
   if (!identity.ok()) return identity.status();
   const Reply run = client_.run(keyspace_run_script(), {}, {});
   if (run.is_error()) return to_status(run, "asking for the run of the keyspace");
-  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.stock(voucher),
-                                          keys_.buyers(voucher), keys_.days(voucher),
-                                          keys_.stream_owner()};
-  const std::vector<std::string> arguments = {token, std::string(run.text()),
-                                              std::to_string(kRebuildAbandonedMs), *identity,
-                                              even_if_whole ? "1" : "0"};
+  const std::vector<std::string> names = {
+      keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher), keys_.days(voucher),
+      keys_.stream_owner(),   keys_.held(),         keys_.refunds(voucher)};
+  const std::vector<std::string> arguments = {
+      token,     std::string(run.text()),   std::to_string(kRebuildAbandonedMs),
+      *identity, even_if_whole ? "1" : "0", std::to_string(voucher)};
   return outcome_of(client_.run(voucher_scripts::begin_rebuild(), views(names), views(arguments)),
                     "closing voucher " + std::to_string(voucher));
 }
@@ -526,19 +554,39 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
       if (same != lost->orders.end() && same->second->letter.empty()) lost->orders.erase(same);
     }
   }
+  // An order that ended while it was queued, or before its end was stored. The database may have
+  // refused its end, which then is a dead letter.
+  absl::flat_hash_map<OrderId, const OrderEvent*> ended;
+  for (const auto* events : {&unstored->events, &unstored->dead_events}) {
+    for (const OrderEvent& event : *events) {
+      if (event.kind != OrderEvent::Kind::kSurplusPayment) ended.emplace(event.order.id, &event);
+    }
+  }
+  const auto with_end = [&](Order order) {
+    const auto found = ended.find(order.id);
+    if (found == ended.end() || order.status != OrderStatus::kUnpaid) return order;
+    const OrderEvent& event = *found->second;
+    const bool is_paid = event.kind == OrderEvent::Kind::kPaid;
+    order.status = is_paid ? OrderStatus::kPaid : OrderStatus::kCancelled;
+    order.keeps_stock = event.order.keeps_stock;
+    order.keeps_allowance = event.order.keeps_allowance;
+    return order;
+  };
   Buyers buyers;
   buyers.counted = version.voucher.limits.per_user != 1;
   buyers.with_days = version.voucher.limits.per_user_day > 0;
   const auto visit = [&](const Order& order) {
     not_stored.erase(order.id);
     find(order);
-    buyers.add(order, version.voucher.limits);
+    buyers.add(with_end(order), version.voucher.limits);
   };
   const OrderFilter filter{
       .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kPortion};
   const absl::Status read = for_each_order(stores_.orders, filter, visit, renew_claim);
   if (!read.ok()) return read;
-  for (const auto& [order_id, order] : not_stored) buyers.add(order, version.voucher.limits);
+  for (const auto& [order_id, order] : not_stored) {
+    buyers.add(with_end(order), version.voucher.limits);
+  }
   return buyers;
 }
 
@@ -590,7 +638,7 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
   const VoucherId id = version.voucher.id;
   auto buyers = read_buyers(version, token, lost);
   if (!buyers.ok()) return buyers.status();
-  if (before != nullptr && version.voucher.stock < buyers->admitted) {
+  if (before != nullptr && version.voucher.stock < buyers->taken) {
     return load(*before, nullptr, token, lost);
   }
   if (lost != nullptr) {
@@ -598,18 +646,22 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
         add_lost(version.voucher.limits, version.voucher.stock, token, *buyers, *lost);
     if (!added.ok()) return added;
   }
-  const auto loaded = load_buyers(id, token, *buyers);
-  if (!loaded.ok()) return loaded.status();
-  if (!*loaded) return being_rebuilt(id);
+  for (const auto load_part : {&VoucherBook::load_buyers, &VoucherBook::load_holds}) {
+    const auto loaded = (this->*load_part)(id, token, *buyers);
+    if (!loaded.ok()) return loaded.status();
+    if (!*loaded) return being_rebuilt(id);
+  }
 
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers(),
-                                          keys_.buyers(id)};
+                                          keys_.buyers(id), keys_.held()};
   std::vector<std::string> arguments = {token,
-                                        std::to_string(version.voucher.stock - buyers->admitted),
-                                        std::to_string(buyers->admitted),
+                                        std::to_string(version.voucher.stock - buyers->taken),
+                                        std::to_string(buyers->taken),
                                         buyers->counted ? "1" : "0",
                                         std::to_string(id),
-                                        std::to_string(buyers->bought.size())};
+                                        std::to_string(buyers->bought.size()),
+                                        std::to_string(buyers->given_back),
+                                        std::to_string(buyers->withheld)};
   append_terms(version, arguments);
   const auto finished =
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),
@@ -641,6 +693,46 @@ absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::stri
     if (*loaded != voucher_scripts::kDone) return false;
   } while (buyer != buyers.bought.end());
   return true;
+}
+
+/// Makes the unpaid orders the voucher's holds, and removes its other ones. Returns false if the
+/// claim is lost.
+absl::StatusOr<bool> VoucherBook::load_holds(VoucherId voucher, const std::string& token,
+                                             const Buyers& buyers) {
+  constexpr std::size_t kHoldsPerCall = 1'000;
+  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.holds(), keys_.held()};
+  std::vector<std::string> arguments;
+  const auto send = [&]() -> absl::StatusOr<bool> {
+    arguments.insert(arguments.begin(), token);
+    const auto loaded =
+        outcome_of(client_.run(voucher_scripts::load_holds(), views(names), views(arguments)),
+                   "loading the holds of voucher " + std::to_string(voucher));
+    arguments.clear();
+    if (!loaded.ok()) return loaded.status();
+    return *loaded == voucher_scripts::kDone;
+  };
+  absl::flat_hash_set<OrderId> ended;
+  const absl::Status read =
+      for_each_hold(client_, keys_, [&](OrderId order, VoucherId its_voucher) {
+        if (its_voucher == voucher && !buyers.unpaid.contains(order)) ended.insert(order);
+      });
+  if (!read.ok()) return read;
+  const auto add = [&](OrderId order, std::string deadline,
+                       std::string description) -> absl::StatusOr<bool> {
+    arguments.push_back(std::to_string(order));
+    arguments.push_back(std::move(deadline));
+    arguments.push_back(std::move(description));
+    return arguments.size() < 3 * kHoldsPerCall ? true : send();
+  };
+  for (const OrderId order : ended) {
+    const auto added = add(order, "", "");
+    if (!added.ok() || !*added) return added;
+  }
+  for (const auto& [id, order] : buyers.unpaid) {
+    const auto added = add(id, std::to_string(order.due_at_ms), describe_hold(order));
+    if (!added.ok() || !*added) return added;
+  }
+  return arguments.empty() ? true : send();
 }
 
 }  // namespace rushgate

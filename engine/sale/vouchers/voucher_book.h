@@ -70,6 +70,17 @@ class VoucherBook {
   /// another process is rebuilding it.
   absl::Status rebuild(VoucherId voucher);
 
+  /// Returns the version in force, if there is one.
+  [[nodiscard]] absl::StatusOr<std::optional<VoucherVersion>> in_force(VoucherId voucher) const {
+    return stores_.vouchers.applied(voucher);
+  }
+
+  /// Rebuilds a voucher of which the keyspace has lost a hold. Errors: as rebuild().
+  absl::Status rebuild_holds(VoucherId voucher) { return restore(voucher, {}).status(); }
+  /// Rebuilds each voucher that demands payment and is closed or lost. No purchase might do so
+  /// before the payments of its orders are due. Logs a failure.
+  absl::Status rebuild_lost_holds();
+
   /// The result of restoring lost orders.
   struct Restored {
     std::size_t appended = 0;  // to the order stream: they are admitted once more
@@ -106,7 +117,7 @@ class VoucherBook {
 
   absl::Status wait_for(Change& change);
   absl::Status finish_pending();
-  absl::Status rebuild_lost();
+  absl::Status rebuild_lost(std::vector<VoucherVersion> on_sale);
   absl::StatusOr<std::optional<VoucherVersion>> finish_latest(VoucherId voucher);
   absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
   absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
@@ -134,6 +145,8 @@ class VoucherBook {
                     const std::string& token, Lost* lost);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
                                    const Buyers& buyers);
+  absl::StatusOr<bool> load_holds(VoucherId voucher, const std::string& token,
+                                  const Buyers& buyers);
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 
   Client& client_;

@@ -37,7 +37,7 @@ if now.version then
   if not stock then return {3} end
   free = tonumber(stock) + new.published - now.published
   if free < 0 then return {1, -free} end
-  admitted = now.admitted or now.published - stock + (now.given_back or 0)
+  admitted = now.admitted or now.published - stock
   local days_changed = new.per_day > 0 and
                        (tonumber(now.per_day or 0) <= 0 or tonumber(now.offset or 0) ~= new.offset)
   if days_changed and redis.call('EXISTS', buyers) == 1 then return {9} end
@@ -72,7 +72,8 @@ end
 -- False if it has to stay a hash.
 local function make_set()
   local count = redis.call('HLEN', buyers)
-  if count > converted_max or count ~= tonumber(admitted) then return false end
+  local pieces = admitted + (now.given_back or 0) - (now.withheld or 0)
+  if count > converted_max or count ~= pieces then return false end
   collectgarbage()
   local values = redis.call('HGETALL', buyers)
   for i = 1, count do
@@ -133,7 +134,8 @@ elseif ARGV[5] ~= '1' and redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEX
   return {2}
 end
 redis.call('HSET', voucher, 'closed', token, 'closed_run', run, 'closed_at', string.format('%.0f', now))
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+redis.call('HSET', KEYS[6], 'closed:' .. ARGV[6], token)
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[7])
 return {0}
 )lua";
 
@@ -152,18 +154,35 @@ end
 return {0}
 )lua";
 
+constexpr const char* kLoadHolds = R"lua(
+if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+for i = 2, #ARGV, 3 do
+  if ARGV[i + 1] == '' then
+    redis.call('ZREM', KEYS[2], ARGV[i])
+    redis.call('HDEL', KEYS[3], ARGV[i])
+  else
+    redis.call('ZADD', KEYS[2], ARGV[i + 1], ARGV[i])
+    redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 2])
+  end
+end
+return {0}
+)lua";
+
 // A keyspace that was rolled back may have kept the token and lost some of the buyers.
 constexpr const char* kFinishRebuild = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 local buyers = redis.call(ARGV[4] == '1' and 'HLEN' or 'SCARD', KEYS[4])
 if buyers ~= tonumber(ARGV[6]) then return {5} end
 local new = {}
-for i = 7, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
+for i = 9, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
 redis.call('SADD', KEYS[3], ARGV[5])
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[2])
-redis.call('HSET', KEYS[1], 'counted', ARGV[4], unpack(ARGV, 7))
+redis.call('HSET', KEYS[1], 'counted', ARGV[4], unpack(ARGV, 9))
 if new.total > 0 then redis.call('HSET', KEYS[1], 'admitted', ARGV[3]) end
+if ARGV[7] ~= '0' then redis.call('HSET', KEYS[1], 'given_back', ARGV[7]) end
+if ARGV[8] ~= '0' then redis.call('HSET', KEYS[1], 'withheld', ARGV[8]) end
+redis.call('HDEL', KEYS[5], 'closed:' .. ARGV[5])
 return {0}
 )lua";
 
@@ -194,6 +213,11 @@ const Script& begin_rebuild() {
 
 const Script& load_buyers() {
   static const Script* const kScript = new Script(kLoadBuyers);
+  return *kScript;
+}
+
+const Script& load_holds() {
+  static const Script* const kScript = new Script(kLoadHolds);
   return *kScript;
 }
 

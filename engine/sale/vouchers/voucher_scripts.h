@@ -35,10 +35,10 @@ const Script& apply();
 /// the terms in force and opens admission. `token` identifies the rebuild; the last one to begin
 /// wins.
 ///
-/// KEYS voucher, stock, buyers, days, owner of the stream.
+/// KEYS voucher, stock, buyers, days, owner of the stream, held, refunds.
 /// ARGV token ("<rebuilder>:…"; a rebuilder does one at a time), the keyspace's run or "", the age
 /// in ms after which an unrenewed claim is abandoned (by the keyspace's time), the database's
-/// identity, force (1/0: also if nothing is missing).
+/// identity, force (1/0: also if nothing is missing), the voucher's id.
 ///
 /// A claim of the same rebuilder or of another run is abandoned at once. Returns {0}, {2} if
 /// nothing is missing, {4}, {7} or {8}.
@@ -48,10 +48,14 @@ const Script& begin_rebuild();
 /// KEYS voucher, buyers, days.
 /// ARGV token, counted (1/0), then user, count, "<day>:<count>" or "" for each buyer.
 const Script& load_buyers();
+/// Adds holds of unpaid orders, or removes those with an empty deadline. Returns {0} or {5}.
+///
+/// KEYS voucher, holds, held. ARGV token, then order, deadline (ms) and describe_hold() for each.
+const Script& load_holds();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
-/// KEYS voucher, stock, vouchers. ARGV token, free, admitted, counted, its id, the number of
-/// buyers, then field and value of each of the terms (append_terms()).
+/// KEYS voucher, stock, vouchers, buyers, held. ARGV token, free, taken, counted, its id, the
+/// number of buyers, given back, withheld (payment_scripts.cc), then field and value of each of the terms (append_terms()).
 const Script& finish_rebuild();
 const Script& append_lost();
 

@@ -12,7 +12,10 @@ std::vector<TermField> term_fields(const VoucherVersion& version) {
       {.name = "version", .field = "version", .value = version.version}};
   for (const VoucherTerm& term : kVoucherTerms) {
     if (term.field.empty()) continue;
-    fields.push_back({.name = term.name, .field = term.field, .value = term.get(version.voucher)});
+    fields.push_back({.name = term.name,
+                      .field = term.field,
+                      .value = term.get(version.voucher),
+                      .is_newer = term.is_newer});
   }
   return fields;
 }
@@ -29,7 +32,7 @@ std::string find_differences(const VoucherVersion& version,
   const std::vector<TermField> here = term_fields(version);
   std::string differences;
   for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
-    const std::int64_t value = there[i].value_or(0);
+    const std::int64_t value = there[i].value_or(here[i].is_newer ? here[i].value : 0);
     if (value == here[i].value) continue;
     if (!differences.empty()) differences += "; ";
     differences += concat(here[i].name, " ", value, " there, ", here[i].value, " here");

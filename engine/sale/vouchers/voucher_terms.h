@@ -27,7 +27,10 @@ struct VoucherTerm {
   std::int64_t min = 0;
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
   bool is_time = false;      // ms since 1970 UTC; vouchers.json may have it in ISO 8601
+  bool is_flag = false;      // 0 or 1; false or true in vouchers.json
   bool is_required = false;  // in vouchers.json
+  /// Versions that were published before the term existed have no such field in their hash.
+  bool is_newer = false;
 
   // Set by make_term():
   bool is_limit = false;
@@ -68,6 +71,9 @@ constexpr VoucherTerm make_term(VoucherTerm rest) {
   return rest;
 }
 
+/// A price times a quantity stays below 2^53, the greatest integer that Lua computes exactly.
+inline constexpr std::int64_t kPriceCentsMax = 100'000'000'000;
+
 /// In the order in which all formats have them. A voucher's id and title are no terms.
 inline constexpr std::array kVoucherTerms = {
     make_term<&Voucher::stock>({.name = "stock",
@@ -96,7 +102,10 @@ inline constexpr std::array kVoucherTerms = {
                                       .subject = "price",
                                       .json = "price_cents",
                                       .column = "price_cents",
-                                      .field = {}}),
+                                      .field = "price",
+                                      .fault = "must be from 0 to 100000000000 (cents)",
+                                      .max = kPriceCentsMax,
+                                      .is_newer = true}),
     make_term<&Limits::total>({.name = "total limit",
                                .subject = "the total limit",
                                .json = "total",
@@ -120,6 +129,40 @@ inline constexpr std::array kVoucherTerms = {
                                             .fault = "must be less than a day",
                                             .min = 1 - 24 * 60,
                                             .max = 24 * 60 - 1}),
+    make_term<&Voucher::payment_ms>({.name = "time to pay (ms)",
+                                     .subject = "the time to pay",
+                                     .json = "payment_ms",
+                                     .column = "payment_ms",
+                                     .field = "pay_ms",
+                                     .fault = "must be from 0 to 31622400000 (ms, a year)",
+                                     .max = std::int64_t{366} * 24 * 60 * 60 * 1'000,
+                                     .is_newer = true}),
+    make_term<&Voucher::restock>({.name = "restock",
+                                  .subject = "restock",
+                                  .json = "restock",
+                                  .column = "restock",
+                                  .field = "restock",
+                                  .fault = "must be 0 or 1",
+                                  .max = 1,
+                                  .is_flag = true,
+                                  .is_newer = true}),
+    make_term<&Voucher::restore_allowance>({.name = "restore allowance",
+                                            .subject = "restore_allowance",
+                                            .json = "restore_allowance",
+                                            .column = "restore_allowance",
+                                            .field = "allowance",
+                                            .fault = "must be 0 or 1",
+                                            .max = 1,
+                                            .is_flag = true,
+                                            .is_newer = true}),
+    make_term<&Voucher::waiting_max>({.name = "waiting users",
+                                      .subject = "the number of waiting users",
+                                      .json = "waiting_max",
+                                      .column = "waiting_max",
+                                      .field = "waiting",
+                                      .fault = "must be from 0 to 1000000",
+                                      .max = 1'000'000,
+                                      .is_newer = true}),
 };
 
 /// A field of the voucher's hash that comes from its terms.
@@ -127,6 +170,7 @@ struct TermField {
   std::string_view name;   // in lists
   std::string_view field;  // of the hash
   std::int64_t value = 0;
+  bool is_newer = false;  // VoucherTerm::is_newer
 };
 
 /// Returns the fields of a version: its number, then the terms that admission needs.
@@ -136,8 +180,8 @@ std::vector<TermField> term_fields(const VoucherVersion& version);
 void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments);
 
 /// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there,
-/// 10 here; …". `there` has the values of term_fields(), in their order; a missing one counts as 0.
-/// Returns an empty string if there are no differences.
+/// 10 here; …". `there` has the values of term_fields(), in their order. A missing one counts as 0,
+/// or as equal if the term is newer. Returns an empty string if there are no differences.
 std::string find_differences(const VoucherVersion& version,
                              std::span<const std::optional<std::int64_t>> there);
 

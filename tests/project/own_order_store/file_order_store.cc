@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace rushgate {
@@ -18,15 +19,22 @@ constexpr std::string_view kCommit = "commit\n";
 std::string line_of(const Order& order) {
   return absl::StrCat("order ", order.id, " ", order.user, " ", order.voucher, " ",
                       static_cast<int>(order.status), " ", order.limit, " ", order.admitted_at_ms,
-                      " ", order.entry.ms, " ", order.entry.seq, " ", order.created_at_ms, "\n");
+                      " ", order.entry.ms, " ", order.entry.seq, " ", order.created_at_ms, " ",
+                      order.version, " ", order.price_cents, " ", order.quantity, " ",
+                      order.due_at_ms, " ", order.keeps_stock, " ", order.keeps_allowance, " ",
+                      absl::BytesToHexString(order.reference), "\n");
 }
 
 Order read_order(std::istream& words) {
   Order order;
   int status = 0;
+  std::string reference;  // the last word: an empty one is missing
   words >> order.id >> order.user >> order.voucher >> status >> order.limit >>
-      order.admitted_at_ms >> order.entry.ms >> order.entry.seq >> order.created_at_ms;
+      order.admitted_at_ms >> order.entry.ms >> order.entry.seq >> order.created_at_ms >>
+      order.version >> order.price_cents >> order.quantity >> order.due_at_ms >>
+      order.keeps_stock >> order.keeps_allowance >> reference;
   order.status = static_cast<OrderStatus>(status);
+  order.reference = absl::HexStringToBytes(reference);
   return order;
 }
 
@@ -135,9 +143,9 @@ OrderRivals FileOrderStore::rivals_of(const Order& order, const BatchFence& fenc
   OrderRivals rivals{.stock = fence.stock_of(order.voucher)};
   for (const auto& [id, other] : orders_) {
     if (id == order.id) rivals.same_id = other;
-    if (other.voucher != order.voucher || !is_live(other)) continue;
-    ++rivals.live_of_voucher;
-    if (other.user == order.user) ++rivals.live_of_user;
+    if (other.voucher != order.voucher) continue;
+    rivals.taken_of_voucher += pieces_taken(other);
+    if (other.user == order.user && is_live(other)) rivals.live_of_user += other.quantity;
   }
   return rivals;
 }

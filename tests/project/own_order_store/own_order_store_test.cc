@@ -95,7 +95,7 @@ TEST_F(OwnOrderStoreTest, OrderBeyondTheStockBecomesDeadLetter) {
   const OrderId beyond = buy(4);
   drain();
   EXPECT_EQ(sale_->status(beyond)->kind, OrderState::Kind::kFailed);
-  EXPECT_EQ(sale_->dead_letters()->at(0).reason, "voucher 7 has 3 live orders of a stock of 3");
+  EXPECT_EQ(sale_->dead_letters()->at(0).reason, "voucher 7 has 3 pieces taken of a stock of 3");
   EXPECT_EQ(orders_->count_live(7).value(), 3);
 }
 

@@ -145,7 +145,7 @@ TEST_P(AuditTest, DoubledOrderIsNamed) {
 TEST_P(AuditTest, OrderWithoutAdmissionIsNamedWithUser) {
   backend_.client()("XADD", "stream.orders", "*", "userId", 99, "voucherId", 1, "id", 4242, "limit",
                     2);
-  expect_problem("user 99 has 1 orders and was admitted 0 times");
+  expect_problem("user 99 has 1 pieces and was admitted 0 times");
 }
 
 TEST_P(AuditTest, UserAboveLimitIsNamed) {
@@ -153,14 +153,14 @@ TEST_P(AuditTest, UserAboveLimitIsNamed) {
     backend_.client()("XADD", "stream.orders", "*", "userId", 77, "voucherId", 1, "id", 5'000 + i,
                       "limit", 2);
   }
-  expect_problem("user 77 has 3 orders, above the limit of 2 per user");
+  expect_problem("user 77 has 3 pieces, above the limit of 2 per user");
 }
 
 TEST_P(AuditTest, OrderMovedBetweenUsersIsNamed) {
   backend_.client()("HSET", "seckill:order:1", "1", "0");
   backend_.client()("HSET", "seckill:order:1", "2", "2");
-  expect_problem("lost: user 2 was admitted 2 times and has 1 orders");
-  expect_problem("user 1 has 1 orders and was admitted 0 times");
+  expect_problem("lost: user 2 was admitted 2 times and has 1 pieces");
+  expect_problem("user 1 has 1 pieces and was admitted 0 times");
 }
 
 TEST_P(AuditTest, VoucherLostByKeyspaceIsNamed) {
@@ -183,7 +183,7 @@ TEST_P(AuditTest, OtherTermsInForceAreNamed) {
 TEST_P(AuditTest, OrdersBeyondStockAreOversold) {
   for (UserId user = 100; user < 108; ++user) admit_by_hand(user, 10'000 + user);
   backend_.client()("SET", "seckill:stock:1", 0);
-  expect_problem("oversold: 13 orders of a stock of 10");
+  expect_problem("oversold: 13 pieces of a stock of 10");
 }
 
 TEST_P(AuditTest, BuyersOfAllBatchesAreCompared) {
@@ -192,7 +192,7 @@ TEST_P(AuditTest, BuyersOfAllBatchesAreCompared) {
   for (UserId user = 100; user < 100 + kBuyers; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_EQ(expect_passes().admitted, kBuyers + 5);
   backend_.client()("HSET", "seckill:order:1", 100 + kBuyers - 1, 2);
-  expect_problem("lost: user 2599 was admitted 2 times and has 1 orders");
+  expect_problem("lost: user 2599 was admitted 2 times and has 1 pieces");
 }
 
 // ---- Rules of the admission ----
@@ -229,14 +229,14 @@ TEST_P(AuditTest, OrdersAboveTotalLimitAreNamed) {
   expect_no_problem();
   admit_by_hand(3, 4'242, 2);
   backend_.client()("HINCRBY", "seckill:voucher:2", "admitted", 1);
-  expect_problem("voucher 2: 3 orders are above the limit of 2 for the whole sale");
+  expect_problem("voucher 2: 3 pieces are above the limit of 2 for the whole sale");
 }
 
 TEST_P(AuditTest, WrongTotalCountIsNamed) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 5})).ok());
   for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
   backend_.client()("HINCRBY", "seckill:voucher:2", "admitted", -1);
-  expect_problem("count for the limit of the sale is 1, the buyers were admitted 2 times");
+  expect_problem("count for the limit of the sale is 1, and 2 pieces are sold");
   backend_.client()("HDEL", "seckill:voucher:2", "admitted");
   expect_problem("count for the limit of the sale is missing");
 }
@@ -247,7 +247,7 @@ TEST_P(AuditTest, OrdersAboveDayLimitAreNamed) {
   expect_no_problem();
   // The same millisecond as the previous entry, so the same day.
   admit_by_hand(7, 4'242, 2, 5, std::to_string(last_entry().ms) + "-*");
-  expect_problem("voucher 2: user 7 has 2 orders of one day, above the limit of 1 per day");
+  expect_problem("voucher 2: user 7 has 2 pieces of one day, above the limit of 1 per day");
 }
 
 TEST_P(AuditTest, OrdersUnderEarlierLimitsPass) {
@@ -336,7 +336,7 @@ TEST_P(AuditTest, AcknowledgedUnstoredOrderIsNamedWithEntry) {
   const std::string entry = deliver_to_a_stranger();
   backend_.client()("XACK", "stream.orders", "g1", entry);
   expect_problem("of user 5 is acknowledged but not stored (entry " + entry + ")");
-  expect_problem("lost: user 5 was admitted 1 times and has 0 orders");
+  expect_problem("lost: user 5 was admitted 1 times and has 0 pieces");
 }
 
 TEST_P(AuditTest, OrderOfDeletedConsumerIsNamed) {

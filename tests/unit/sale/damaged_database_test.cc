@@ -100,8 +100,8 @@ TEST_P(DamagedDatabaseTest, OverwrittenBytesPauseWorkerWithoutLoss) {
   const auto bytes = static_cast<std::streamoff>(fs::file_size(file()));
   {
     std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
-    out.seekp(bytes / 8);
-    out << std::string(static_cast<std::size_t>(bytes / 8 * 7), '\xa5');
+    out.seekp(bytes / 4);
+    out << std::string(static_cast<std::size_t>(bytes / 4 * 3), '\xa5');
   }
   ASSERT_TRUE(open_database().ok()) << "the header and the schema are whole";
   const OrderWorker::Step steps = work(20);

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/sale/vouchers/voucher_book.h"
+#include "tests/unit/sale/payments_fixture.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -329,6 +330,74 @@ TEST_P(FaultsInTheWildTest, ClobberedKeyFailsRequestCompletely) {
   backend_.client()("DEL", "stream.orders");
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("5"));
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+}
+
+// ---- Giving back, and payment ----
+
+class FaultsOfPaymentTest : public PaidSaleTest {
+ protected:
+  /// Publishes one piece, and returns its order.
+  OrderId only_order() {
+    publish(1);
+    return bought(5);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, FaultsOfPaymentTest, each_backend(), backend_name);
+
+TEST_P(FaultsOfPaymentTest, RepeatedCancelGivesStockBackOnce) {
+  const OrderId order = only_order();
+  for (const bool is_stored : {false, true}) {
+    if (is_stored) drain();
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(sale_->cancel(order, "no").outcome, ChangeOutcome::kDone);
+      EXPECT_EQ(free_stock(), 1);
+    }
+  }
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  EXPECT_EQ(free_stock(), 1) << "the timeout gives nothing back either";
+  expect_audit_passes();
+}
+
+TEST_P(FaultsOfPaymentTest, PaymentAfterTimeoutIsDueBack) {
+  const OrderId order = only_order();
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  EXPECT_EQ(buy(1, 6), Outcome::kAccepted) << "the stock was given back";
+
+  EXPECT_EQ(pay(order, "p1").outcome, ChangeOutcome::kTooLate);
+
+  drain();
+  EXPECT_EQ(stored(order).status, OrderStatus::kCancelled);
+  EXPECT_EQ(payments(), std::vector<std::string>{"p1 due"});
+  EXPECT_EQ(*backend_.orders().count_live(1), 1);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsOfPaymentTest, CancelBeforeOrderIsStoredStays) {
+  const OrderId order = only_order();
+
+  EXPECT_EQ(sale_->cancel(order, "no").outcome, ChangeOutcome::kDone);
+
+  EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(stored(order).status, OrderStatus::kCancelled);
+  EXPECT_EQ(*backend_.orders().count_live(1), 1);
+  expect_audit_passes();
+}
+
+TEST_P(FaultsOfPaymentTest, PriceIsReadAtAdmissionNotPayment) {
+  const OrderId order = only_order();
+  Voucher dearer = paid_voucher(1);
+  dearer.price_cents = 3 * kPrice;
+  ASSERT_TRUE(sale_->publish(dearer).ok());
+
+  EXPECT_EQ(pay(order, "dear", 3 * kPrice).outcome, ChangeOutcome::kRefused);
+  EXPECT_EQ(pay(order, "right").outcome, ChangeOutcome::kDone);
+
+  drain();
+  EXPECT_EQ(stored(order).price_cents, kPrice);
+  expect_audit_passes();
 }
 
 }  // namespace

@@ -79,6 +79,8 @@ std::string everything(Client& client) {
     requests.push_back(Request::of("GET", keys.request(idempotency_key(number))));
     requests.push_back(Request::of("PTTL", keys.request(idempotency_key(number))));
   }
+  requests.push_back(Request::of("HGETALL", keys.held()));
+  requests.push_back(Request::of("ZRANGE", keys.holds(), 0, -1, "WITHSCORES"));
   requests.push_back(Request::of("XRANGE", keys.order_stream, "-", "+"));
   const std::vector<Reply> replies = client.pipeline(requests);
   std::string all;
@@ -151,6 +153,8 @@ class Implementations {
                       .per_user = below(4),
                       .per_user_day = below(3),
                       .utc_offset_minutes = static_cast<std::int32_t>(below(1'400)) - 700};
+    voucher.price_cents = 1 + below(1'000);
+    voucher.payment_ms = below(2) * 30'000;
     const absl::Status first = lua_.sale->publish(voucher);
     ASSERT_EQ(first, native_.sale->publish(voucher));
   }
@@ -175,10 +179,13 @@ class Implementations {
     const UserId user = below(12) - 1;
     const std::string key = below(2) == 0 ? idempotency_key(below(kRequestKeys)) : std::string();
     const OrderId order = 1'000'000 + ++admitted_;
+    const std::int64_t quantity = 1 + below(6) / 4;
+    const std::string reference = below(4) == 0 ? "a reference" : "";
     const auto run = [&](Side& side) {
       const Request request =
           AdmissionRequests(*side.client, SaleKeys{}, 40'000'000)
-              .make(id, std::vector<AdmissionRequests::Buyer>{{user, order, key}});
+              .make({.voucher = id, .quantity = quantity, .reference = reference},
+                    std::vector<AdmissionRequests::Buyer>{{user, order, key}});
       return side.client->run_all(admission_script(), {&request, 1}).front();
     };
     ASSERT_EQ(run(lua_), run(native_));
@@ -198,6 +205,7 @@ class Implementations {
     std::vector<BuyRequest> requests(static_cast<std::size_t>(1 + below(8)));
     for (BuyRequest& request : requests) {
       request = {.voucher = 1 + below(3) / 2, .user = below(12) - 1};
+      if (below(4) == 0) request.quantity = 2;
       if (below(3) == 0) request.idempotency_key = idempotency_key(below(kRequestKeys));
     }
     const auto first = lua_.sale->buy_all(requests);
@@ -329,13 +337,13 @@ TEST_P(NativeAdmissionTest, NegativeTotalIsNoLimit) {
 TEST(NativeAdmissionTest, CallWithoutKeysIsRefused) {
   Side native = native_side();
   Client& client = *native.client;
-  for (const Request& request :
-       {Request::of("FCALL", kNativeAdmission, 0),
-        Request::of("FCALL", kNativeAdmission, 4, 1, 2, 3, 4, 5, 6, 7, 8),
-        Request::of("FCALL", kNativeAdmission, 5, 1, 2, 3, 4, 5, "voucher", "ttl", "user")}) {
+  for (const Request& request : {Request::of("FCALL", kNativeAdmission, 0),
+                                 Request::of("FCALL", kNativeAdmission, 4, 1, 2, 3, 4, 5, 6, 7, 8),
+                                 Request::of("FCALL", kNativeAdmission, 7, 1, 2, 3, 4, 5, 6, 7,
+                                             "voucher", "ttl", 1, "", "user")}) {
     EXPECT_EQ(
         client.call(request),
-        Reply::error("ERR admission needs five keys, and two arguments before the first user's"));
+        Reply::error("ERR admission needs seven keys, and four arguments before the first user's"));
   }
 }
 
@@ -345,7 +353,7 @@ TEST_P(NativeAdmissionTest, UserNamedByStringIsAllowed) {
   for (Side* const side : {&lua, &native}) {
     side->publish(2);
     Request request = AdmissionRequests(*side->client, SaleKeys{}, 1)
-                          .make(1, std::vector<AdmissionRequests::Buyer>{{7, 1'001, {}}});
+                          .make({1}, std::vector<AdmissionRequests::Buyer>{{7, 1'001, {}}});
     for (const char* text : {"ada", "1002", "7", "1003", "08", "x", "9", "1005"}) request.add(text);
     const Reply answer = side->client->run_all(admission_script(), {&request, 1}).front();
     EXPECT_EQ(answer, Reply::array({Reply::integer(0), Reply::integer(0), Reply::integer(1),
@@ -365,7 +373,7 @@ TEST_P(NativeAdmissionTest, BothReportMissingStockOfUnknownVoucher) {
               Reply::integer(1));
     const AdmissionRequests::Buyer buyer{7, 1'001, {}};
     const Request request =
-        AdmissionRequests(client, SaleKeys{}, 1).make(kNotRecorded, {&buyer, 1});
+        AdmissionRequests(client, SaleKeys{}, 1).make({kNotRecorded}, {&buyer, 1});
     const Reply answer = client.run_all(admission_script(), {&request, 1}).front();
     EXPECT_EQ(answer, Reply::integer(static_cast<int>(AdmissionCode::kStockMissing)));
     EXPECT_EQ(side->sale->buy(kNotRecorded, 7).outcome, Outcome::kUnknownVoucher);
@@ -405,8 +413,8 @@ TEST_P(NativeAdmissionTest, NativeScriptRunsWhereRegisteredElseLua) {
   const AdmissionRequests on_lua(*lua.client, SaleKeys{}, 1);
   const AdmissionRequests on_native(*native.client, SaleKeys{}, 1);
   const AdmissionRequests::Buyer buyer{2, 3, {}};
-  EXPECT_EQ(on_lua.make(1, {&buyer, 1})[0], "EVALSHA");
-  EXPECT_EQ(on_native.make(1, {&buyer, 1})[0], "FCALL");
+  EXPECT_EQ(on_lua.make({1}, {&buyer, 1})[0], "EVALSHA");
+  EXPECT_EQ(on_native.make({1}, {&buyer, 1})[0], "FCALL");
 }
 
 }  // namespace

@@ -279,6 +279,36 @@ TEST_F(NativeHostTest, SortedSetsAreReadAndChanged) {
   EXPECT_EQ(refused.error_code(), "OOM");
 }
 
+TEST_F(NativeHostTest, ElementsAreRemovedWithTheirKeys) {
+  run([](NativeCall& call) {
+    EXPECT_FALSE(call.hash_remove("h", "f"));
+    EXPECT_FALSE(call.set_remove("m", "1"));
+    EXPECT_FALSE(call.sorted_set_remove("z", "a"));
+    EXPECT_FALSE(call.sorted_set_score("z", "a").has_value());
+    call.hash_set("h", "f", "v");
+    call.hash_set("h", "g", "v");
+    call.set_add("m", MaybeInteger("1"));
+    call.sorted_set_add("z", "a", 2);
+    EXPECT_EQ(call.sorted_set_score("z", "a"), 2);
+    return Reply::ok();
+  });
+  run([](NativeCall& call) {
+    EXPECT_TRUE(call.hash_remove("h", "f"));
+    EXPECT_FALSE(call.hash_remove("h", "f"));
+    EXPECT_TRUE(call.set_remove("m", "1"));
+    EXPECT_TRUE(call.sorted_set_remove("z", "a"));
+    return Reply::ok();
+  });
+  EXPECT_EQ(db().find("h")->hash().find("g"), "v");
+  EXPECT_EQ(db().find("m"), nullptr);
+  EXPECT_EQ(db().find("z"), nullptr);
+  run([](NativeCall& call) -> Reply {
+    EXPECT_TRUE(call.hash_remove("h", "g"));
+    throw ScriptError("ERR no");
+  });
+  EXPECT_EQ(db().find("h")->hash().find("g"), "v");
+}
+
 TEST_F(NativeHostTest, WrongTypesAreErrors) {
   strings::set(db(), "s", StringValue(std::int64_t{1}));
   sets::add(db(), sets::create(db(), "m"), "1");

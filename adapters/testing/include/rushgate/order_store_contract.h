@@ -4,6 +4,9 @@
 //   namespace rushgate::order_store_contract {
 //   INSTANTIATE_TEST_SUITE_P(Mine, OrderStoreTest, ::testing::Values(Maker{"Mine", make_mine}));
 //   }
+//
+// A store with payments() sets Maker::keeps_payments, and instantiates the suite of
+// payment_store_contract.h too.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +38,10 @@ inline void PrintTo(const Order& order, std::ostream* out) {
   *out << "order " << order.id << " (user " << order.user << ", voucher " << order.voucher
        << ", status " << static_cast<int>(order.status) << ", limit " << order.limit << ", at "
        << order.admitted_at_ms << ", entry " << order.entry.to_string() << ", created at "
-       << order.created_at_ms << ")";
+       << order.created_at_ms << ", version " << order.version << ", price " << order.price_cents
+       << ", quantity " << order.quantity << ", due at " << order.due_at_ms << ", reference \""
+       << order.reference << "\"" << (order.keeps_stock ? ", keeps stock" : "")
+       << (order.keeps_allowance ? ", keeps allowance" : "") << ")";
 }
 
 namespace order_store_contract {
@@ -53,6 +59,7 @@ class Subject {
 struct Maker {
   std::string name;
   std::function<std::unique_ptr<Subject>()> make;
+  bool keeps_payments = false;  // OrderStore::payments() is not null
 
   friend void PrintTo(const Maker& maker, std::ostream* out) { *out << maker.name; }
 };
@@ -82,6 +89,7 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
   using Kind = OrderResult::Kind;
 
   static constexpr VoucherId kVoucher = 7;
+  static constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
 
   /// An order with a new id and entry.
   Order order(UserId user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
@@ -93,6 +101,24 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
             .admitted_at_ms = 1'700'000'000'000 + id,
             .entry = {1'700'000'000'000 + static_cast<std::uint64_t>(id), 3},
             .created_at_ms = 1'700'000'100'000 + id};
+  }
+
+  /// An order with a quantity, and without defaults.
+  Order pieces(UserId user, std::int64_t quantity, std::int64_t limit) {
+    Order order = this->order(user, limit);
+    order.status = OrderStatus::kUnpaid;
+    order.version = 3;
+    order.price_cents = 250;
+    order.quantity = quantity;
+    order.due_at_ms = order.admitted_at_ms + 900'000;
+    order.reference = "cart 17/\xc3\xa4";
+    return order;
+  }
+  /// An order that was cancelled before it is written.
+  Order cancelled(UserId user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
+    Order order = this->order(user, limit, voucher);
+    order.status = OrderStatus::kCancelled;
+    return order;
   }
 
   /// Writes as a worker does, with stock for any number of orders.
@@ -138,6 +164,8 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
 
   OrderStore& store() { return subject_->store(); }
   bool reopen() { return subject_->reopen(); }
+  /// Does nothing if the store is lost with its process.
+  void reopen_if_possible() { static_cast<void>(reopen()); }
 
  private:
   std::unique_ptr<Subject> subject_ = GetParam().make();
@@ -147,25 +175,56 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
 // ---- Storing ----------------------------------------------------------------------------------
 
 TEST_P(OrderStoreTest, AnOrderIsFoundAsItWasStored) {
-  Order stored = order(1);
-  stored.limit = 3;
-  EXPECT_EQ(write_one(stored), Kind::kStored);
-  EXPECT_EQ(store().find(stored.id).value(), stored);
-  EXPECT_EQ(store().find(stored.id + 1).value(), std::nullopt);
+  const Order usual = pieces(1, 2, 3);
+  Order ended = cancelled(1);
+  ended.keeps_stock = true;
+  Order refunded = cancelled(2);
+  refunded.status = OrderStatus::kRefunded;
+  refunded.keeps_allowance = true;
+  Order binary = order(3);
+  binary.reference = std::string("\0 \n'\xff", 5);
+  Order longest = order(4);
+  longest.reference = std::string(Order::kReferenceBytesMax, 'x');
+  const std::vector<Order> stored = {usual, ended, refunded, binary, longest};
+  EXPECT_EQ(write_kinds(stored), std::vector(stored.size(), Kind::kStored));
+  reopen_if_possible();
+  for (const Order& order : stored) EXPECT_EQ(store().find(order.id).value(), order);
+  EXPECT_EQ(store().list({}).value(), stored);
+  EXPECT_EQ(store().find(stored.back().id + 1).value(), std::nullopt);
+}
+
+TEST_P(OrderStoreTest, PaymentsAreKeptAsDeclared) {
+  EXPECT_EQ(store().payments() != nullptr, GetParam().keeps_payments);
 }
 
 TEST_P(OrderStoreTest, TheGreatestNumbersAreKept) {
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   const Order stored{.id = kMax,
                      .user = std::numeric_limits<UserId>::min(),
                      .voucher = kMax,
                      .limit = kMax,
                      .admitted_at_ms = kMax,
                      .entry = StreamId::max(),
-                     .created_at_ms = kMax};
+                     .created_at_ms = kMax,
+                     .version = kMax,
+                     .price_cents = kMax,
+                     .due_at_ms = kMax};
   EXPECT_EQ(write_one(stored), Kind::kStored);
   EXPECT_EQ(store().find(kMax).value(), stored);
   EXPECT_EQ(write_one(stored), Kind::kAlreadyStored);
+}
+
+TEST_P(OrderStoreTest, GreatestQuantityIsKept) {
+  if (store().vouchers() != nullptr) {
+    ASSERT_TRUE(store()
+                    .vouchers()
+                    ->record_pending({.voucher = {.id = kVoucher, .stock = kMax}, .version = 1})
+                    .ok());
+  }
+  const Order all = pieces(1, kMax, kMax);
+  EXPECT_EQ(kinds_of(write_with_stock(kMax, {all, pieces(1, kMax, kMax), pieces(2, 1, 0), all})),
+            (std::vector{Kind::kStored, Kind::kRefused, Kind::kRefused, Kind::kAlreadyStored}));
+  EXPECT_EQ(store().find(all.id).value(), all);
+  EXPECT_EQ(store().count_live(kVoucher).value(), kMax);
 }
 
 TEST_P(OrderStoreTest, AnEmptyBatchIsStored) { EXPECT_TRUE(write({}).empty()); }
@@ -237,6 +296,8 @@ TEST_P(OrderStoreTest, AnIdTakenByAnotherOrderIsRefused) {
   refuses([](Order& other) { other.limit = 4; });
   refuses([](Order& other) { ++other.entry.ms; });
   refuses([](Order& other) { ++other.entry.seq; });
+  refuses([](Order& other) { ++other.quantity; });
+  refuses([](Order& other) { ++other.price_cents; });
   EXPECT_EQ(store().find(stored.id).value(), stored);
   EXPECT_EQ(list_ids({}), std::vector{stored.id});
 }
@@ -246,6 +307,9 @@ TEST_P(OrderStoreTest, AnOrderThatCannotBeIsRefused) {
   no_id.id = 0;
   EXPECT_EQ(write_one(no_id), Kind::kRefused);
   EXPECT_EQ(write_one(order(1, /*limit=*/-1)), Kind::kRefused);
+  for (const std::int64_t quantity : {std::int64_t{0}, std::int64_t{-1}, -kMax - 1}) {
+    EXPECT_EQ(write_one(pieces(1, quantity, 0)), Kind::kRefused);
+  }
   EXPECT_EQ(store().count_live(kVoucher).value(), 0);
 }
 
@@ -281,7 +345,7 @@ TEST_P(OrderStoreTest, ASecondOrderUnderLimitOneIsRefused) {
   EXPECT_EQ(write_one(order(1)), Kind::kStored);
   const OrderResult result = write({order(1)}).at(0);
   EXPECT_EQ(result.kind, Kind::kRefused);
-  EXPECT_EQ(result.reason, "user 1 has 1 live orders of voucher 7 already, the limit");
+  EXPECT_EQ(result.reason, "user 1 has 1 pieces of voucher 7 already, of a limit of 1");
   EXPECT_EQ(store().count_live(kVoucher).value(), 1);
 }
 
@@ -289,6 +353,33 @@ TEST_P(OrderStoreTest, AFourthOrderUnderLimitThreeIsRefused) {
   EXPECT_EQ(write_kinds({order(1, 3), order(1, 3)}), (std::vector{Kind::kStored, Kind::kStored}));
   EXPECT_EQ(write_kinds({order(1, 3), order(1, 3)}), (std::vector{Kind::kStored, Kind::kRefused}));
   EXPECT_EQ(store().count_live(kVoucher).value(), 3);
+}
+
+TEST_P(OrderStoreTest, PiecesOfUserCountAgainstLimit) {
+  const auto results =
+      write({pieces(1, 2, 5), pieces(1, 2, 5), pieces(1, 2, 5), pieces(1, 1, 5), pieces(2, 5, 5)});
+  EXPECT_EQ(kinds_of(results), (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused,
+                                            Kind::kStored, Kind::kStored}));
+  EXPECT_EQ(results.at(2).reason, "user 1 has 4 pieces of voucher 7 already, of a limit of 5");
+  EXPECT_EQ(store().count_live(kVoucher).value(), 10);
+  EXPECT_EQ(write_one(pieces(1, 1, 6)), Kind::kStored);
+  EXPECT_EQ(write_one(pieces(1, 100, 0)), Kind::kStored);
+}
+
+TEST_P(OrderStoreTest, QuantityAboveLimitIsRefused) {
+  for (const std::int64_t limit : {1, 3}) {
+    const OrderResult result = write({pieces(1, limit + 1, limit)}).at(0);
+    EXPECT_EQ(result.kind, Kind::kRefused);
+    EXPECT_EQ(result.reason,
+              "user 1 has 0 pieces of voucher 7 already, of a limit of " + std::to_string(limit));
+    EXPECT_EQ(write_one(pieces(1, kMax, limit)), Kind::kRefused);
+  }
+  EXPECT_EQ(store().count_live(kVoucher).value(), 0);
+}
+
+TEST_P(OrderStoreTest, LimitOneOrderCountsAsPiece) {
+  EXPECT_EQ(write_kinds({order(1), pieces(1, 3, 3), pieces(1, 2, 3), order(1)}),
+            (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored, Kind::kRefused}));
 }
 
 TEST_P(OrderStoreTest, LimitNoneAllowsAnyNumber) {
@@ -324,14 +415,29 @@ TEST_P(OrderStoreTest, LimitOneCountsOtherOrdersOfBatch) {
   }
 }
 
+TEST_P(OrderStoreTest, OrderCountsUntilItEnds) {
+  for (auto number = static_cast<int>(OrderStatus::kCreated);
+       number <= static_cast<int>(OrderStatus::kRefunded); ++number) {
+    const auto status = static_cast<OrderStatus>(number);
+    for (const std::int64_t limit : {1, 3}) {
+      const VoucherId voucher = 100 * limit + number;
+      Order first = order(1, limit, voucher);
+      first.status = status;
+      first.quantity = limit;
+      EXPECT_EQ(write_kinds({first, order(1, limit, voucher)}),
+                (std::vector{Kind::kStored, is_live(status) ? Kind::kRefused : Kind::kStored}))
+          << order_status_name(status) << ", limit " << limit;
+      EXPECT_EQ(store().count_live(voucher).value(), is_live(status) ? limit : 1);
+    }
+  }
+}
+
 TEST_P(OrderStoreTest, OnlyLiveOrdersCount) {
   for (const std::int64_t limit : {1, 3, 0}) {
     const VoucherId voucher = 10 + limit;
-    Order cancelled = order(1, limit, voucher);
-    cancelled.status = kNotLive;
-    Order another = order(1, limit, voucher);
-    another.status = kNotLive;
-    EXPECT_EQ(write_kinds({cancelled, another, order(1, limit, voucher)}),
+    Order unknown = order(1, limit, voucher);
+    unknown.status = kNotLive;
+    EXPECT_EQ(write_kinds({cancelled(1, limit, voucher), unknown, order(1, limit, voucher)}),
               (std::vector{Kind::kStored, Kind::kStored, Kind::kStored}));
     EXPECT_EQ(store().count_live(voucher).value(), 1);
     EXPECT_EQ(list_ids(filter_of(kAny, voucher)).size(), 3U);
@@ -361,6 +467,27 @@ TEST_P(OrderStoreTest, AllConditionsOfAListMustHold) {
   expect(filter_of(1, 8, OrderStatus::kCreated), {2});
   expect(filter_of(3), {});
   expect(filter_of(kAny, 9), {});
+}
+
+TEST_P(OrderStoreTest, VoucherOrdersAreListedByStatus) {
+  std::map<OrderStatus, std::vector<OrderId>> expected;
+  std::vector<Order> orders;
+  for (int i = 0; i < 21; ++i) {
+    const auto status = static_cast<OrderStatus>(1 + i % 7);
+    for (const VoucherId voucher : {kVoucher, kVoucher + 1}) {
+      orders.push_back(order(1, 0, voucher));
+      orders.back().status = status;
+      if (voucher == kVoucher) expected[status].push_back(orders.back().id);
+    }
+  }
+  write(orders);
+  for (const auto& [status, ids] : expected) {
+    OrderFilter filter = filter_of(kAny, kVoucher, status);
+    EXPECT_EQ(list_ids(filter), ids) << order_status_name(status);
+    filter.after = ids[0];
+    filter.count_max = 1;
+    EXPECT_EQ(list_ids(filter), std::vector{ids[1]}) << order_status_name(status);
+  }
 }
 
 TEST_P(OrderStoreTest, AListIsReadInPages) {
@@ -395,7 +522,7 @@ TEST_P(OrderStoreTest, OrderBeyondTheStockIsRefused) {
             (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
   const std::vector<OrderResult> later = write_with_stock(2, {order(3), first});
   EXPECT_EQ(later.at(0).kind, Kind::kRefused);
-  EXPECT_EQ(later.at(0).reason, "voucher 7 has 2 live orders of a stock of 2");
+  EXPECT_EQ(later.at(0).reason, "voucher 7 has 2 pieces taken of a stock of 2");
   EXPECT_EQ(later.at(1).kind, Kind::kAlreadyStored) << "a redelivery takes no stock";
   EXPECT_EQ(store().count_live(kVoucher).value(), 2);
   EXPECT_EQ(write_with_stock(3, {order(3)}).at(0).kind, Kind::kStored);
@@ -408,12 +535,26 @@ TEST_P(OrderStoreTest, OrderOfUnpublishedVoucherIsRefused) {
   EXPECT_EQ(result.reason, "voucher 99 was never published here");
 }
 
-TEST_P(OrderStoreTest, OrderThatIsNotLiveTakesNoStock) {
-  Order cancelled = order(1);
-  cancelled.status = kNotLive;
-  EXPECT_EQ(kinds_of(write_with_stock(1, {cancelled, order(2)})),
+TEST_P(OrderStoreTest, EachPieceTakesStock) {
+  const auto results = write_with_stock(5, {pieces(1, 3, 0), pieces(2, 3, 0), pieces(3, 2, 0)});
+  EXPECT_EQ(kinds_of(results), (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored}));
+  EXPECT_EQ(results.at(1).reason, "voucher 7 has 3 pieces taken of a stock of 5");
+  EXPECT_EQ(store().count_live(kVoucher).value(), 5);
+}
+
+TEST_P(OrderStoreTest, CancelledOrderTakesNoStock) {
+  EXPECT_EQ(kinds_of(write_with_stock(1, {cancelled(1), order(2)})),
             (std::vector{Kind::kStored, Kind::kStored}));
   EXPECT_EQ(store().count_live(kVoucher).value(), 1);
+}
+
+TEST_P(OrderStoreTest, KeptStockIsTaken) {
+  Order keeps = cancelled(1, 3);
+  keeps.quantity = 2;
+  keeps.keeps_stock = true;
+  EXPECT_EQ(kinds_of(write_with_stock(3, {keeps, order(2), order(3)})),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
+  EXPECT_EQ(store().count_live(kVoucher).value(), 3);
 }
 
 // ---- The stock of a store that keeps the vouchers too -------------------------------------------
@@ -487,14 +628,14 @@ TEST_P(OrderStoreTest, IdentityStaysAndIsNoOthers) {
 }
 
 TEST_P(OrderStoreTest, EverythingIsThereAfterReopening) {
-  const std::vector<Order> orders = {order(1), order(2, 3), order(3, 0)};
+  const std::vector<Order> orders = {order(1), order(2, 3), pieces(3, 4, 0)};
   write(orders);
   const DatabaseState fenced = store().fence().value();
   ASSERT_TRUE(store().record_checkpoint(42).ok());
   ASSERT_EQ(store().reserve_ids(20'000, 0, 100).value(), 100);
   if (!reopen()) GTEST_SKIP() << "is lost with its process";
   EXPECT_EQ(store().list({}).value(), orders);
-  EXPECT_EQ(store().count_live(kVoucher).value(), 3);
+  EXPECT_EQ(store().count_live(kVoucher).value(), 6);
   EXPECT_EQ(store().state()->identity, fenced.identity);
   EXPECT_EQ(store().state()->epoch, fenced.epoch);
   EXPECT_EQ(store().state()->checkpoint, 42);
@@ -532,16 +673,20 @@ TEST_P(OrderStoreTest, ThreadsMayWriteAndReadAtOnce) {
 class Model {
  public:
   OrderResult::Kind store(const Order& order) {
+    if (order.quantity <= 0) return OrderResult::Kind::kRefused;
     std::int64_t live = 0;
     for (const Order& other : orders_) {
       if (other.id == order.id) {
         const bool same = other.user == order.user && other.voucher == order.voucher &&
-                          other.limit == order.limit && other.entry == order.entry;
+                          other.limit == order.limit && other.entry == order.entry &&
+                          other.quantity == order.quantity;
         return same ? OrderResult::Kind::kAlreadyStored : OrderResult::Kind::kRefused;
       }
-      live += is_live(other) && other.user == order.user && other.voucher == order.voucher;
+      const bool counts =
+          is_live(other) && other.user == order.user && other.voucher == order.voucher;
+      if (counts) live += other.quantity;
     }
-    if (is_live(order) && order.limit != 0 && live >= order.limit) {
+    if (is_live(order) && order.limit != 0 && live + order.quantity > order.limit) {
       return OrderResult::Kind::kRefused;
     }
     orders_.push_back(order);
@@ -572,12 +717,14 @@ class Model {
   }
 
   [[nodiscard]] std::int64_t count_live(VoucherId voucher) const {
-    return std::count_if(orders_.begin(), orders_.end(), [&](const Order& order) {
-      return order.voucher == voucher && is_live(order);
-    });
+    std::int64_t taken = 0;
+    for (const Order& order : orders_) {
+      if (order.voucher == voucher) taken += pieces_taken(order);
+    }
+    return taken;
   }
 
- private:
+ protected:
   std::vector<Order> orders_;
 };
 
@@ -607,25 +754,30 @@ class RandomOrders {
     OrderFilter filter;
     if (below(2) == 0) filter.user = below(41);
     if (below(2) == 0) filter.voucher = below(4);
-    if (below(2) == 0) filter.status = below(2) == 0 ? kNotLive : OrderStatus::kCreated;
+    if (below(2) == 0) filter.status = status();
     if (below(2) == 0) filter.after = below(2000);
     filter.count_max = static_cast<std::size_t>(below(30));
     return filter;
   }
 
- private:
+ protected:
   Order order() {
     constexpr std::int64_t kLimits[] = {1, 1, 1, 3, 0};
     const OrderId id = 1 + below(2000);
+    const OrderStatus status = below(2) == 0 ? OrderStatus::kCreated : this->status();
     return {.id = id,
             .user = below(40),
             .voucher = below(3),
-            .status = below(8) == 0 ? kNotLive : OrderStatus::kCreated,
+            .status = status,
             .limit = kLimits[below(5)],
             .admitted_at_ms = below(1'000'000),
-            .entry = {static_cast<std::uint64_t>(id), static_cast<std::uint64_t>(below(50) / 49)}};
+            .entry = {static_cast<std::uint64_t>(id), static_cast<std::uint64_t>(below(50) / 49)},
+            .quantity = below(4) == 0 ? below(4) : 1,
+            .keeps_stock = !is_live(status) && below(2) == 0};
   }
+  OrderStatus status() { return static_cast<OrderStatus>(1 + below(7)); }
 
+ private:
   std::mt19937_64 random_;
   std::vector<Order> sent_;
 };

@@ -21,6 +21,7 @@
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -229,7 +230,7 @@ std::string_view kept_name(FaultyStore::Kept kept);
 
 /// Forwards to another store, except for the failures that were requested. Thread-safe, except
 /// where a method says otherwise.
-class FaultyOrderStore final : public OrderStore, public VoucherStore {
+class FaultyOrderStore final : public OrderStore, public PaymentStore, public VoucherStore {
  public:
   enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
 
@@ -249,17 +250,20 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
   /// `store` must outlive this one.
   explicit FaultyOrderStore(OrderStore& store);
 
+  // Here a write is a call of write() or apply().
+
   /// Fails the `nth` write from now on, 1 being the next, and none after it.
   void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
   /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders(), check_integrity()
-  /// and every read of vouchers, until called with OK.
+  /// and every read of payments, changes and vouchers, until called with OK.
   void fail_reads(absl::Status error = default_error());
   /// Fails record_pending(), resolve(), fence() and record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
-  /// Poisons the orders for which `is_poison` returns true, until called with an empty predicate.
+  /// Poisons the orders for which `is_poison` returns true, and the events with them
+  /// (OrderEvent::order), until called with an empty predicate.
   void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
 
   /// Sets a hook that runs around every write and before every list(), on the calling thread. It
@@ -271,7 +275,7 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
   /// may use this store, which runs it again. Set it before other threads use the store.
   void before_every_read(std::function<void()> hook);
 
-  /// Returns the number of calls of write() so far, failed ones included.
+  /// Returns the number of writes so far, failed ones included.
   [[nodiscard]] int writes() const;
   /// Returns the number of calls of state() so far.
   [[nodiscard]] int states_read() const { return states_read_; }
@@ -286,6 +290,19 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
   absl::Status check_integrity() override;
   /// Returns this if the other store keeps vouchers.
   VoucherStore* vouchers() override { return inner_.orders.vouchers() ? this : nullptr; }
+  /// Returns this if the other store keeps payments. Otherwise no function of PaymentStore may be
+  /// called.
+  PaymentStore* payments() override { return inner_.orders.payments() ? this : nullptr; }
+  /// Returns the other store's archive, to which nothing is injected.
+  ArchiveStore* archive() override { return inner_.orders.archive(); }
+
+  absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
+                                                 const BatchFence& fence) override;
+  absl::StatusOr<std::optional<Payment>> find_payment(std::string_view id) override;
+  absl::StatusOr<std::vector<Payment>> list_payments(const PaymentFilter& filter) override;
+  absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after, std::size_t count_max,
+                                                   std::optional<OrderId> order) override;
+  absl::StatusOr<std::int64_t> last_position() override;
 
   absl::StatusOr<DatabaseState> state() override {
     ++states_read_;
@@ -324,8 +341,12 @@ class FaultyOrderStore final : public OrderStore, public VoucherStore {
   };
 
   Plan next_write();
-  absl::StatusOr<Results> write_poisoned(std::span<const Order> orders, const BatchFence& fence,
-                                         const Plan& plan);
+  // Item is Order or OrderEvent. `forward` writes items to the other store.
+  template <class Item, class Forward>
+  absl::StatusOr<Results> write_items(std::span<const Item> items, Forward forward);
+  template <class Item, class Forward>
+  static absl::StatusOr<Results> write_poisoned(std::span<const Item> items, const Plan& plan,
+                                                Forward forward);
   absl::Status read_error() const;
   absl::Status voucher_write_error() const;
 
@@ -353,10 +374,9 @@ std::string_view poison_name(FaultyOrderStore::Poison poison);
 
 // ---- Orders without a worker ----
 
-/// Writes a batch as a worker does that has just read it, with stock for any number of orders. If
-/// the store keeps the vouchers too, those without a version get one first.
-inline absl::StatusOr<std::vector<OrderResult>> write_now(OrderStore& store,
-                                                          std::span<const Order> orders) {
+/// Returns the fence of a batch that was just read, with stock for any number of these orders. If
+/// the store keeps the vouchers too, publishes those without a version first.
+inline absl::StatusOr<BatchFence> ample_fence(OrderStore& store, std::span<const Order> orders) {
   constexpr std::int64_t kAmple = std::int64_t{1} << 40;
   const auto state = store.state();
   if (!state.ok()) return state.status();
@@ -365,7 +385,7 @@ inline absl::StatusOr<std::vector<OrderResult>> write_now(OrderStore& store,
   if (vouchers == nullptr) {
     fence.stock.emplace();
     for (const Order& order : orders) fence.stock->emplace(order.voucher, kAmple);
-    return store.write(orders, fence);
+    return fence;
   }
   for (const Order& order : orders) {
     const auto latest = vouchers->latest(order.voucher);
@@ -375,7 +395,27 @@ inline absl::StatusOr<std::vector<OrderResult>> write_now(OrderStore& store,
         {.voucher = {.id = order.voucher, .stock = kAmple, .end_ms = 1}, .version = 1});
     if (!recorded.ok()) return recorded;
   }
-  return store.write(orders, fence);
+  return fence;
+}
+
+/// Writes a batch as a worker does that has just read it, with stock for any number of orders.
+inline absl::StatusOr<std::vector<OrderResult>> write_now(OrderStore& store,
+                                                          std::span<const Order> orders) {
+  const auto fence = ample_fence(store, orders);
+  if (!fence.ok()) return fence.status();
+  return store.write(orders, *fence);
+}
+
+/// Applies events in the same way. The store must keep payments.
+inline absl::StatusOr<std::vector<OrderResult>> apply_now(OrderStore& store,
+                                                          std::span<const OrderEvent> events) {
+  std::vector<Order> admitted;
+  for (const OrderEvent& event : events) {
+    if (event.kind == OrderEvent::Kind::kAdmitted) admitted.push_back(event.order);
+  }
+  const auto fence = ample_fence(store, admitted);
+  if (!fence.ok()) return fence.status();
+  return store.payments()->apply(events, *fence);
 }
 
 }  // namespace rushgate

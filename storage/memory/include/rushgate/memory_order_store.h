@@ -1,4 +1,5 @@
-// Orders and vouchers in memory, for tests and for sales that need not outlive their process.
+// Orders, payments and vouchers in memory, for tests and for sales that need not outlive their
+// process.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 
 namespace rushgate {
 
-/// Thread-safe. Fulfils both ports, except their promises about disks.
-class MemoryOrderStore final : public OrderStore, public VoucherStore {
+/// Thread-safe. Fulfils the four ports, except their promises about disks.
+class MemoryOrderStore final : public OrderStore,
+                               public PaymentStore,
+                               public VoucherStore,
+                               public ArchiveStore {
  public:
   MemoryOrderStore();
   /// Creates a store with this identity, for a keyspace that outlives it. Must not be empty.
@@ -33,6 +40,22 @@ class MemoryOrderStore final : public OrderStore, public VoucherStore {
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   VoucherStore* vouchers() override { return this; }
+  PaymentStore* payments() override { return this; }
+  ArchiveStore* archive() override { return this; }
+
+  absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
+                                                 const BatchFence& fence) override;
+  absl::StatusOr<std::optional<Payment>> find_payment(std::string_view id) override;
+  absl::StatusOr<std::vector<Payment>> list_payments(const PaymentFilter& filter) override;
+  absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after, std::size_t count_max,
+                                                   std::optional<OrderId> order) override;
+  absl::StatusOr<std::int64_t> last_position() override;
+
+  absl::Status archive_voucher(VoucherId voucher, std::int64_t at_ms) override;
+  absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max) override;
+  absl::StatusOr<std::size_t> delete_orders(VoucherId voucher, std::size_t count_max) override;
+  absl::StatusOr<std::vector<ArchivedVoucher>> archived_vouchers() override;
+  absl::StatusOr<std::vector<Order>> list_archived(const OrderFilter& filter) override;
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
@@ -48,8 +71,18 @@ class MemoryOrderStore final : public OrderStore, public VoucherStore {
  private:
   using Ids = absl::btree_set<OrderId>;
 
+  absl::Status begin_batch(const BatchFence& fence);
   OrderResult store(const Order& order, const BatchFence& fence);
   [[nodiscard]] OrderRivals rivals_of(const Order& order, const BatchFence& fence) const;
+  OrderResult apply_one(const OrderEvent& event);
+  [[nodiscard]] EventContext context_of(const OrderEvent& event) const;
+  void put(const Payment& payment);
+  void make_payments_due(OrderId order, const std::string& reason);
+  void change(Order& order, OrderStatus status, const OrderEvent& event);
+  void move_to_archive(const Order& order);
+  [[nodiscard]] const Order* find_anywhere(OrderId id) const;
+  /// Adds the pieces of an order to the counts, or removes them (`sign` 1 or -1).
+  void count(const Order& order, std::int64_t sign);
 
   std::mutex mutex_;  // guards the members below
   DatabaseState state_;
@@ -58,9 +91,19 @@ class MemoryOrderStore final : public OrderStore, public VoucherStore {
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;
   absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
-  absl::flat_hash_map<VoucherId, std::int64_t> live_of_voucher_;
+  absl::flat_hash_map<VoucherId, std::int64_t> taken_of_voucher_;
+  absl::btree_map<std::string, Payment> payments_;
+  absl::flat_hash_map<OrderId, absl::btree_set<std::string>> payments_of_order_;
+  absl::btree_map<std::int64_t, OrderChange> changes_;  // by position
+  std::int64_t last_position_ = 0;
+  absl::flat_hash_map<OrderId, std::vector<std::int64_t>> changes_of_order_;  // ascending positions
   // Version n is at index n - 1.
   absl::btree_map<VoucherId, std::vector<VoucherVersion>> vouchers_;
+  // Ended sales:
+  absl::btree_map<VoucherId, ArchivedVoucher> archived_vouchers_;
+  absl::btree_map<OrderId, Order> archived_orders_;
+  absl::btree_map<std::string, Payment> archived_payments_;
+  absl::flat_hash_map<OrderId, std::vector<OrderChange>> archived_changes_;
 };
 
 }  // namespace rushgate

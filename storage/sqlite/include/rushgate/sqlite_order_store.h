@@ -1,4 +1,4 @@
-// Orders and vouchers in an SQLite database. docs/format.md defines its tables.
+// Orders, payments and vouchers in an SQLite database. docs/format.md defines its tables.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 
 namespace spdlog {
 class logger;
@@ -32,8 +35,9 @@ struct SqliteOrderStoreOptions {
   std::string vfs = {};
 };
 
-/// Stores orders and vouchers in an SQLite file. Thread-safe; reads do not wait for a batch that is
-/// being written. After an error the store stays usable, and the failed call has changed nothing.
+/// Stores orders, payments and vouchers in an SQLite file. Thread-safe; reads do not wait for a
+/// batch that is being written. After an error the store stays usable, and the failed call has
+/// changed nothing. Messages have the file and SQLite's message. Errors:
 /// Messages have the file and SQLite's message. Errors:
 /// - kUnavailable: busy, disk full, I/O error, out of memory. A retry may succeed.
 /// - kDataLoss: damaged data, or not a database.
@@ -43,7 +47,10 @@ struct SqliteOrderStoreOptions {
 ///
 /// Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is an I/O error: SIGXFSZ is blocked on
 /// the calling thread.
-class SqliteOrderStore final : public OrderStore, public VoucherStore {
+class SqliteOrderStore final : public OrderStore,
+                               public PaymentStore,
+                               public VoucherStore,
+                               public ArchiveStore {
  public:
   /// Opens a database. Creates or migrates it first if needed, atomically.
   ///
@@ -65,6 +72,22 @@ class SqliteOrderStore final : public OrderStore, public VoucherStore {
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status check_integrity() override;
   VoucherStore* vouchers() override { return this; }
+  PaymentStore* payments() override { return this; }
+  ArchiveStore* archive() override { return this; }
+
+  absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
+                                                 const BatchFence& fence) override;
+  absl::StatusOr<std::optional<Payment>> find_payment(std::string_view id) override;
+  absl::StatusOr<std::vector<Payment>> list_payments(const PaymentFilter& filter) override;
+  absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after, std::size_t count_max,
+                                                   std::optional<OrderId> order) override;
+  absl::StatusOr<std::int64_t> last_position() override;
+
+  absl::Status archive_voucher(VoucherId voucher, std::int64_t at_ms) override;
+  absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max) override;
+  absl::StatusOr<std::size_t> delete_orders(VoucherId voucher, std::size_t count_max) override;
+  absl::StatusOr<std::vector<ArchivedVoucher>> archived_vouchers() override;
+  absl::StatusOr<std::vector<Order>> list_archived(const OrderFilter& filter) override;
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;

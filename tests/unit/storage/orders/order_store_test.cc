@@ -1,8 +1,8 @@
-// The contract of OrderStore, on each order store that is built and on one of a user's own.
+// The contracts of OrderStore and PaymentStore, on each order store that is built and on one of a user's own.
 #include "tests/project/own_order_store/file_order_store.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_order_store.h>
-#include <rushgate/order_store_contract.h>
+#include <rushgate/payment_store_contract.h>
 #ifdef RUSHGATE_HAS_SQLITE
 #include <rushgate/sqlite_order_store.h>
 #endif
@@ -43,15 +43,23 @@ std::unique_ptr<Subject> make() {
 
 std::vector<Maker> makers() {
   return {
-      {"Memory", make<MemorySubject>},
+      {"Memory", make<MemorySubject>, /*keeps_payments=*/true},
       {"OfOnesOwn", make<FileSubject<FileOrderStore>>},
 #ifdef RUSHGATE_HAS_SQLITE
-      {"Sqlite", make<FileSubject<SqliteOrderStore>>},
+      {"Sqlite", make<FileSubject<SqliteOrderStore>>, /*keeps_payments=*/true},
 #endif
   };
 }
 
+std::vector<Maker> makers_with_payments() {
+  std::vector<Maker> with_payments = makers();
+  std::erase_if(with_payments, [](const Maker& maker) { return !maker.keeps_payments; });
+  return with_payments;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OrderStoreTest, ::testing::ValuesIn(makers()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, PaymentStoreTest, ::testing::ValuesIn(makers_with_payments()),
+                         name_of);
 
 }  // namespace
 }  // namespace rushgate::order_store_contract

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -20,13 +22,34 @@ constexpr std::int64_t kBatch = 50;
 
 class SqliteCrashTest : public SqliteTest {
  protected:
-  /// Writes batches for ever, and a byte to the pipe after each.
+  /// Writes batches for ever, and a byte to the pipe after each. Each second batch has payments.
   [[noreturn]] void write_batches(OrderId first, int pipe) {
     const auto store = open();
     for (;; first += kBatch) {
-      if (!write_now(*store, make_orders(first, kBatch)).ok()) _exit(1);
+      if (!write_batch(*store, first).ok()) _exit(1);
       if (write(pipe, "x", 1) != 1) _exit(1);
     }
+  }
+
+  static absl::Status write_batch(SqliteOrderStore& store, OrderId first) {
+    return is_paid(first) ? apply_now(store, make_paid_orders(first, kBatch)).status()
+                          : write_now(store, make_orders(first, kBatch)).status();
+  }
+  static bool is_paid(OrderId order) { return (order - 1) / kBatch % 2 == 1; }
+
+  static void expect_payments(SqliteOrderStore& store) {
+    OrderFilter all;
+    all.count_max = 1'000'000;
+    const std::vector<Order> orders = store.list(all).value();
+    std::size_t paid = 0;
+    for (const Order& order : orders) {
+      EXPECT_EQ(order.status, is_paid(order.id) ? OrderStatus::kPaid : OrderStatus::kCreated);
+      if (is_paid(order.id)) ++paid;
+    }
+    PaymentFilter payments;
+    payments.count_max = all.count_max;
+    EXPECT_EQ(store.list_payments(payments)->size(), paid);
+    EXPECT_EQ(store.changes(0, all.count_max, std::nullopt)->size(), paid);
   }
 
   /// Starts a process that writes from `first` on. Kills it a moment after it has reported
@@ -64,8 +87,9 @@ TEST_F(SqliteCrashTest, KilledWriterLeavesOnlyWholeBatches) {
     EXPECT_GE(now, count + said * kBatch) << "a stored batch was lost";
     EXPECT_LE(now, count + (said + 1) * kBatch);
     count = now;
+    expect_payments(*store);
     // The next orders can be written.
-    ASSERT_TRUE(write_now(*store, make_orders(count + 1, kBatch)).ok());
+    ASSERT_TRUE(write_batch(*store, count + 1).ok());
     count += kBatch;
   }
 }

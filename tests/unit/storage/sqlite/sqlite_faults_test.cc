@@ -29,6 +29,8 @@ TEST_F(SqliteBusyTest, HeldWriteLockIsUnavailable) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(status.message().find(file().string() + ": database is locked"), std::string::npos)
       << status;
+  EXPECT_EQ(apply_now(*store, make_paid_orders(1, 1)).status().code(),
+            absl::StatusCode::kUnavailable);
   EXPECT_EQ(store->record_pending(first_version()).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(store->list({}).ok());  // a reader does not wait for writers
   EXPECT_TRUE(try_open().ok());       // nor does opening a current database
@@ -85,6 +87,7 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
   bool run_with_fault(int nth) {
     SCOPED_TRACE("fault at call " + std::to_string(nth));
     stored_.clear();
+    used_ = 0;
     for (const auto& entry : std::filesystem::directory_iterator(database_.directory())) {
       std::filesystem::remove(entry.path());
     }
@@ -95,6 +98,7 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
     publish_somehow(*store);
     write_somehow(*store, make_orders(1, 40));
     write_somehow(*store, make_orders(21, 40));  // half of them for the second time
+    use_somehow(*store);
     copy_log_somehow();
     write_somehow(*store, make_orders(61, 400));
     store.reset();
@@ -145,6 +149,19 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
     }
   }
 
+  /// Sets the first orders to used, and records a surplus payment of each.
+  void use_somehow(SqliteOrderStore& store) {
+    std::vector<OrderEvent> events;
+    for (OrderId id = 1; id <= 10; ++id) {
+      events.push_back({.kind = OrderEvent::Kind::kUsed, .order = {.id = id}});
+      events.push_back({.kind = OrderEvent::Kind::kSurplusPayment, .order = {.id = id}});
+      events.back().payment.id = "p" + std::to_string(id);
+    }
+    somehow([&] { return apply_now(store, events).status(); }, [&] { check(store); });
+    for (std::size_t i = 0; i < 10; ++i) stored_[i].status = OrderStatus::kUsed;
+    used_ = 10;
+  }
+
   void publish_somehow(SqliteOrderStore& store) {
     somehow([&] { return store.record_pending(first_version()); },
             [&] { EXPECT_FALSE(store.latest(kVoucher)->has_value()); });
@@ -169,11 +186,14 @@ class SqliteFaultsTest : public SqliteTest, public ::testing::WithParamInterface
     ASSERT_TRUE(listed.ok()) << listed.status();
     EXPECT_TRUE(*listed == stored_) << listed->size() << " orders, not " << stored_.size();
     EXPECT_EQ(store.count_live(kVoucher).value(), static_cast<std::int64_t>(stored_.size()));
+    EXPECT_EQ(store.list_payments({})->size(), used_);
+    EXPECT_EQ(store.changes(0, 1'000, std::nullopt)->size(), used_);
   }
 
   FaultySqliteVfs disk_;
   bool has_failed_ = false;
   std::vector<Order> stored_;
+  std::size_t used_ = 0;  // orders
 };
 
 TEST_P(SqliteFaultsTest, NothingIsLostAtAnyFailedCall) {

@@ -30,6 +30,18 @@ inline std::vector<Order> make_orders(OrderId first, std::int64_t count) {
   return orders;
 }
 
+/// Returns events that admit such orders and pay each: order 1 by payment "p1", ….
+inline std::vector<OrderEvent> make_paid_orders(OrderId first, std::int64_t count) {
+  std::vector<OrderEvent> events;
+  for (Order& order : make_orders(first, count)) {
+    order.status = OrderStatus::kUnpaid;
+    events.push_back({.kind = OrderEvent::Kind::kAdmitted, .order = order});
+    events.push_back({.kind = OrderEvent::Kind::kPaid, .order = {.id = order.id}});
+    events.back().payment.id = "p" + std::to_string(order.id);
+  }
+  return events;
+}
+
 inline VoucherVersion first_version() {
   VoucherVersion version;
   version.voucher.id = kVoucher;

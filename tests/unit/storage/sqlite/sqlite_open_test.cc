@@ -2,12 +2,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <latch>
+#include <limits>
+#include <map>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
 #include <gmock/gmock.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
@@ -225,6 +234,132 @@ TEST_F(SqliteOpenTest, FirstVersionOrdersHaveUnknownCreationTime) {
   const auto store = open();
   EXPECT_EQ(write_now(*store, orders).value()[0].kind, OrderResult::Kind::kAlreadyStored);
   EXPECT_TRUE(store->list({}).value() == orders);
+  EXPECT_EQ(check_integrity(), "ok");
+}
+
+/// Writes a database as the version before payments did: two orders under limit 1 by two users, two
+/// under limit 3 by a third, and a voucher with three versions.
+void write_version_4(SQLite::Database& raw) {
+  ASSERT_TRUE(migrate(raw, migrations().first(4)).ok());
+  raw.exec(R"sql(
+    INSERT INTO orders VALUES (1, 1, 7, 1, 1, 11, 12, 0, 13);
+    INSERT INTO orders VALUES (2, 2, 7, 1, 1, 21, 22, 1, 0);
+    INSERT INTO orders VALUES (3, 3, 7, 1, 3, 31, 32, -1, 33);
+    INSERT INTO orders VALUES (4, 3, 7, 1, 3, 41, 42, 0, 43);
+    INSERT INTO live_orders VALUES (7, 4);
+    INSERT INTO voucher_versions VALUES (7, 1, 1, '', 'Tea', 5, 0, 9, 100, 0, 1, 0, 0);
+    INSERT INTO voucher_versions VALUES (7, 2, 1, '', 'Coffee', 10, 1, 9, 250, 4, 3, 2, 60);
+    INSERT INTO voucher_versions VALUES (7, 3, 2, 'no', 'Coffee', 1, 0, 9, 100, 0, 1, 0, 0);
+    UPDATE database_state SET identity = '0123456789abcdef', epoch = 3, checkpoint = 5;
+    INSERT INTO reserved_ids VALUES (20000, 100);
+  )sql");
+}
+
+/// The tables and indices of a database, by name.
+std::map<std::string, std::string> objects_of(SQLite::Database& database) {
+  std::map<std::string, std::string> objects;
+  SQLite::Statement query(database, "SELECT name, coalesce(sql, '') FROM sqlite_schema");
+  while (query.executeStep()) {
+    objects[query.getColumn(0).getString()] = query.getColumn(1).getString();
+  }
+  return objects;
+}
+
+class SqliteVersion4Test : public SqliteOpenTest {
+ protected:
+  void SetUp() override {
+    SQLite::Database raw = open_raw();
+    write_version_4(raw);
+  }
+
+  static std::vector<Order> expected_orders() {
+    std::vector<Order> orders(4);
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      const auto id = static_cast<OrderId>(i + 1);
+      orders[i] = {.id = id,
+                   .user = std::min<UserId>(id, 3),
+                   .voucher = 7,
+                   .limit = id <= 2 ? 1 : 3,
+                   .admitted_at_ms = 10 * id + 1,
+                   .entry = {static_cast<std::uint64_t>(10 * id + 2), 0},
+                   .created_at_ms = 10 * id + 3};
+    }
+    orders[1].entry.seq = 1;
+    orders[1].created_at_ms = 0;
+    orders[2].entry.seq = std::numeric_limits<std::uint64_t>::max();
+    return orders;
+  }
+};
+
+TEST_F(SqliteVersion4Test, OrdersAndVouchersSurvive) {
+  options_.read_only = true;
+  EXPECT_EQ(try_open().status().code(), absl::StatusCode::kFailedPrecondition);
+  options_.read_only = false;
+  const auto store = open();
+  EXPECT_TRUE(store->list({}).value() == expected_orders());
+  OrderFilter of_user;
+  of_user.user = 3;
+  EXPECT_EQ(store->list(of_user)->size(), 2U);
+  EXPECT_EQ(store->count_live(7).value(), 4);
+  EXPECT_EQ(store->state()->identity, "0123456789abcdef");
+  EXPECT_EQ(store->state()->epoch, 3);
+  EXPECT_EQ(store->state()->checkpoint, 5);
+  EXPECT_EQ(store->reserve_ids(20'000, 0, 0).value(), 100);
+  EXPECT_EQ(store->versions(7)->size(), 3U);
+  const Voucher expected{
+      .id = 7,
+      .title = "Coffee",
+      .stock = 10,
+      .begin_ms = 1,
+      .end_ms = 9,
+      .price_cents = 250,
+      .limits = {.total = 4, .per_user = 3, .per_user_day = 2, .utc_offset_minutes = 60}};
+  EXPECT_TRUE(store->applied(7).value()->voucher == expected);
+  EXPECT_TRUE(store->list_payments({})->empty());
+  EXPECT_TRUE(store->changes(0, 10, std::nullopt)->empty());
+  EXPECT_EQ(store->check_integrity(), absl::OkStatus());
+}
+
+TEST_F(SqliteVersion4Test, LimitsAndStockCountOldOrders) {
+  const auto store = open();
+  std::vector<Order> again = expected_orders();
+  std::vector<Order> more = make_orders(5, 3);
+  more[0].user = 1;  // has one under limit 1
+  more[1].user = 3;  // has two under limit 3
+  more[1].limit = 3;
+  more[2].user = 3;
+  more[2].limit = 3;
+  again.insert(again.end(), more.begin(), more.end());
+  std::vector<OrderResult::Kind> kinds;
+  const std::vector<OrderResult> results = write_now(*store, again).value();
+  for (const OrderResult& result : results) kinds.push_back(result.kind);
+  using Kind = OrderResult::Kind;
+  EXPECT_THAT(kinds, testing::ElementsAre(Kind::kAlreadyStored, Kind::kAlreadyStored,
+                                          Kind::kAlreadyStored, Kind::kAlreadyStored,
+                                          Kind::kRefused, Kind::kStored, Kind::kRefused));
+  EXPECT_EQ(store->count_live(7).value(), 5);
+}
+
+TEST_F(SqliteVersion4Test, OldOrdersTakeEvents) {
+  const auto store = open();
+  using EventKind = OrderEvent::Kind;
+  const std::vector<OrderEvent> events = {
+      {.kind = EventKind::kUsed, .order = {.id = 1}},
+      {.kind = EventKind::kRefundBegun, .order = {.id = 1}},
+      {.kind = EventKind::kRefundEnded, .order = {.id = 1}},
+      {.kind = EventKind::kAdmitted, .order = {.id = 5, .user = 1, .voucher = 7}}};
+  const std::vector<OrderResult> results = apply_now(*store, events).value();
+  for (const OrderResult& result : results) EXPECT_EQ(result.kind, OrderResult::Kind::kStored);
+  EXPECT_EQ(store->count_live(7).value(), 4);
+  EXPECT_EQ(store->changes(0, 10, 1)->size(), 3U);
+}
+
+TEST_F(SqliteVersion4Test, MigratedSchemaMatchesNewDatabase) {
+  open();
+  SQLite::Database migrated = open_raw();
+  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  ASSERT_TRUE(migrate(fresh, migrations()).ok());
+  EXPECT_EQ(objects_of(migrated), objects_of(fresh));
   EXPECT_EQ(check_integrity(), "ok");
 }
 

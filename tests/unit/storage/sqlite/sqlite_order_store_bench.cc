@@ -1,5 +1,8 @@
 // Measures orders per second, on the disk of the temporary directory.
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -46,6 +49,48 @@ BENCHMARK(BM_Write)->Args({100, 1})->Iterations(5'000)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(500)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(1'000)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 3})->Iterations(500)->UseRealTime();
+
+// Argument: orders per batch. As BM_Write, in events.
+void BM_ApplyAdmitted(benchmark::State& state) {
+  const TemporaryDatabase database;
+  const auto store = SqliteOrderStore::open(database.file()).value();
+  std::mt19937_64 random(1);
+  OrderId id = 1'000'000'000'000;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<OrderEvent> events;
+    for (Order& order : next_batch(random, id, state.range(0), 1)) {
+      events.push_back({.order = std::move(order)});
+    }
+    state.ResumeTiming();
+    if (!apply_now(*store, events).ok()) state.SkipWithError("apply failed");
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_ApplyAdmitted)->Arg(1'000)->Iterations(500)->UseRealTime();
+
+// Argument: orders per batch. Pays each of half a million unpaid orders.
+void BM_Pay(benchmark::State& state) {
+  const TemporaryDatabase database;
+  const auto store = SqliteOrderStore::open(database.file()).value();
+  std::mt19937_64 random(1);
+  OrderId id = 1'000'000'000'000;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<Order> batch = next_batch(random, id, state.range(0), 1);
+    std::vector<OrderEvent> events;
+    for (Order& order : batch) {
+      order.status = OrderStatus::kUnpaid;
+      events.push_back({.kind = OrderEvent::Kind::kPaid, .order = {.id = order.id}});
+      events.back().payment.id = std::to_string(random());
+    }
+    if (!write_now(*store, batch).ok()) state.SkipWithError("write failed");
+    state.ResumeTiming();
+    if (!apply_now(*store, events).ok()) state.SkipWithError("apply failed");
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_Pay)->Arg(1'000)->Iterations(500)->UseRealTime();
 
 // Stores the same batch repeatedly.
 void BM_Redeliver(benchmark::State& state) {

@@ -26,7 +26,9 @@ TEST_F(SqliteReadOnlyTest, ReaderSeesCommitsOfWriter) {
 TEST_F(SqliteReadOnlyTest, ReaderDoesNotSeeUnfinishedBatch) {
   const auto writer = open();
   SQLite::Database raw = open_raw();
-  raw.exec("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1, 1, 7, 1, 1, 1, 1, 1, 1)");
+  raw.exec(
+      "BEGIN IMMEDIATE; INSERT INTO orders (id, user_id, voucher_id, status, user_limit, "
+      "admitted_at_ms, entry_ms, entry_seq) VALUES (1, 1, 7, 1, 1, 1, 1, 1)");
   EXPECT_TRUE(open_read_only()->list({})->empty());
   raw.exec("COMMIT");
   EXPECT_EQ(open_read_only()->list({})->size(), 1U);
@@ -37,9 +39,19 @@ TEST_F(SqliteReadOnlyTest, ReaderWritesNothing) {
   const auto reader = open_read_only();
   constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
   EXPECT_EQ(write_now(*reader, make_orders(1, 1)).status().code(), kRefused);
+  EXPECT_EQ(reader->apply({}, {.epoch = 1}).status().code(), kRefused);
   EXPECT_EQ(reader->record_pending(first_version()).code(), kRefused);
   EXPECT_EQ(reader->resolve(1, 1, VoucherVersion::State::kApplied, "").code(), kRefused);
   EXPECT_TRUE(reader->list({})->empty());
+}
+
+TEST_F(SqliteReadOnlyTest, ReaderSeesPaymentsAndChanges) {
+  const auto writer = open();
+  const auto reader = open_read_only();
+  ASSERT_TRUE(apply_now(*writer, make_paid_orders(1, 3)).ok());
+  EXPECT_EQ(reader->find_payment("p2").value()->order, 2);
+  EXPECT_EQ(reader->list_payments({})->size(), 3U);
+  EXPECT_EQ(reader->changes(0, 10, 2)->size(), 1U);
 }
 
 TEST_F(SqliteReadOnlyTest, ReaderCreatesNoDatabase) {

@@ -1,0 +1,63 @@
+// The port for ended sales: moves their orders out of the tables of the others, and deletes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/order_store.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// A voucher whose sale was archived. Its id is never published again.
+struct ArchivedVoucher {
+  VoucherVersion last = {};         // the version in force at its end
+  std::int64_t archived_at_ms = 0;  // since 1970 UTC
+  bool has_unmoved_orders = false;  // its archiving was interrupted
+  bool is_deleted = false;          // its orders were deleted
+
+  friend bool operator==(const ArchivedVoucher&, const ArchivedVoucher&) = default;
+};
+
+/// Keeps ended sales apart. Thread-safe. Errors, durability and atomicity are those of OrderStore.
+class ArchiveStore {
+ public:
+  virtual ~ArchiveStore() = default;
+
+  /// Archives a voucher's versions: the voucher store has none of it any more, and refuses new ones
+  /// (record_pending() returns kFailedPrecondition). Does nothing if it is archived. Errors:
+  /// - kNotFound: it has no version in force.
+  /// - kFailedPrecondition: a version is pending.
+  virtual absl::Status archive_voucher(VoucherId voucher, std::int64_t at_ms) = 0;
+  /// Moves up to `count_max` orders of an archived voucher to the archive, with their payments and
+  /// changes. Returns how many were moved; fewer than `count_max`: all are. list(), count_live()
+  /// and vouchers_with_orders() do not see them any more. Changes keep their positions, but
+  /// changes() of all orders skips them. kFailedPrecondition: the voucher is not archived.
+  virtual absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max) = 0;
+  /// Deletes up to `count_max` archived orders of a voucher, with their payments and changes.
+  /// Returns how many were deleted. kFailedPrecondition: the voucher is not archived, or has orders
+  /// that were not moved.
+  virtual absl::StatusOr<std::size_t> delete_orders(VoucherId voucher, std::size_t count_max) = 0;
+
+  /// Returns every archived voucher, in ascending order of ids.
+  virtual absl::StatusOr<std::vector<ArchivedVoucher>> archived_vouchers() = 0;
+  /// As OrderStore::list(), of the archive.
+  virtual absl::StatusOr<std::vector<Order>> list_archived(const OrderFilter& filter) = 0;
+};
+
+// ---- For implementations: the same errors everywhere ----
+
+/// Returns the error of archive_voucher() for a voucher that is not archived yet; OK if there is
+/// none.
+absl::Status check_archivable(VoucherId voucher, bool has_pending_version, bool is_in_force);
+/// Returns the error of archive_orders() and delete_orders() for a voucher that is not archived.
+absl::Status not_archived(VoucherId voucher);
+/// Returns the error of delete_orders() for a voucher whose orders were not all moved.
+absl::Status has_unmoved_orders(VoucherId voucher);
+/// Returns the error of VoucherStore::record_pending() for an archived voucher.
+absl::Status was_archived(VoucherId voucher);
+
+}  // namespace rushgate

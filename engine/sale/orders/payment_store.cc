@@ -1,0 +1,163 @@
+#include <utility>
+
+#include "engine/base/concat.h"
+#include <rushgate/payment_store.h>
+
+namespace rushgate {
+namespace {
+
+using Kind = OrderEvent::Kind;
+
+EventDecision only(OrderResult::Kind kind, std::string reason = {}) {
+  return {.result = {.kind = kind, .reason = std::move(reason)}};
+}
+EventDecision already_stored() { return only(OrderResult::Kind::kAlreadyStored); }
+EventDecision refused(std::string reason) {
+  return only(OrderResult::Kind::kRefused, std::move(reason));
+}
+EventDecision become(OrderStatus status) { return {.status = status}; }
+
+EventDecision wrong_state(const OrderEvent& event, const Order& order) {
+  return refused(concat("order ", order.id, " is ", order_status_name(order.status), ": ",
+                        order_event_name(event.kind), " is not possible"));
+}
+
+/// Returns the event's payment in a state.
+Payment received(const OrderEvent& event, Payment::State state, std::string reason) {
+  Payment payment = event.payment;
+  payment.order = event.order.id;
+  payment.state = state;
+  payment.received_at_ms = event.at_ms;
+  payment.reason = std::move(reason);
+  return payment;
+}
+
+/// Decides on a payment. One that pays nothing becomes due: the money has come.
+EventDecision check_payment(const OrderEvent& event, const EventContext& context) {
+  const std::size_t id_bytes = event.payment.id.size();
+  if (id_bytes == 0 || id_bytes > Payment::kIdBytesMax) {
+    return refused(
+        concat("a payment id must have 1 to ", Payment::kIdBytesMax, " bytes, not ", id_bytes));
+  }
+  if (const auto& known = context.payment) {
+    const bool is_same =
+        known->order == event.order.id && known->amount_cents == event.payment.amount_cents;
+    if (is_same) return already_stored();
+    return refused(concat("payment ", known->id, " of ", known->amount_cents,
+                          " cents belongs to order ", known->order));
+  }
+  const Order& order = *context.order;
+  if (event.kind == Kind::kSurplusPayment) {
+    return {.payment = received(event, Payment::State::kDue, event.reason)};
+  }
+  if (order.status != OrderStatus::kUnpaid) {
+    return {.payment = received(event, Payment::State::kDue,
+                                concat("the order was ", order_status_name(order.status)))};
+  }
+  return {.status = OrderStatus::kPaid, .payment = received(event, Payment::State::kKept, {})};
+}
+
+EventDecision check_refund_of_payment(const OrderEvent& event, const EventContext& context) {
+  const auto& known = context.payment;
+  if (!known) return refused(concat("there is no payment ", event.payment.id));
+  switch (known->state) {
+    case Payment::State::kRefunded:
+      return already_stored();
+    case Payment::State::kKept:
+      return refused(concat("payment ", known->id, " is not due: refund its order first"));
+    case Payment::State::kDue:
+      break;
+  }
+  Payment payment = *known;
+  payment.state = Payment::State::kRefunded;
+  payment.refunded_at_ms = event.at_ms;
+  return {.payment = std::move(payment)};
+}
+
+}  // namespace
+
+std::string_view payment_state_name(Payment::State state) {
+  switch (state) {
+    case Payment::State::kKept:
+      return "kept";
+    case Payment::State::kDue:
+      return "due";
+    case Payment::State::kRefunded:
+      return "refunded";
+  }
+  return "?";
+}
+
+std::string_view order_event_name(OrderEvent::Kind kind) {
+  switch (kind) {
+    case Kind::kAdmitted:
+      return "admitted";
+    case Kind::kPaid:
+      return "paid";
+    case Kind::kSurplusPayment:
+      return "surplus payment";
+    case Kind::kCancelled:
+      return "cancelled";
+    case Kind::kUsed:
+      return "used";
+    case Kind::kRefundBegun:
+      return "refund begun";
+    case Kind::kRefundEnded:
+      return "refund ended";
+    case Kind::kPaymentRefunded:
+      return "payment refunded";
+  }
+  return "?";
+}
+
+absl::Status for_each_payment(PaymentStore& store, PaymentFilter filter,
+                              absl::FunctionRef<void(const Payment&)> visit) {
+  while (true) {
+    const auto portion = store.list_payments(filter);
+    if (!portion.ok()) return portion.status();
+    for (const Payment& payment : *portion) visit(payment);
+    if (portion->empty() || portion->size() < filter.count_max) return absl::OkStatus();
+    filter.after = portion->back().id;
+  }
+}
+
+EventDecision check_event(const OrderEvent& event, const EventContext& context) {
+  if (event.kind == Kind::kPaymentRefunded) return check_refund_of_payment(event, context);
+  if (!context.order) {
+    return only(OrderResult::Kind::kTooEarly, concat("order ", event.order.id, " is not stored"));
+  }
+  const Order& order = *context.order;
+  const OrderStatus status = order.status;
+  const bool is_open = status == OrderStatus::kCreated || status == OrderStatus::kPaid ||
+                       status == OrderStatus::kUsed;
+  switch (event.kind) {
+    case Kind::kPaid:
+    case Kind::kSurplusPayment:
+      return check_payment(event, context);
+    case Kind::kCancelled:
+      if (status == OrderStatus::kCancelled) return already_stored();
+      return status == OrderStatus::kUnpaid ? become(OrderStatus::kCancelled)
+                                            : wrong_state(event, order);
+    case Kind::kUsed:
+      if (status == OrderStatus::kUsed) return already_stored();
+      return is_open ? become(OrderStatus::kUsed) : wrong_state(event, order);
+    case Kind::kRefundBegun: {
+      const bool is_begun = status == OrderStatus::kRefunding || status == OrderStatus::kRefunded;
+      if (is_begun) return already_stored();
+      if (!is_open) return wrong_state(event, order);
+      EventDecision decision = become(OrderStatus::kRefunding);
+      decision.are_payments_due = true;
+      return decision;
+    }
+    case Kind::kRefundEnded:
+      if (status == OrderStatus::kRefunded) return already_stored();
+      return status == OrderStatus::kRefunding ? become(OrderStatus::kRefunded)
+                                               : wrong_state(event, order);
+    case Kind::kAdmitted:
+    case Kind::kPaymentRefunded:
+      break;
+  }
+  return refused("not an event of a stored order");
+}
+
+}  // namespace rushgate

@@ -1,0 +1,612 @@
+#include "engine/sale/payments/order_changes.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/base/numbers.h"
+#include "engine/client/reply_status.h"
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/payments/holds.h"
+#include "engine/sale/payments/payment_scripts.h"
+#include <rushgate/stream_id.h>
+
+namespace rushgate {
+namespace {
+
+using Kind = OrderEvent::Kind;
+namespace scripts = payment_scripts;
+
+// Orders in one read of the database.
+constexpr std::size_t kPortion = 1'000;
+
+ChangeResult refused(std::string detail) {
+  return {.outcome = ChangeOutcome::kRefused, .detail = std::move(detail)};
+}
+
+ChangeResult too_late(OrderStatus status, std::string detail) {
+  return {.outcome = ChangeOutcome::kTooLate, .status = status, .detail = std::move(detail)};
+}
+
+ChangeResult done(OrderStatus status, bool is_repeated = false) {
+  return {.outcome = ChangeOutcome::kDone, .is_repeated = is_repeated, .status = status};
+}
+
+ChangeResult overloaded(std::string detail) {
+  return {.outcome = ChangeOutcome::kOverloaded, .detail = std::move(detail)};
+}
+
+ChangeResult unknown(OrderId order) {
+  return {.outcome = ChangeOutcome::kUnknownOrder, .detail = concat("there is no order ", order)};
+}
+
+/// Returns the result of a change that failed with this status before it did anything.
+ChangeResult failure(const absl::Status& status) {
+  ChangeResult result{.outcome = ChangeOutcome::kFailed, .detail = std::string(status.message())};
+  if (is_closed(status)) {
+    result.outcome = ChangeOutcome::kUnavailable;
+  } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
+    result.outcome = ChangeOutcome::kOverloaded;
+  }
+  return result;
+}
+
+/// Returns the result of a change whose script got an error.
+ChangeResult failure(const Reply& reply, std::string_view doing) {
+  ChangeResult result = failure(to_status(reply, doing));
+  if (has_code(reply, error_code::kOutcomeUnknown)) result.outcome = ChangeOutcome::kOutcomeUnknown;
+  return result;
+}
+
+/// Returns the outcome in a script's reply; empty if it is not one.
+std::optional<std::int64_t> outcome_in(const Reply& reply) {
+  if (!reply.is_aggregate() || reply.elements().empty() || !reply.elements()[0].is_integer()) {
+    return std::nullopt;
+  }
+  return reply.elements()[0].integer();
+}
+
+std::string text_in(const Reply& reply) {
+  return reply.elements().size() < 2 || !reply.elements()[1].is_text()
+             ? ""
+             : std::string(reply.elements()[1].text());
+}
+
+/// How a hold ended, as SaleKeys::ended() has it.
+struct EndedHold {
+  Order order;  // its voucher, user and status
+  std::string how;
+
+  static std::optional<EndedHold> read(OrderId order, std::string_view text) {
+    const auto first = text.find(' ');
+    const auto second = first == text.npos ? text.npos : text.find(' ', first + 1);
+    if (second == text.npos) return std::nullopt;
+    const auto voucher = parse_int64(text.substr(0, first));
+    const auto user = parse_int64(text.substr(first + 1, second - first - 1));
+    if (!voucher || !user) return std::nullopt;
+    EndedHold ended;
+    ended.how = std::string(text.substr(second + 1));
+    ended.order.id = order;
+    ended.order.voucher = *voucher;
+    ended.order.user = *user;
+    ended.order.status =
+        ended.how.starts_with("paid ") ? OrderStatus::kPaid : OrderStatus::kCancelled;
+    return ended;
+  }
+};
+
+std::string find_fault(const PayRequest& request) {
+  const std::string& id = request.payment;
+  if (id.empty() || id.size() > Payment::kIdBytesMax) {
+    return concat("the payment id must have 1 to ", Payment::kIdBytesMax, " bytes, not ",
+                  id.size());
+  }
+  if (id.find(' ') != id.npos) return "the payment id must not have spaces";
+  if (request.amount_cents <= 0) {
+    return concat("the amount must be positive, not ", request.amount_cents);
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::Status OrderChanges::check_payments() const {
+  if (stores_.orders.payments() != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError("the order store keeps no payments");
+}
+
+absl::StatusOr<std::vector<OrderChange>> OrderChanges::list(std::int64_t after,
+                                                            std::size_t count_max) {
+  if (absl::Status possible = check_payments(); !possible.ok()) return possible;
+  return stores_.orders.payments()->changes(after, count_max, {});
+}
+
+// ---- Paying ----
+
+/// Looks among the stored payments. The keyspace knows the payments not stored yet.
+absl::StatusOr<std::optional<ChangeResult>> OrderChanges::find_recorded(const PayRequest& request) {
+  const auto known = stores_.orders.payments()->find_payment(request.payment);
+  if (!known.ok()) return known.status();
+  if (!known->has_value()) return std::nullopt;
+  const Payment& payment = **known;
+  if (payment.order != request.order || payment.amount_cents != request.amount_cents) {
+    return refused(concat("payment ", payment.id, " of ", payment.amount_cents,
+                          " cents belongs to order ", payment.order));
+  }
+  const auto order = stores_.orders.find(request.order);
+  if (!order.ok()) return order.status();
+  const OrderStatus status = order->has_value() ? (*order)->status : OrderStatus::kPaid;
+  if (payment.state == Payment::State::kKept) return done(status, true);
+  ChangeResult result = too_late(status, payment.reason);
+  result.is_repeated = true;
+  return result;
+}
+
+std::vector<ChangeResult> OrderChanges::pay_all(std::span<const PayRequest> requests) {
+  std::vector<ChangeResult> results(requests.size());
+  std::vector<std::size_t> asked;  // the requests that the script decides on
+  std::vector<Request> calls;
+  const absl::Status possible = check_payments();
+  const std::array<std::string, 5> names = {keys_.holds(), keys_.held(), keys_.ended(),
+                                            keys_.payments(), keys_.order_stream};
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const PayRequest& request = requests[i];
+    if (!possible.ok()) {
+      results[i] = failure(possible);
+      continue;
+    }
+    if (std::string fault = find_fault(request); !fault.empty()) {
+      results[i] = refused(std::move(fault));
+      continue;
+    }
+    auto recorded = find_recorded(request);
+    if (!recorded.ok() || recorded->has_value()) {
+      results[i] = recorded.ok() ? **std::move(recorded) : failure(recorded.status());
+      continue;
+    }
+    const DecimalText order(request.order);
+    const DecimalText amount(request.amount_cents);
+    const std::string_view arguments[] = {order, request.payment, amount};
+    asked.push_back(i);
+    calls.push_back(client_.script_request(scripts::pay(), keys, arguments));
+  }
+  const std::vector<Reply> replies = client_.run_all(scripts::pay(), calls);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    results[asked[i]] = conclude_pay(replies[i], requests[asked[i]], true);
+  }
+  return results;
+}
+
+ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& request,
+                                        bool may_rebuild) {
+  const auto outcome = outcome_in(reply);
+  if (!outcome) return failure(reply, concat("paying order ", request.order));
+  switch (*outcome) {
+    case scripts::kDone:
+      return done(OrderStatus::kPaid);
+    case scripts::kRepeated: {
+      if (text_in(reply) == order_event_name(Kind::kPaid)) return done(OrderStatus::kPaid, true);
+      const auto status = present_status(request.order);
+      if (!status.ok()) return failure(status.status());
+      ChangeResult result = too_late(*status, "it was recorded before");
+      result.is_repeated = true;
+      return result;
+    }
+    case scripts::kIdReused:
+      return refused(concat("payment ", request.payment,
+                            " came with another order or amount: ", text_in(reply)));
+    case scripts::kWrongAmount:
+      return refused(concat("order ", request.order, " needs a payment of ", text_in(reply),
+                            " cents, not ", request.amount_cents));
+    case scripts::kEnded: {
+      const auto ended = EndedHold::read(request.order, text_in(reply));
+      if (!ended) return failure(reply, "reading the end of a hold");
+      return record_surplus(request, ended->order, ended->how);
+    }
+    case scripts::kNotHeld:
+      return pay_without_hold(request, may_rebuild);
+    default:
+      return pay_after_rebuild(request, reply, may_rebuild);
+  }
+}
+
+/// Returns the state of an accepted order, even if its change is not stored yet.
+absl::StatusOr<OrderStatus> OrderChanges::present_status(OrderId order) {
+  const Reply how = client_("HGET", keys_.ended(), order);
+  if (how.is_error()) return to_status(how, "looking for the end of a hold");
+  const auto ended = how.is_nil() ? std::nullopt : EndedHold::read(order, how.text());
+  if (ended) return ended->order.status;
+  const auto found = find_order(order);
+  if (!found.ok()) return found.status();
+  return found->value_or(Order{}).status;
+}
+
+Reply OrderChanges::run_pay(const PayRequest& request) {
+  const std::array<std::string, 5> names = {keys_.holds(), keys_.held(), keys_.ended(),
+                                            keys_.payments(), keys_.order_stream};
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const DecimalText order(request.order);
+  const DecimalText amount(request.amount_cents);
+  const std::string_view arguments[] = {order, request.payment, amount};
+  return client_.run(scripts::pay(), keys, arguments);
+}
+
+/// Pays an order whose voucher is closed. The process that closed it may have ended.
+ChangeResult OrderChanges::pay_after_rebuild(const PayRequest& request, const Reply& reply,
+                                             bool may_rebuild) {
+  const auto voucher = parse_int64(text_in(reply));
+  if (!voucher || !may_rebuild) return overloaded("its voucher is being rebuilt");
+  const absl::Status rebuilt = vouchers_.rebuild(*voucher);
+  return rebuilt.ok() ? conclude_pay(run_pay(request), request, false) : failure(rebuilt);
+}
+
+/// Pays an order that the keyspace does not hold: it has ended, or the hold is lost.
+ChangeResult OrderChanges::pay_without_hold(const PayRequest& request, bool may_rebuild) {
+  // A worker may have stored this very payment since it was looked for.
+  auto recorded = find_recorded(request);
+  if (!recorded.ok()) return failure(recorded.status());
+  if (recorded->has_value()) return **std::move(recorded);
+  const auto order = find_order(request.order);
+  if (!order.ok()) return failure(order.status());
+  if (!order->has_value()) return unknown(request.order);
+  if ((*order)->due_at_ms == 0) {
+    return refused(concat("order ", request.order, " demands no payment"));
+  }
+  if ((*order)->status != OrderStatus::kUnpaid) {
+    return record_surplus(request, **order,
+                          concat("the order was ", order_status_name((*order)->status)));
+  }
+  if (!may_rebuild) return overloaded("its hold is being rebuilt");
+  const absl::Status rebuilt = vouchers_.rebuild_holds((*order)->voucher);
+  return rebuilt.ok() ? conclude_pay(run_pay(request), request, false) : failure(rebuilt);
+}
+
+ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order& order,
+                                          const std::string& reason) {
+  const std::string payments = keys_.payments();
+  const std::string owner = keys_.stream_owner();
+  const std::string_view keys[] = {payments, keys_.order_stream, owner};
+  const DecimalText id(request.order);
+  const DecimalText voucher(order.voucher);
+  const DecimalText user(order.user);
+  const DecimalText amount(request.amount_cents);
+  const std::string_view arguments[] = {id, voucher, user, request.payment, amount, reason};
+  Reply reply = client_.run(scripts::record_surplus(), keys, arguments);
+  if (outcome_in(reply) == scripts::kRebuilding) {
+    const absl::Status verified = owner_.verify(client_);
+    if (!verified.ok()) return failure(verified);
+    reply = client_.run(scripts::record_surplus(), keys, arguments);
+  }
+  const auto outcome = outcome_in(reply);
+  if (outcome == scripts::kRebuilding) return overloaded("the keyspace lost its writes");
+  if (!outcome) return failure(reply, concat("recording payment ", request.payment));
+  if (*outcome == scripts::kIdReused) {
+    return refused(concat("payment ", request.payment,
+                          " came with another order or amount: ", text_in(reply)));
+  }
+  ChangeResult result = too_late(order.status, reason);
+  result.is_repeated = *outcome == scripts::kRepeated;
+  return result;
+}
+
+// ---- Cancelling ----
+
+ChangeResult OrderChanges::cancel(OrderId order, const std::string& reason,
+                                  const std::string& actor) {
+  if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
+  return cancel_held(order, reason, actor, true);
+}
+
+ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
+                                       const std::string& actor, bool may_rebuild) {
+  const auto try_again = [&] { return cancel_held(order, reason, actor, false); };
+  const Reply held = client_("HGET", keys_.held(), order);
+  if (held.is_error()) return failure(held, "looking for a hold");
+  if (held.is_nil()) {
+    const Reply how = client_("HGET", keys_.ended(), order);
+    if (how.is_error()) return failure(how, "looking for the end of a hold");
+    if (how.is_nil()) return cancel_without_hold(order, try_again, may_rebuild);
+    const auto ended = EndedHold::read(order, how.text());
+    if (!ended) return failure(how, "reading the end of a hold");
+    if (ended->order.status == OrderStatus::kPaid) return too_late(OrderStatus::kPaid, ended->how);
+    ChangeResult result = done(OrderStatus::kCancelled, true);
+    result.detail = ended->how;
+    return result;
+  }
+  const auto voucher = parse_int64(held.text().substr(0, held.text().find(' ')));
+  if (!voucher) return failure(held, "reading a hold");
+  const auto cancelled =
+      cancel_holds(client_, keys_, *voucher, {&order, 1}, {.reason = reason, .actor = actor});
+  if (!cancelled.is_aggregate() || cancelled.elements().size() != 1) {
+    return failure(cancelled, concat("cancelling order ", order));
+  }
+  const auto outcome = outcome_in(cancelled.elements()[0]);
+  if (outcome == scripts::kDone) return done(OrderStatus::kCancelled);
+  if (outcome == scripts::kEnded || outcome == scripts::kNotHeld) {
+    // It ended between the two requests.
+    return may_rebuild ? try_again() : overloaded("it is changed by another call");
+  }
+  if (!may_rebuild) return overloaded("its voucher is being rebuilt");
+  const absl::Status rebuilt = vouchers_.rebuild(*voucher);
+  return rebuilt.ok() ? try_again() : failure(rebuilt);
+}
+
+/// Reports an order that has ended, or rebuilds a lost hold and tries again.
+ChangeResult OrderChanges::cancel_without_hold(OrderId id,
+                                               absl::FunctionRef<ChangeResult()> try_again,
+                                               bool may_rebuild) {
+  const auto order = find_order(id);
+  if (!order.ok()) return failure(order.status());
+  if (!order->has_value()) return unknown(id);
+  const OrderStatus status = (*order)->status;
+  switch (status) {
+    case OrderStatus::kCancelled:
+      return done(status, true);
+    case OrderStatus::kUnpaid: {
+      if (!may_rebuild) return overloaded("its hold is being rebuilt");
+      const absl::Status rebuilt = vouchers_.rebuild_holds((*order)->voucher);
+      return rebuilt.ok() ? try_again() : failure(rebuilt);
+    }
+    default:
+      return too_late(status, concat("the order is ", order_status_name(status)));
+  }
+}
+
+/// Returns an accepted order: a stored one, or one that is queued.
+absl::StatusOr<std::optional<Order>> OrderChanges::find_order(OrderId order) {
+  const auto find_stored = [&] { return stores_.orders.find(order); };
+  auto stored = find_stored();
+  if (!stored.ok() || stored->has_value()) return stored;
+  const DecimalText id(order);
+  std::optional<Order> queued;
+  const absl::Status read = for_each_entry(client_, keys_.order_stream, StreamId::min(),
+                                           StreamId::max(), [&](const OrderEntry& entry) {
+                                             if (entry.field("id") != id.view()) return true;
+                                             const auto found = read_order(entry);
+                                             if (found.ok()) queued = *found;
+                                             return !queued.has_value();
+                                           });
+  if (!read.ok()) return read;
+  if (queued) return queued;
+  return find_stored();  // it may have been stored meanwhile
+}
+
+// ---- Changes that begin in the database ----
+
+/// Applies one event in the present epoch.
+absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
+  constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
+  for (int i = 1;; ++i) {
+    const auto state = stores_.orders.state();
+    if (!state.ok()) return state.status();
+    const auto results =
+        stores_.apply({&event, 1}, {.epoch = state->epoch, .checkpoint = state->checkpoint});
+    if (absl::IsAborted(results.status()) && i < kTries) continue;
+    if (!results.ok()) return results.status();
+    return results->front();
+  }
+}
+
+/// Carries out an event that makes the order `status`.
+ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus status) {
+  if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
+  const auto queued = client_("HEXISTS", keys_.ended(), event.order.id);
+  if (!queued.is_integer()) return failure(queued, "looking for the end of a hold");
+  if (queued.integer() == 1) return overloaded("its payment or cancellation is not stored yet");
+  const auto result = apply(event);
+  if (!result.ok()) return failure(result.status());
+  switch (result->kind) {
+    case OrderResult::Kind::kStored:
+      return done(status);
+    case OrderResult::Kind::kAlreadyStored:
+      return done(status, true);
+    case OrderResult::Kind::kRefused: {
+      const auto order = stores_.orders.find(event.order.id);
+      if (!order.ok()) return failure(order.status());
+      return too_late(order->value_or(Order{}).status, result->reason);
+    }
+    case OrderResult::Kind::kTooEarly:
+      break;
+  }
+  const auto order = find_order(event.order.id);
+  if (!order.ok()) return failure(order.status());
+  return order->has_value() ? overloaded("the order is not stored yet") : unknown(event.order.id);
+}
+
+ChangeResult OrderChanges::use(OrderId order, const std::string& actor) {
+  OrderEvent event{.kind = Kind::kUsed, .at_ms = now_ms(), .actor = actor};
+  event.order.id = order;
+  return change_stored(event, OrderStatus::kUsed);
+}
+
+ChangeResult OrderChanges::confirm_refund(const std::string& payment) {
+  if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
+  OrderEvent event{.kind = Kind::kPaymentRefunded, .at_ms = now_ms()};
+  event.payment.id = payment;
+  const auto result = apply(event);
+  if (!result.ok()) return failure(result.status());
+  if (result->kind == OrderResult::Kind::kRefused) {
+    const Reply queued = client_("HEXISTS", keys_.payments(), payment);
+    if (!queued.is_integer()) return failure(queued, "looking for a payment");
+    if (queued.integer() == 1) return overloaded("the payment is not stored yet");
+    return refused(result->reason);
+  }
+  return done(OrderStatus::kRefunded, result->kind == OrderResult::Kind::kAlreadyStored);
+}
+
+// ---- Refunds ----
+
+ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
+                                  const std::string& actor) {
+  OrderEvent event{.kind = Kind::kRefundBegun, .at_ms = now_ms(), .reason = reason, .actor = actor};
+  event.order.id = order;
+  ChangeResult begun = change_stored(event, OrderStatus::kRefunded);
+  if (begun.outcome != ChangeOutcome::kDone) return begun;
+  const auto stored = stores_.orders.find(order);
+  if (!stored.ok()) return failure(stored.status());
+  if (!stored->has_value()) return unknown(order);
+  const absl::Status ended = end_refund(**stored);
+  return ended.ok() ? begun : failure(ended);
+}
+
+/// Gives the pieces of a refunded order back, and records that. Each step may be repeated: the
+/// keyspace remembers the order until a rebuild, which counts it as the database does. Forgetting it
+/// earlier would let a concurrent call give back once more. The end is refused if a rebuild began
+/// since the step before.
+absl::Status OrderChanges::end_refund(const Order& order) {
+  constexpr int kTries = 10;
+  for (int i = 1; order.status == OrderStatus::kRefunding; ++i) {
+    const auto state = stores_.orders.state();
+    if (!state.ok()) return state.status();
+    const auto keeps = give_back(order);
+    if (!keeps.ok()) return keeps.status();
+    // Reveals a keyspace that loses the given-back pieces and no later write.
+    const auto checkpoint = owner_.draw_checkpoint(client_);
+    if (absl::IsNotFound(checkpoint.status())) {
+      return absl::AbortedError(checkpoint.status().message());
+    }
+    if (!checkpoint.ok()) return checkpoint.status();
+    // The database must never know an end that a power cut could remove from the log.
+    if (const Reply synced = client_.sync(); synced.is_error()) {
+      return to_status(synced, "syncing the log");
+    }
+    OrderEvent event{.kind = Kind::kRefundEnded, .at_ms = now_ms()};
+    event.order.id = order.id;
+    set_keeps(*keeps, event.order);
+    const auto results =
+        stores_.apply({&event, 1}, {.epoch = state->epoch, .checkpoint = *checkpoint});
+    if (absl::IsAborted(results.status()) && i < kTries) continue;
+    if (!results.ok()) return results.status();
+    break;
+  }
+  return absl::OkStatus();
+}
+
+/// Returns keeps_of() of the order. Rebuilds the voucher first if the keyspace lost it.
+absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
+  const VoucherId voucher = order.voucher;
+  const std::array<std::string, 10> names = {keys_.voucher(voucher), keys_.stock(voucher),
+                                             keys_.buyers(voucher),  keys_.days(voucher),
+                                             keys_.refunds(voucher), keys_.holds(),
+                                             keys_.held(),           keys_.order_stream,
+                                             keys_.waiting(voucher), keys_.waiting_orders(voucher)};
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const DecimalText id(order.id);
+  const DecimalText user(order.user);
+  const DecimalText quantity(order.quantity);
+  const DecimalText admitted(order.admitted_at_ms);
+  const DecimalText voucher_text(voucher);
+  const std::string_view arguments[] = {id, user, quantity, admitted, voucher_text};
+  for (const bool may_rebuild : {true, false}) {
+    const Reply reply = client_.run(scripts::give_back(), keys, arguments);
+    const auto outcome = outcome_in(reply);
+    if (!outcome) return to_status(reply, concat("giving back order ", order.id));
+    if (*outcome == scripts::kDone) {
+      if (reply.elements().size() == 2 && reply.elements()[1].is_integer()) {
+        return reply.elements()[1].integer();
+      }
+      return to_status(reply, concat("giving back order ", order.id));
+    }
+    if (!may_rebuild) break;
+    const absl::Status rebuilt = vouchers_.rebuild(order.voucher);
+    if (!rebuilt.ok()) return rebuilt;
+  }
+  return absl::AbortedError(concat("voucher ", order.voucher, " is being rebuilt"));
+}
+
+absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {
+  if (stores_.orders.payments() == nullptr) return 0;
+  std::vector<Order> begun;
+  const auto vouchers = stores_.orders.vouchers_with_orders();
+  if (!vouchers.ok()) return vouchers.status();
+  for (const VoucherId voucher : *vouchers) {
+    const OrderFilter filter{
+        .voucher = voucher, .status = OrderStatus::kRefunding, .count_max = kPortion};
+    const absl::Status read =
+        for_each_order(stores_.orders, filter, [&](const Order& order) { begun.push_back(order); });
+    if (!read.ok()) return read;
+  }
+  for (const Order& order : begun) {
+    const absl::Status ended = end_refund(order);
+    if (!ended.ok()) return ended;
+  }
+  return begun.size();
+}
+
+absl::StatusOr<std::size_t> OrderChanges::refund_all(VoucherId voucher, const std::string& reason,
+                                                     const std::string& actor) {
+  std::size_t changed = 0;
+  absl::Status failed;
+  const auto change = [&](const Order& order) {
+    if (!failed.ok()) return;
+    ChangeResult result;
+    switch (order.status) {
+      case OrderStatus::kUnpaid:
+        result = cancel(order.id, reason, actor);
+        break;
+      case OrderStatus::kCreated:
+      case OrderStatus::kPaid:
+      case OrderStatus::kUsed:
+      case OrderStatus::kRefunding:
+        result = refund(order.id, reason, actor);
+        break;
+      default:
+        return;
+    }
+    if (result.outcome == ChangeOutcome::kDone) {
+      changed += result.is_repeated ? 0 : 1;
+    } else {
+      failed =
+          absl::UnavailableError(concat("refunding order ", order.id, ": ",
+                                        change_outcome_name(result.outcome), ": ", result.detail));
+    }
+  };
+  const absl::Status read = for_each_order(
+      stores_.orders, {.voucher = voucher, .count_max = kPortion}, change, [&] { return failed; });
+  if (!read.ok()) return read;
+  if (!failed.ok()) return failed;
+  return changed;
+}
+
+// ---- Losses ----
+
+absl::Status OrderChanges::repeat(const OrderEvent& event) {
+  if (const absl::Status possible = check_payments(); !possible.ok()) return possible;
+  const ChangeResult result = event.kind == Kind::kCancelled
+                                  ? cancel(event.order.id, event.reason, event.actor)
+                                  : repeat_payment(event);
+  switch (result.outcome) {
+    case ChangeOutcome::kDone:
+    case ChangeOutcome::kTooLate:
+    case ChangeOutcome::kRefused:
+    case ChangeOutcome::kUnknownOrder:
+      return absl::OkStatus();
+    default:
+      return absl::UnavailableError(concat("repeating a change of order ", event.order.id, ": ",
+                                           change_outcome_name(result.outcome), ": ",
+                                           result.detail));
+  }
+}
+
+ChangeResult OrderChanges::repeat_payment(const OrderEvent& event) {
+  const PayRequest request{.order = event.order.id,
+                           .payment = event.payment.id,
+                           .amount_cents = event.payment.amount_cents};
+  std::string reason = event.reason;
+  if (event.kind == Kind::kPaid) {
+    ChangeResult paid = pay_all({&request, 1}).front();
+    if (paid.outcome != ChangeOutcome::kUnknownOrder) return paid;
+    reason = "the keyspace lost its order";
+  }
+  auto recorded = find_recorded(request);
+  if (!recorded.ok()) return failure(recorded.status());
+  return recorded->has_value() ? **std::move(recorded)
+                               : record_surplus(request, event.order, reason);
+}
+
+}  // namespace rushgate

@@ -1,0 +1,86 @@
+// Changes of accepted orders: payments, cancellations, use and refunds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/vouchers/voucher_book.h"
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+#include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
+
+namespace rushgate {
+
+/// Thread-safe. Does not own its arguments, which must outlive it.
+class OrderChanges {
+ public:
+  OrderChanges(Client& client, const Clock& clock, const SaleStores& stores, const SaleKeys& keys,
+               KeyspaceOwner& owner, VoucherBook& vouchers)
+      : client_(client),
+        clock_(clock),
+        stores_(stores),
+        keys_(keys),
+        owner_(owner),
+        vouchers_(vouchers) {}
+
+  // As in Sale:
+  std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests);
+  ChangeResult cancel(OrderId order, const std::string& reason, const std::string& actor);
+  ChangeResult use(OrderId order, const std::string& actor);
+  ChangeResult refund(OrderId order, const std::string& reason, const std::string& actor);
+  absl::StatusOr<std::size_t> refund_all(VoucherId voucher, const std::string& reason,
+                                         const std::string& actor);
+  ChangeResult confirm_refund(const std::string& payment);
+  absl::StatusOr<std::vector<OrderChange>> list(std::int64_t after, std::size_t count_max);
+
+  /// Ends every refund that was begun and not ended, in portions. Returns their number.
+  absl::StatusOr<std::size_t> finish_refunds();
+
+  /// Does a change once more whose event the keyspace may have lost. May be repeated. A payment
+  /// without an order is appended to the order stream nevertheless.
+  absl::Status repeat(const OrderEvent& event);
+
+ private:
+  [[nodiscard]] absl::Status check_payments() const;
+  absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
+  absl::StatusOr<OrderStatus> present_status(OrderId order);
+  Reply run_pay(const PayRequest& request);
+  ChangeResult conclude_pay(const Reply& reply, const PayRequest& request, bool may_rebuild);
+  ChangeResult pay_without_hold(const PayRequest& request, bool may_rebuild);
+  ChangeResult pay_after_rebuild(const PayRequest& request, const Reply& reply, bool may_rebuild);
+  ChangeResult record_surplus(const PayRequest& request, const Order& order,
+                              const std::string& reason);
+  ChangeResult cancel_held(OrderId order, const std::string& reason, const std::string& actor,
+                           bool may_rebuild);
+  ChangeResult cancel_without_hold(OrderId order, absl::FunctionRef<ChangeResult()> try_again,
+                                   bool may_rebuild);
+  absl::StatusOr<std::optional<Order>> find_order(OrderId order);
+  absl::StatusOr<OrderResult> apply(const OrderEvent& event);
+  ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
+  absl::Status end_refund(const Order& order);
+  absl::StatusOr<std::int64_t> give_back(const Order& order);
+  ChangeResult repeat_payment(const OrderEvent& event);
+
+  [[nodiscard]] std::int64_t now_ms() const { return clock_.now_ms(); }
+
+  Client& client_;
+  const Clock& clock_;
+  const SaleStores stores_;
+  const SaleKeys keys_;
+  KeyspaceOwner& owner_;
+  VoucherBook& vouchers_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,366 @@
+#include "engine/sale/payments/payment_scripts.h"
+
+#include <string>
+
+#include "engine/base/concat.h"
+
+namespace rushgate::payment_scripts {
+namespace {
+
+// Gives pieces back to the stock and to their user, as the terms say. read_terms() returns nil if
+// the voucher is closed or lost.
+//
+// published = stock + pieces of all buyers - given_back + withheld:
+// - given_back: pieces in the stock again that still count against their user;
+// - withheld: pieces that were sold and are neither in the stock nor a buyer's.
+constexpr const char* kGiveBack = R"lua(
+local function read_terms(voucher, stock)
+  local terms = redis.call('HMGET', voucher, 'closed', 'version', 'restock', 'allowance', 'counted',
+                           'total', 'per_day', 'offset', 'begin', 'end', 'per_user', 'price',
+                           'pay_ms', 'waiting')
+  if terms[1] or not terms[2] or redis.call('EXISTS', stock) == 0 then return nil end
+  return {version = terms[2], restock = terms[3] ~= '0', allowance = terms[4] ~= '0',
+          counted = terms[5] == '1', total = tonumber(terms[6]), per_day = tonumber(terms[7]),
+          offset = terms[8], begins = tonumber(terms[9]), ends = tonumber(terms[10]),
+          per_user = tonumber(terms[11]), price = terms[12] or '0',
+          pay_ms = tonumber(terms[13] or 0), waiting = tonumber(terms[14] or 0)}
+end
+
+local function time_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function free_day(terms, days, user, quantity, admitted_ms)
+  local day, count = string.match(redis.call('HGET', days, user) or '', '^(%-?%d+):(%d+)$')
+  if not day then return end
+  local its_day = math.floor((admitted_ms + terms.offset * 60000) / 86400000)
+  if tonumber(day) ~= its_day then return end
+  if count - quantity <= 0 then
+    redis.call('HDEL', days, user)
+  else
+    redis.call('HSET', days, user, day .. ':' .. string.format('%.0f', count - quantity))
+  end
+end
+
+local function keeps_of(terms) return (terms.restock and 0 or 1) + (terms.allowance and 0 or 2) end
+
+local function give_back(terms, voucher, stock, buyers, days, user, quantity, admitted_ms)
+  if terms.restock then
+    redis.call('INCRBY', stock, quantity)
+    if terms.total > 0 then redis.call('HINCRBY', voucher, 'admitted', -quantity) end
+  end
+  if terms.allowance then
+    if not terms.counted then
+      redis.call('SREM', buyers, user)
+    elseif redis.call('HINCRBY', buyers, user, -quantity) <= 0 then
+      redis.call('HDEL', buyers, user)
+    end
+    if terms.per_day > 0 then free_day(terms, days, user, quantity, admitted_ms) end
+  end
+  if terms.restock and not terms.allowance then redis.call('HINCRBY', voucher, 'given_back', quantity) end
+  if terms.allowance and not terms.restock then redis.call('HINCRBY', voucher, 'withheld', quantity) end
+end
+)lua";
+
+// The waiting list: admission to it, and the sale of free pieces to waiting users, in the order of
+// their arrival. A user at the limit is dropped.
+//
+// `keys` has voucher, stock, buyers, days, holds, held, stream, waiting and orders.
+constexpr const char* kServe = R"lua(
+-- Returns the day and the pieces bought on it; nil if the user may not buy one more piece.
+local function allowance_of(terms, keys, user, now)
+  if terms.counted then
+    local bought = tonumber(redis.call('HGET', keys.buyers, user) or 0)
+    if terms.per_user > 0 and bought >= terms.per_user then return nil end
+  elseif redis.call('SISMEMBER', keys.buyers, user) == 1 then
+    return nil
+  end
+  if terms.per_day == 0 then return 0, 0 end
+  local today = math.floor((now + terms.offset * 60000) / 86400000)
+  local day, count = string.match(redis.call('HGET', keys.days, user) or '', '^(%-?%d+):(%d+)$')
+  if not day or tonumber(day) < today then return today, 0 end
+  if tonumber(count) >= terms.per_day then return nil end
+  return tonumber(day), tonumber(count)
+end
+
+local function is_total_reached(terms, keys)
+  if terms.total == 0 then return false end
+  return tonumber(redis.call('HGET', keys.voucher, 'admitted') or 0) >= terms.total
+end
+
+-- The entry's id has the time of the admission, which does not go back where the clock does.
+local function sell(terms, keys, id, user, order, now)
+  local due = string.format('%.0f', now + terms.pay_ms)
+  local entry = {'userId', user, 'voucherId', id, 'id', order, 'limit', terms.per_user,
+                 'version', terms.version, 'price', terms.price}
+  if terms.pay_ms > 0 then
+    entry[#entry + 1] = 'due'
+    entry[#entry + 1] = due
+  end
+  local day, count = allowance_of(terms, keys, user, now)
+  local admitted = redis.call('XADD', keys.stream, '*', unpack(entry))
+  redis.call('DECR', keys.stock)
+  if terms.counted then redis.call('HINCRBY', keys.buyers, user, 1) else redis.call('SADD', keys.buyers, user) end
+  if terms.per_day > 0 then redis.call('HSET', keys.days, user, day .. ':' .. (count + 1)) end
+  if terms.total > 0 then redis.call('HINCRBY', keys.voucher, 'admitted', 1) end
+  if terms.pay_ms > 0 then
+    redis.call('ZADD', keys.holds, due, order)
+    redis.call('HSET', keys.held, order, id .. ' ' .. user .. ' 1 ' .. terms.price .. ' ' .. string.match(admitted, '^%d+'))
+  end
+end
+
+-- Returns how many were served, at most `most`.
+local function serve(terms, keys, id, most)
+  local now, served = time_ms(), 0
+  if terms.waiting == 0 or now < terms.begins or now >= terms.ends then return 0 end
+  while served < most and tonumber(redis.call('GET', keys.stock)) > 0 and not is_total_reached(terms, keys) do
+    local user = redis.call('ZRANGE', keys.waiting, 0, 0)[1]
+    if not user then break end
+    local order = redis.call('HGET', keys.orders, user)
+    if order and allowance_of(terms, keys, user, now) then
+      sell(terms, keys, id, user, order, now)
+      served = served + 1
+    end
+    redis.call('ZREM', keys.waiting, user)
+    redis.call('HDEL', keys.orders, user)
+  end
+  return served
+end
+)lua";
+
+// A payment that is not stored yet: the reply for the same one; nil if there is none.
+constexpr const char* kKnownPayment = R"lua(
+local function known_payment(payments, payment, order, amount)
+  local known = redis.call('HGET', payments, payment)
+  if not known then return nil end
+  local its_order, its_amount, kind = string.match(known, '^(%d+) (%d+) (.+)$')
+  if its_order ~= order or its_amount ~= amount then return {2, its_order .. ' ' .. its_amount} end
+  return {1, kind}
+end
+)lua";
+
+// The stream first: of all the keys, only its type has not been checked by a read.
+constexpr const char* kPay = R"lua(
+local holds, held, ended, payments, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local order, payment, amount = ARGV[1], ARGV[2], ARGV[3]
+local known = known_payment(payments, payment, order, amount)
+if known then return known end
+local hold = redis.call('HGET', held, order)
+if not hold then
+  local how = redis.call('HGET', ended, order)
+  if how then return {4, how} end
+  return {5}
+end
+local voucher, user, quantity, due, admitted = string.match(hold, '^(%d+) (%S+) (%d+) (%d+) (%d+)$')
+if redis.call('HEXISTS', held, 'closed:' .. voucher) == 1 then return {6, voucher} end
+if due ~= amount then return {3, due} end
+redis.call('ZSCORE', holds, order)
+redis.call('HLEN', ended)
+redis.call('XADD', stream, '*', 'event', 'paid', 'id', order, 'userId', user, 'voucherId', voucher,
+           'payment', payment, 'amount', amount)
+redis.call('HSET', payments, payment, order .. ' ' .. amount .. ' paid')
+redis.call('HSET', ended, order, voucher .. ' ' .. user .. ' paid ' .. payment)
+redis.call('HDEL', held, order)
+redis.call('ZREM', holds, order)
+return {0}
+)lua";
+
+constexpr const char* kRecordSurplus = R"lua(
+local order, voucher, user, payment, amount, reason = unpack(ARGV)
+if redis.call('HEXISTS', KEYS[3], 'identity') == 0 then return {6} end
+local known = known_payment(KEYS[1], payment, order, amount)
+if known then return known end
+redis.call('XADD', KEYS[2], '*', 'event', 'surplus payment', 'id', order, 'userId', user,
+           'voucherId', voucher, 'payment', payment, 'amount', amount, 'reason', reason)
+redis.call('HSET', KEYS[1], payment, order .. ' ' .. amount .. ' surplus payment')
+return {0}
+)lua";
+
+constexpr const char* kCancel = R"lua(
+local voucher, stock, buyers, days, holds, held, ended, stream, waiting, orders = unpack(KEYS)
+local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, holds = holds,
+              held = held, stream = stream, waiting = waiting, orders = orders}
+local id, only_due, reason, actor = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
+local now = time_ms()
+local terms = read_terms(voucher, stock)
+local is_closed = not terms or redis.call('HEXISTS', held, 'closed:' .. id) == 1
+
+local function end_hold(order)
+  local hold = redis.call('HGET', held, order)
+  if not hold then
+    local how = redis.call('HGET', ended, order)
+    if how then return {4, how} end
+    return {5}
+  end
+  if is_closed then return {6} end
+  local deadline = redis.call('ZSCORE', holds, order)
+  if only_due and deadline and tonumber(deadline) > now then return {7} end
+  local its_voucher, user, quantity, due, admitted = string.match(hold, '^(%d+) (%S+) (%d+) (%d+) (%d+)$')
+  if its_voucher ~= id then return {5} end
+  local keeps = keeps_of(terms)
+  redis.call('XADD', stream, '*', 'event', 'cancelled', 'id', order, 'userId', user, 'voucherId', id,
+             'keeps', keeps, 'reason', reason, 'actor', actor)
+  give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
+  redis.call('HSET', ended, order, id .. ' ' .. user .. ' cancelled ' .. actor)
+  redis.call('HDEL', held, order)
+  redis.call('ZREM', holds, order)
+  if terms.restock then serve(terms, keys, id, tonumber(quantity)) end
+  return {0}
+end
+
+local replies = {}
+for i = 5, #ARGV do replies[#replies + 1] = end_hold(ARGV[i]) end
+return replies
+)lua";
+
+constexpr const char* kFindDue = R"lua(
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local skip, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local orders = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', skip, most)
+local found = {now, redis.call('ZRANGE', KEYS[1], skip + #orders, skip + #orders, 'WITHSCORES')[2] or ''}
+if #orders == 0 then return found end
+local holds = redis.call('HMGET', KEYS[2], unpack(orders))
+for i, order in ipairs(orders) do
+  found[#found + 1] = order
+  found[#found + 1] = holds[i] and string.match(holds[i], '^%d+') or ''
+end
+return found
+)lua";
+
+constexpr const char* kGiveBackRefund = R"lua(
+local voucher, stock, buyers, days, refunds, holds, held, stream, waiting, orders = unpack(KEYS)
+local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, holds = holds,
+              held = held, stream = stream, waiting = waiting, orders = orders}
+local order, user, quantity, admitted, id = unpack(ARGV)
+local keeps = redis.call('HGET', refunds, order)
+if keeps then return {0, tonumber(keeps)} end
+local terms = read_terms(voucher, stock)
+if not terms then return {6} end
+keeps = keeps_of(terms)
+give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
+redis.call('HSET', refunds, order, keeps)
+if terms.restock then serve(terms, keys, id, tonumber(quantity)) end
+return {0, keeps}
+)lua";
+
+constexpr const char* kNameKeys = R"lua(
+local voucher, stock, buyers, days, holds, held, stream, waiting, orders = unpack(KEYS)
+local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, holds = holds,
+              held = held, stream = stream, waiting = waiting, orders = orders}
+)lua";
+
+constexpr const char* kServeWaiting = R"lua(
+local terms = read_terms(voucher, stock)
+if not terms then return 0 end
+return serve(terms, keys, ARGV[1], tonumber(ARGV[2]))
+)lua";
+
+// A user keeps the place and the order of the first call.
+constexpr const char* kWait = R"lua(
+local id, user, order = ARGV[1], ARGV[2], ARGV[3]
+local function place_of(user) return redis.call('ZRANK', waiting, user) + 1 end
+local known = redis.call('HGET', orders, user)
+if known and redis.call('ZSCORE', waiting, user) then return {1, known, place_of(user)} end
+if redis.call('EXISTS', voucher) == 0 then return {7} end
+local terms = read_terms(voucher, stock)
+if not terms then return {6} end
+if terms.waiting == 0 then return {3} end
+local now = time_ms()
+if now < terms.begins or now >= terms.ends then return {4} end
+if not allowance_of(terms, keys, user, now) then return {5} end
+local size = redis.call('ZCARD', waiting)
+local is_sold_out = tonumber(redis.call('GET', stock)) < 1 or is_total_reached(terms, keys)
+if size == 0 and not is_sold_out then return {8} end
+if size >= terms.waiting then return {2} end
+local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')[2] or 0
+redis.call('ZADD', waiting, string.format('%.0f', last + 1), user)
+redis.call('HSET', orders, user, order)
+return {0, order, size + 1}
+)lua";
+
+constexpr const char* kLookAtWaitingList = R"lua(
+local terms = read_terms(voucher, stock)
+local users, its_orders = redis.call('ZCARD', waiting), redis.call('HLEN', orders)
+if not terms or users == 0 then return {users, its_orders, 0} end
+local now = time_ms()
+local is_open = terms.waiting > 0 and now >= terms.begins and now < terms.ends
+local is_free = tonumber(redis.call('GET', stock)) > 0 and not is_total_reached(terms, keys)
+return {users, its_orders, is_open and is_free and 1 or 0}
+)lua";
+
+constexpr const char* kAppendEvent = R"lua(
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
+return 1
+)lua";
+
+constexpr const char* kLeave = R"lua(
+redis.call('HDEL', KEYS[2], ARGV[1])
+return redis.call('ZREM', KEYS[1], ARGV[1])
+)lua";
+
+std::string cancel_text() { return concat(kGiveBack, kServe, kCancel); }
+
+}  // namespace
+
+const Script& pay() {
+  static const Script* const kScript =
+      new Script(std::string(kKnownPayment) + kPay, std::string(kNativePay));
+  return *kScript;
+}
+
+const Script& record_surplus() {
+  static const Script* const kScript = new Script(std::string(kKnownPayment) + kRecordSurplus);
+  return *kScript;
+}
+
+const Script& cancel() {
+  static const Script* const kScript = new Script(cancel_text(), std::string(kNativeCancel));
+  return *kScript;
+}
+
+const Script& cancel_serving() {
+  static const Script* const kScript = new Script(cancel_text());
+  return *kScript;
+}
+
+const Script& find_due() {
+  static const Script* const kScript = new Script(kFindDue);
+  return *kScript;
+}
+
+const Script& give_back() {
+  static const Script* const kScript = new Script(concat(kGiveBack, kServe, kGiveBackRefund));
+  return *kScript;
+}
+
+const Script& serve_waiting() {
+  static const Script* const kScript =
+      new Script(concat(kGiveBack, kServe, kNameKeys, kServeWaiting));
+  return *kScript;
+}
+
+const Script& wait() {
+  static const Script* const kScript = new Script(concat(kGiveBack, kServe, kNameKeys, kWait));
+  return *kScript;
+}
+
+const Script& look_at_waiting_list() {
+  static const Script* const kScript =
+      new Script(concat(kGiveBack, kServe, kNameKeys, kLookAtWaitingList));
+  return *kScript;
+}
+
+const Script& append_event() {
+  static const Script* const kScript = new Script(kAppendEvent);
+  return *kScript;
+}
+
+const Script& leave() {
+  static const Script* const kScript = new Script(kLeave);
+  return *kScript;
+}
+
+}  // namespace rushgate::payment_scripts

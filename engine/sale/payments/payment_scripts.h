@@ -1,0 +1,128 @@
+// The scripts that end the hold of an unpaid order, and give pieces back. Their replies are
+// documented here; the Lua is in payment_scripts.cc.
+//
+// An order is unpaid while it is among the holds. The script that removes it from them wins. It also
+// appends the event to the order stream, from which a worker applies it to the database.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <rushgate/order_store.h>
+#include <rushgate/script.h>
+
+namespace rushgate::payment_scripts {
+
+/// The first element of each reply.
+enum Outcome : int {
+  kDone = 0,
+  kRepeated = 1,     // this payment is known: {1, "paid" or "surplus payment"}
+  kIdReused = 2,     // the payment id came with another order or amount: {2, "<order> <amount>"}
+  kWrongAmount = 3,  // {3, the amount that is due}
+  kEnded = 4,        // the hold ended before, and that is not stored yet: {4, SaleKeys::ended()}
+  kNotHeld = 5,      // the keyspace knows nothing of this order
+  kRebuilding = 6,   // its voucher is closed by a rebuild, or lost
+  kNotDue = 7,       // its payment is not due yet
+  kServes = 8,       // only of the native cancel(): run cancel_serving() instead
+};
+
+/// Ends a hold by a payment. Checks the payment id against the payments not stored yet.
+///
+/// KEYS holds, held, ended, payments, order stream. ARGV order, payment, amount. {6} has the voucher
+/// too.
+const Script& pay();
+
+/// Records a payment that pays nothing: its order is paid or has ended.
+///
+/// KEYS payments, order stream, owner of the stream. ARGV order, voucher, user, payment, amount,
+/// reason. Returns {0}, {1, …}, {2, …}, or {6} if the keyspace has no owner: it lost its writes, and
+/// an entry would make the stream look like another system's.
+const Script& record_surplus();
+
+/// Ends the holds of orders of one voucher, and gives their pieces back as the voucher's terms say.
+/// Sells them to waiting users.
+///
+/// KEYS voucher, stock, buyers, days, holds, held, ended, order stream, waiting, their orders.
+/// ARGV voucher, only due orders (1/0), reason, actor, orders.
+/// Returns a reply for each order, in their order: {0}, {4, …}, {5}, {6} or {7}.
+///
+/// The native implementation serves no waiting users: if the voucher may have some, it does nothing
+/// and returns {8}.
+const Script& cancel();
+/// The same without a native implementation.
+const Script& cancel_serving();
+
+/// Finds holds that are due.
+///
+/// KEYS holds, held. ARGV the first one's number in the order of the deadlines, the most of them.
+/// Returns {the keyspace's time (ms), the next deadline after them or "", order, its voucher or "",
+/// …}.
+const Script& find_due();
+
+/// Gives the pieces of a refunded order back, once under this order's id.
+///
+/// KEYS voucher, stock, buyers, days, refunds, holds, held, order stream, waiting, their orders.
+/// ARGV order, user, quantity, admitted at (ms), voucher.
+/// Returns {0, keeps_of() of the order} or {6}.
+const Script& give_back();
+
+/// Sells free pieces to users that wait for them, in the order of their arrival.
+///
+/// KEYS voucher, stock, buyers, days, holds, held, order stream, waiting, their orders.
+/// ARGV voucher, the most users. Returns the number of users served.
+const Script& serve_waiting();
+
+/// The first element of the reply of wait().
+enum WaitOutcome : int {
+  kJoined = 0,        // {0, its order, its place}
+  kWaitsAlready = 1,  // {1, its order, its place}
+  kListFull = 2,
+  kNoList = 3,        // the voucher has no waiting list
+  kNotOnSale = 4,     // not started, or ended
+  kLimitReached = 5,  // the user may not buy any more
+  kWaitRebuilding = 6,
+  kUnknownVoucher = 7,  // the keyspace does not know it
+  kIsFree = 8,          // pieces are free: buy one
+};
+/// Adds a user to the waiting list.
+///
+/// KEYS as serve_waiting(). ARGV voucher, user, the order that the user will get.
+const Script& wait();
+
+/// Looks at the waiting list at one moment.
+///
+/// KEYS as serve_waiting(). Returns {users, their orders, 1 if a waiting user could be served}.
+const Script& look_at_waiting_list();
+
+/// Appends the event of a hold that ended, if the hold still counts as ended in this way and the
+/// event was lost.
+///
+/// KEYS ended, order stream. ARGV order, the value in SaleKeys::ended(), fields and values of the
+/// event. Returns 1 if it appended the event, else 0.
+const Script& append_event();
+
+/// Removes a user from the waiting list. Returns 1 if the user waited, else 0.
+///
+/// KEYS waiting, their orders. ARGV user.
+const Script& leave();
+
+/// Returns the native implementations of pay() and cancel().
+std::vector<NamedScript> native();
+inline constexpr std::string_view kNativePay = "rushgate.pay";
+inline constexpr std::string_view kNativeCancel = "rushgate.cancel";
+
+}  // namespace rushgate::payment_scripts
+
+namespace rushgate {
+
+/// The things that an order keeps after its end, as a number: 1 the stock, 2 the allowance, 3 both.
+constexpr std::int64_t keeps_of(bool stock, bool allowance) {
+  return (stock ? 1 : 0) + (allowance ? 2 : 0);
+}
+inline void set_keeps(std::int64_t keeps, Order& order) {
+  order.keeps_stock = (keeps & 1) != 0;
+  order.keeps_allowance = (keeps & 2) != 0;
+}
+
+}  // namespace rushgate

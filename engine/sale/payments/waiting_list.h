@@ -1,0 +1,43 @@
+// The users that wait for a piece of a sold-out voucher.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/client.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// Adds a user. `order` will be its order. Empty if the keyspace lacks the voucher, wholly or in part:
+/// rebuild it, and call again. kUnknownVoucher too may mean that.
+absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& keys,
+                                             VoucherId voucher, UserId user, OrderId order);
+
+/// Removes a user. Returns false if the user did not wait.
+absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                        UserId user);
+
+/// Sells free pieces to waiting users, in bounded portions.
+absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher);
+
+/// A waiting list at one moment.
+struct WaitingListLook {
+  std::int64_t users = 0;
+  std::int64_t orders = 0;       // that they will get
+  bool could_be_served = false;  // a user waits, and a piece could be sold
+};
+absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleKeys& keys,
+                                                     VoucherId voucher);
+
+/// Returns the users that wait, in the order of their arrival, read in bounded portions.
+absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher);
+
+}  // namespace rushgate

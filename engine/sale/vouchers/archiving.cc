@@ -1,0 +1,151 @@
+#include "engine/sale/vouchers/archiving.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "engine/base/concat.h"
+#include "engine/client/reply_status.h"
+#include "engine/sale/orders/group_progress.h"
+#include "engine/sale/orders/unstored_orders.h"
+#include <rushgate/payment_store.h>
+
+namespace rushgate {
+namespace {
+
+// Orders in one transaction: other writes wait for it.
+constexpr std::size_t kPortion = 2'000;
+
+absl::Status not_yet(VoucherId voucher, std::string_view why) {
+  return absl::FailedPreconditionError(concat("voucher ", voucher, " cannot be archived: ", why));
+}
+
+absl::Status no_archive() {
+  return absl::FailedPreconditionError("the order store keeps no archive");
+}
+
+}  // namespace
+
+absl::StatusOr<bool> Archiving::is_archived(VoucherId voucher) {
+  const auto archived = stores_.orders.archive()->archived_vouchers();
+  if (!archived.ok()) return archived.status();
+  return std::ranges::any_of(
+      *archived, [voucher](const ArchivedVoucher& one) { return one.last.voucher.id == voucher; });
+}
+
+absl::Status Archiving::archive(VoucherId voucher) {
+  ArchiveStore* const archive = stores_.orders.archive();
+  if (archive == nullptr) return no_archive();
+  const auto archived = is_archived(voucher);
+  if (!archived.ok()) return archived.status();
+  if (!*archived) {
+    for (const auto check : {&Archiving::check_ended, &Archiving::check_settled,
+                             &Archiving::check_queue, &Archiving::check_payments}) {
+      if (absl::Status checked = (this->*check)(voucher); !checked.ok()) return checked;
+    }
+    const absl::Status begun = archive->archive_voucher(voucher, clock_.now_ms());
+    if (!begun.ok()) return begun;
+  }
+  return move(voucher);
+}
+
+absl::Status Archiving::check_ended(VoucherId voucher) {
+  const auto in_force = stores_.vouchers.applied(voucher);
+  if (!in_force.ok()) return in_force.status();
+  if (!in_force->has_value()) return check_archivable(voucher, false, false);
+  const std::int64_t end_ms = (*in_force)->voucher.end_ms;
+  return clock_.now_ms() >= end_ms ? absl::OkStatus() : not_yet(voucher, "its sale has not ended");
+}
+
+/// Checks that no stored order waits for something.
+absl::Status Archiving::check_settled(VoucherId voucher) {
+  const auto finished = changes_.finish_refunds();
+  if (!finished.ok()) return finished.status();
+  for (const OrderStatus status : {OrderStatus::kUnpaid, OrderStatus::kRefunding}) {
+    const auto found = stores_.orders.list({.voucher = voucher, .status = status, .count_max = 1});
+    if (!found.ok()) return found.status();
+    if (!found->empty()) {
+      return not_yet(voucher,
+                     concat("order ", found->front().id, " is ", order_status_name(status)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// Checks that the streams have nothing of the voucher which the database does not have.
+absl::Status Archiving::check_queue(VoucherId voucher) {
+  const auto unstored = read_unstored_orders(client_, keys_, voucher);
+  if (!unstored.ok()) return unstored.status();
+  const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
+  if (!acknowledged.ok()) return acknowledged.status();
+  for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
+    if (acknowledged->contains(unstored->queued_as[i])) continue;
+    return not_yet(voucher, concat("order ", unstored->queued[i].id, " is queued"));
+  }
+  for (const OrderEvent& event : unstored->events) {
+    if (acknowledged->contains(event.order.entry)) continue;
+    return not_yet(voucher, concat("a change of order ", event.order.id, " is queued"));
+  }
+  const bool has_dead = unstored->dead.size() > unstored->discarded.size() ||
+                        !unstored->without_stock.empty() || !unstored->dead_events.empty();
+  return has_dead ? not_yet(voucher, "it has dead letters: retry or discard them")
+                  : absl::OkStatus();
+}
+
+absl::Status Archiving::check_payments(VoucherId voucher) {
+  PaymentStore* const payments = stores_.orders.payments();
+  if (payments == nullptr) return absl::OkStatus();
+  absl::Status settled;
+  const absl::Status read =
+      for_each_payment(*payments, {.state = Payment::State::kDue}, [&](const Payment& payment) {
+        if (!settled.ok()) return;
+        const auto order = stores_.orders.find(payment.order);
+        if (!order.ok()) {
+          settled = order.status();
+        } else if (order->has_value() && (*order)->voucher == voucher) {
+          settled = not_yet(voucher, concat("payment ", payment.id, " is due to be refunded"));
+        }
+      });
+  return read.ok() ? settled : read;
+}
+
+absl::Status Archiving::move(VoucherId voucher) {
+  const Request gone =
+      Request::of("UNLINK", keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher),
+                  keys_.days(voucher), keys_.refunds(voucher), keys_.waiting(voucher),
+                  keys_.waiting_orders(voucher));
+  const Request requests[] = {Request::of("SREM", keys_.vouchers(), voucher), gone,
+                              Request::of("HDEL", keys_.held(), concat("closed:", voucher))};
+  for (const Reply& reply : client_.pipeline(requests)) {
+    if (!reply.is_integer()) return to_status(reply, concat("archiving voucher ", voucher));
+  }
+  while (true) {
+    const auto moved = stores_.orders.archive()->archive_orders(voucher, kPortion);
+    if (!moved.ok()) return moved.status();
+    if (*moved < kPortion) return absl::OkStatus();
+  }
+}
+
+absl::Status Archiving::finish() {
+  if (stores_.orders.archive() == nullptr) return absl::OkStatus();
+  const auto archived = stores_.orders.archive()->archived_vouchers();
+  if (!archived.ok()) return archived.status();
+  for (const ArchivedVoucher& one : *archived) {
+    if (!one.has_unmoved_orders) continue;
+    if (absl::Status moved = move(one.last.voucher.id); !moved.ok()) return moved;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {
+  ArchiveStore* const archive = stores_.orders.archive();
+  if (archive == nullptr) return no_archive();
+  std::size_t deleted = 0;
+  while (true) {
+    const auto portion = archive->delete_orders(voucher, kPortion);
+    if (!portion.ok()) return portion.status();
+    deleted += *portion;
+    if (*portion < kPortion) return deleted;
+  }
+}
+
+}  // namespace rushgate

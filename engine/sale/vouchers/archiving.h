@@ -1,0 +1,51 @@
+// Ends sales for good: takes their keys out of the keyspace, and moves their orders to the archive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/payments/order_changes.h"
+#include <rushgate/archive_store.h>
+#include <rushgate/client.h>
+#include <rushgate/clock.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// The database comes first: once it has archived the voucher, no process can rebuild or publish it.
+/// Then its keys go, and its orders move. Each step may be repeated.
+///
+/// Thread-safe. Does not own its arguments, which must outlive it.
+class Archiving {
+ public:
+  Archiving(Client& client, const Clock& clock, const SaleStores& stores, const SaleKeys& keys,
+            OrderChanges& changes)
+      : client_(client), clock_(clock), stores_(stores), keys_(keys), changes_(changes) {}
+
+  /// As Sale::archive().
+  absl::Status archive(VoucherId voucher);
+  /// As Sale::delete_archived().
+  absl::StatusOr<std::size_t> delete_orders(VoucherId voucher);
+  /// Finishes the archiving of an interrupted process.
+  absl::Status finish();
+
+ private:
+  absl::Status check_ended(VoucherId voucher);
+  absl::Status check_settled(VoucherId voucher);
+  absl::Status check_queue(VoucherId voucher);
+  absl::Status check_payments(VoucherId voucher);
+  absl::StatusOr<bool> is_archived(VoucherId voucher);
+  absl::Status move(VoucherId voucher);
+
+  Client& client_;
+  const Clock& clock_;
+  const SaleStores stores_;
+  const SaleKeys keys_;
+  OrderChanges& changes_;
+};
+
+}  // namespace rushgate

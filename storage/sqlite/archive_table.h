@@ -1,0 +1,73 @@
+// Reads and writes the tables of ended sales.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <rushgate/archive_store.h>
+#include <rushgate/payment_store.h>
+
+namespace rushgate {
+
+// Both classes keep prepared statements of one connection, which must outlive them. They are not
+// thread-safe. All functions throw SQLite::Exception.
+
+class ArchiveReader {
+ public:
+  explicit ArchiveReader(const SQLite::Database& database);
+
+  std::vector<ArchivedVoucher> vouchers();
+  std::vector<Order> list(const OrderFilter& filter);
+  std::optional<Order> find(OrderId id);
+  std::optional<Payment> find_payment(std::string_view id);
+  std::vector<Payment> payments_of(OrderId order);
+  std::vector<OrderChange> changes_of(OrderId order);
+
+ private:
+  SQLite::Statement vouchers_;
+  SQLite::Statement list_;
+  SQLite::Statement list_of_voucher_;
+  SQLite::Statement find_;
+  SQLite::Statement find_payment_;
+  SQLite::Statement payments_of_;
+  SQLite::Statement changes_of_;
+};
+
+/// All functions must run in a transaction. Errors are those of ArchiveStore.
+class ArchiveWriter {
+ public:
+  explicit ArchiveWriter(const SQLite::Database& database);
+
+  absl::Status archive_voucher(VoucherId voucher, std::int64_t at_ms);
+  absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max);
+  absl::StatusOr<std::size_t> delete_orders(VoucherId voucher, std::size_t count_max);
+
+ private:
+  /// The first orders of a voucher.
+  struct Portion {
+    std::size_t count = 0;
+    OrderId last = 0;
+  };
+  static Portion find_portion(SQLite::Statement& find, VoucherId voucher, std::size_t count_max);
+  absl::Status check_archived(VoucherId voucher);
+
+  SQLite::Statement is_archived_;
+  SQLite::Statement count_versions_;  // pending ones, and those in force
+  std::vector<SQLite::Statement> archive_voucher_;
+  SQLite::Statement find_orders_;
+  std::vector<SQLite::Statement> move_orders_;
+  SQLite::Statement has_orders_;
+  SQLite::Statement find_archived_;
+  std::vector<SQLite::Statement> delete_orders_;
+  SQLite::Statement mark_deleted_;
+};
+
+}  // namespace rushgate

@@ -1,0 +1,59 @@
+#include "storage/sqlite/change_table.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "storage/sqlite/query.h"
+
+namespace rushgate {
+namespace {
+
+// Parameters: ?1 after, ?2 count, ?3 order.
+std::string list_sql(const char* conditions) {
+  return absl::StrCat("SELECT ", kChangeColumns, " FROM order_changes", conditions,
+                      " AND position > ?1 ORDER BY position LIMIT ?2");
+}
+
+}  // namespace
+
+OrderChange to_change(const Query& row) {
+  return {.position = row.integer(0),
+          .order = row.integer(1),
+          .from = static_cast<OrderStatus>(row.integer(2)),
+          .to = static_cast<OrderStatus>(row.integer(3)),
+          .at_ms = row.integer(4),
+          .reason = row.text(5),
+          .actor = row.text(6)};
+}
+
+ChangeReader::ChangeReader(const SQLite::Database& database)
+    : last_position_(database, "SELECT coalesce(max(position), 0) FROM order_changes"),
+      all_(database, list_sql(" WHERE ?3 IS NOT NULL")),
+      of_order_(database, list_sql(" INDEXED BY order_changes_by_order WHERE order_id = ?3")) {}
+
+std::vector<OrderChange> ChangeReader::changes(std::int64_t after, std::size_t count_max,
+                                               std::optional<OrderId> order) {
+  Query query(order ? of_order_ : all_, after, to_limit(count_max), order.value_or(0));
+  std::vector<OrderChange> changes;
+  while (query.next()) changes.push_back(to_change(query));
+  return changes;
+}
+
+std::int64_t ChangeReader::last_position() {
+  Query query(last_position_);
+  query.next();
+  return query.integer(0);
+}
+
+ChangeWriter::ChangeWriter(const SQLite::Database& database)
+    : append_(database,
+              "INSERT INTO order_changes (order_id, from_status, to_status, at_ms, reason, actor) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, ?6)") {}
+
+void ChangeWriter::append(const OrderChange& change) {
+  Query(append_, change.order, static_cast<std::int64_t>(change.from),
+        static_cast<std::int64_t>(change.to), change.at_ms, change.reason, change.actor)
+      .next();
+}
+
+}  // namespace rushgate

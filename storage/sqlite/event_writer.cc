@@ -1,0 +1,67 @@
+#include "storage/sqlite/event_writer.h"
+
+#include <optional>
+#include <utility>
+
+namespace rushgate {
+
+EventWriter::EventWriter(const SQLite::Database& database, OrderWriter& orders)
+    : orders_(orders), archive_(database), payments_(database), changes_(database) {}
+
+std::vector<OrderResult> EventWriter::apply_all(std::span<const OrderEvent> events,
+                                                const BatchFence& fence) {
+  orders_.begin_batch();
+  std::vector<OrderResult> results;
+  results.reserve(events.size());
+  for (const OrderEvent& event : events) {
+    const bool is_new = event.kind == OrderEvent::Kind::kAdmitted;
+    results.push_back(is_new ? orders_.store(event.order, fence) : apply(event, fence));
+  }
+  orders_.end_batch();
+  return results;
+}
+
+OrderResult EventWriter::apply(const OrderEvent& event, const BatchFence& fence) {
+  const EventContext context = context_of(event);
+  EventDecision decision = check_event(event, context);
+  const bool is_stored = decision.result.kind == OrderResult::Kind::kStored;
+  if (is_stored) carry_out(decision, event, context.order, fence);
+  return std::move(decision.result);
+}
+
+EventContext EventWriter::context_of(const OrderEvent& event) {
+  using Kind = OrderEvent::Kind;
+  EventContext context;
+  OrderId order = event.order.id;
+  const bool is_of_payment = event.kind == Kind::kPaid || event.kind == Kind::kSurplusPayment ||
+                             event.kind == Kind::kPaymentRefunded;
+  if (is_of_payment) context.payment = payments_.find(event.payment.id);
+  if (event.kind == Kind::kPaymentRefunded) order = context.payment ? context.payment->order : 0;
+  context.order = orders_.find(order);
+  if (is_of_payment && !context.payment) context.payment = archive_.find_payment(event.payment.id);
+  // Of an archived order, only a late payment is recorded.
+  if (event.kind == Kind::kSurplusPayment && !context.order) context.order = archive_.find(order);
+  return context;
+}
+
+void EventWriter::carry_out(const EventDecision& decision, const OrderEvent& event,
+                            const std::optional<Order>& order, const BatchFence& fence) {
+  if (decision.payment) payments_.put(*decision.payment);
+  if (decision.are_payments_due) payments_.make_due(event.order.id, event.reason);
+  if (!decision.status) return;
+  Order changed = *order;
+  changed.status = *decision.status;
+  if (!is_live(changed)) {
+    changed.keeps_stock = event.order.keeps_stock;
+    changed.keeps_allowance = event.order.keeps_allowance;
+  }
+  orders_.change(*order, changed, fence);
+  changes_.append({.order = changed.id,
+                   .from = order->status,
+                   .to = changed.status,
+                   .at_ms = event.at_ms,
+                   .reason = event.reason,
+                   .actor = event.actor});
+}
+
+}  // namespace rushgate

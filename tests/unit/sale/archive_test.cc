@@ -1,0 +1,154 @@
+// The end of a sale: archiving and deleting it, on every backend.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/sale/payments_fixture.h"
+#include <rushgate/archive_store.h>
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ArchiveTest : public PaidSaleTest {
+ protected:
+  /// Sells a voucher to four users: one pays, one cancels, one times out, one is refunded.
+  void sell() {
+    publish();
+    for (UserId user = 1; user <= 4; ++user) orders_.push_back(bought(user));
+    pay(orders_[0], "p0");
+    pay(orders_[3], "p3");
+    sale_->cancel(orders_[1], "no");
+    backend_.advance_ms(kPaymentMs);
+    drain();
+    ASSERT_EQ(sale_->refund(orders_[3], "broken").outcome, ChangeOutcome::kDone);
+  }
+  void end() {
+    ASSERT_TRUE(sale_->close(1).ok());
+    ASSERT_EQ(sale_->confirm_refund("p3").outcome, ChangeOutcome::kDone);
+  }
+  ArchiveStore& archive() { return *backend_.orders().archive(); }
+  void expect_refused(const std::string& why) {
+    const absl::Status status = sale_->archive(1);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(why));
+  }
+
+  std::vector<OrderId> orders_;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, ArchiveTest, each_backend(), backend_name);
+
+TEST_P(ArchiveTest, EndedSaleLeavesNothingBehind) {
+  sell();
+  end();
+
+  const absl::Status archived = sale_->archive(1);
+  ASSERT_TRUE(archived.ok()) << archived;
+
+  EXPECT_THAT(*backend_.orders().list({}), IsEmpty());
+  EXPECT_THAT(*backend_.orders().list_payments({}), IsEmpty());
+  EXPECT_THAT(changes(), IsEmpty());
+  EXPECT_THAT(*backend_.orders().versions(1), IsEmpty());
+  EXPECT_EQ(*backend_.orders().count_live(1), 0);
+  const Reply keys = backend_.client()("KEYS", "seckill:*:1");
+  EXPECT_TRUE(keys.elements().empty()) << to_debug_string(keys);
+  EXPECT_THAT(*sale_->summaries(), IsEmpty());
+  expect_audit_passes();
+}
+
+TEST_P(ArchiveTest, ArchivedOrdersAreStillKnown) {
+  sell();
+  end();
+  ASSERT_TRUE(sale_->archive(1).ok());
+
+  EXPECT_EQ(stored(orders_[0]).status, OrderStatus::kPaid);
+  EXPECT_EQ(sale_->status(orders_[0])->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(states_of(orders_[3]), "unpaid>paid>refunding>refunded");
+  EXPECT_TRUE(pay(orders_[0], "p0").is_repeated);
+  EXPECT_TRUE(sale_->cancel(orders_[1], "no").is_repeated);
+  EXPECT_EQ(archive().list_archived({.voucher = 1})->size(), 4U);
+  EXPECT_EQ(archive().list_archived({.voucher = 1, .status = OrderStatus::kPaid})->size(), 1U);
+}
+
+TEST_P(ArchiveTest, LatePaymentOfArchivedOrderIsDue) {
+  sell();
+  end();
+  ASSERT_TRUE(sale_->archive(1).ok());
+
+  EXPECT_EQ(pay(orders_[1], "late").outcome, ChangeOutcome::kTooLate);
+  drain();
+
+  EXPECT_EQ(payments(), std::vector<std::string>{"late due"});
+  expect_audit_passes();
+}
+
+TEST_P(ArchiveTest, IdIsNotResurrected) {
+  sell();
+  end();
+  ASSERT_TRUE(sale_->archive(1).ok());
+
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+  restart();
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+  const absl::Status published = sale_->publish(paid_voucher());
+  EXPECT_EQ(published.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(published.message()), HasSubstr("was archived"));
+  EXPECT_EQ(sale_->wait_for(1, 50).outcome, WaitOutcome::kUnknownVoucher);
+}
+
+TEST_P(ArchiveTest, UnsettledSaleIsRefused) {
+  EXPECT_EQ(sale_->archive(1).code(), absl::StatusCode::kNotFound);
+  sell();
+  expect_refused("has not ended");
+  const OrderId unpaid = bought(7);
+  ASSERT_TRUE(sale_->close(1).ok());
+  expect_refused("is queued");
+  drain();
+  expect_refused("order " + std::to_string(unpaid) + " is unpaid");
+  sale_->cancel(unpaid, "no");
+  expect_refused("is unpaid");
+  drain();
+  expect_refused("payment p3 is due");
+  sale_->confirm_refund("p3");
+  EXPECT_TRUE(sale_->archive(1).ok());
+  EXPECT_TRUE(sale_->archive(1).ok()) << "again";
+}
+
+TEST_P(ArchiveTest, InterruptedArchivingIsFinishedByOpen) {
+  sell();
+  end();
+  ASSERT_TRUE(archive().archive_voucher(1, 5).ok());
+  ASSERT_EQ(*archive().archive_orders(1, 1), 1U);
+
+  restart();
+
+  EXPECT_THAT(*backend_.orders().list({}), IsEmpty());
+  EXPECT_EQ(archive().list_archived({})->size(), 4U);
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+  expect_audit_passes();
+}
+
+TEST_P(ArchiveTest, ArchivedOrdersAreDeleted) {
+  sell();
+  EXPECT_EQ(sale_->delete_archived(1).status().code(), absl::StatusCode::kFailedPrecondition);
+  end();
+  ASSERT_TRUE(sale_->archive(1).ok());
+
+  EXPECT_EQ(*sale_->delete_archived(1), 4U);
+  EXPECT_EQ(*sale_->delete_archived(1), 0U);
+
+  EXPECT_EQ(sale_->status(orders_[0])->kind, OrderState::Kind::kUnknown);
+  const auto vouchers = archive().archived_vouchers();
+  ASSERT_EQ(vouchers->size(), 1U);
+  EXPECT_TRUE(vouchers->front().is_deleted);
+  EXPECT_FALSE(vouchers->front().has_unmoved_orders);
+  EXPECT_EQ(vouchers->front().last.voucher.id, 1);
+  EXPECT_EQ(sale_->publish(paid_voucher()).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,130 @@
+// Payments and cancellations among the dead letters.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/sale/payments_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class DeadPaymentsTest : public PaidSaleTest {
+ protected:
+  void poison(UserId user) {
+    backend_.orders().poison([user](const Order& order) { return order.user == user; },
+                             faults::FaultyOrderStore::Poison::kIsRefused);
+  }
+  void heal() { backend_.orders().poison({}); }
+
+  /// Retries every dead letter, oldest first.
+  void retry_all() {
+    const auto letters = sale_->dead_letters();
+    ASSERT_TRUE(letters.ok()) << letters.status();
+    for (const DeadLetter& letter : *letters) {
+      EXPECT_TRUE(*sale_->retry_dead_letter(letter.id));
+    }
+  }
+  std::vector<std::string> problems() { return sale_->audit()->problems; }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, DeadPaymentsTest, each_backend(), backend_name);
+
+TEST_P(DeadPaymentsTest, AuditReportsDeadEvent) {
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  poison(5);
+  drain();
+  heal();
+
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("has an event among the dead letters: paid")));
+  retry_all();
+  drain();
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+  expect_audit_passes();
+}
+
+TEST_P(DeadPaymentsTest, RebuildCountsDeadPayment) {
+  publish(1);
+  const OrderId order = bought(5);
+  drain();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  poison(5);
+  drain();
+  heal();
+  backend_.client()("DEL", "seckill:stock:1");
+  EXPECT_EQ(buy(1, 6), Outcome::kSoldOut);
+
+  EXPECT_NE(sale_->cancel(order, "no").outcome, ChangeOutcome::kDone) << "it is paid";
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  retry_all();
+  drain();
+
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+  EXPECT_THAT(payments(), ElementsAre("p1 kept"));
+  expect_audit_passes();
+}
+
+TEST_P(DeadPaymentsTest, RebuildCountsDeadCancellation) {
+  publish(1);
+  const OrderId order = bought(5);
+  drain();
+  ASSERT_EQ(sale_->cancel(order, "no").outcome, ChangeOutcome::kDone);
+  poison(5);
+  drain();
+  heal();
+  backend_.client()("DEL", "seckill:stock:1");
+
+  EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
+  retry_all();
+  drain();
+
+  EXPECT_EQ(states_of(order), "unpaid>cancelled");
+  expect_audit_passes();
+}
+
+TEST_P(DeadPaymentsTest, DeadOrderWithDeadEventKeepsItsStatus) {
+  publish();
+  const OrderId order = bought(5);
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  poison(5);
+  drain();
+  heal();
+  const auto letters = sale_->dead_letters().value();
+  ASSERT_EQ(letters.size(), 2U);
+
+  ASSERT_TRUE(*sale_->retry_dead_letter(letters[1].id)) << "the payment first";
+  EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kFailed);
+  retry_all();
+  drain();
+
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  expect_audit_passes();
+}
+
+TEST_P(DeadPaymentsTest, DeadOrderTimesOut) {
+  publish(1);
+  const OrderId order = bought(5);
+  poison(5);
+  drain();
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  heal();
+
+  EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
+  retry_all();
+  drain();
+
+  EXPECT_EQ(stored(order).status, OrderStatus::kCancelled) << "although its piece is sold again";
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,257 @@
+// The entries of one order on several workers, in the wrong order.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/sale/payments_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using Point = faults::FaultyOrderStore::Point;
+using Step = OrderWorker::Step;
+
+class PaymentWorkersTest : public PaidSaleTest {
+ protected:
+  PaymentWorkersTest() : other_(make_worker("c2")) {}
+
+  /// Lets the first worker read the queue, without storing it: the others come too early.
+  void read_without_storing() {
+    backend_.orders().fail_writes();
+    EXPECT_EQ(worker_->step().kind, Step::Kind::kPaused);
+    backend_.orders().fail_writes(absl::OkStatus());
+  }
+  /// Expects that a step stores nothing, buries nothing and counts no fault.
+  void expect_waits(const Step& step) {
+    EXPECT_EQ(step.stored + step.changed + step.buried, 0U);
+    EXPECT_EQ(step.faulted, 1U);
+    EXPECT_EQ(faults(), 0);
+  }
+  std::int64_t faults() { return backend_.client()("HLEN", SaleKeys{}.faults()).integer(); }
+  /// Steps both workers until neither has work left.
+  void drain_both() {
+    for (int i = 0; i < 3; ++i) {
+      drain(*worker_);
+      drain(*other_);
+    }
+    EXPECT_EQ(faults(), 0);
+    EXPECT_TRUE(sale_->dead_letters()->empty());
+  }
+  /// Runs `happens` once, after the next write and before its results are used.
+  void after_next_write(std::function<void()> happens) {
+    backend_.orders().at_every_point(
+        [happens = std::move(happens), done = false](Point point) mutable {
+          if (point == Point::kAfterWrite && !std::exchange(done, true)) happens();
+        });
+  }
+
+  std::unique_ptr<OrderWorker> other_;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, PaymentWorkersTest, each_backend(), backend_name);
+
+TEST_P(PaymentWorkersTest, PaymentBeforeItsOrderWaits) {
+  publish();
+  const OrderId order = bought(5);
+  read_without_storing();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+
+  expect_waits(other_->step());
+  drain_both();
+
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+  EXPECT_THAT(payments(), ElementsAre("p1 kept"));
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, SurplusPaymentBeforeItsOrderWaits) {
+  publish();
+  const OrderId order = bought(5);
+  ASSERT_EQ(sale_->cancel(order, "no").outcome, ChangeOutcome::kDone);
+  read_without_storing();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kTooLate);
+
+  expect_waits(other_->step());
+  drain_both();
+
+  EXPECT_THAT(payments(), ElementsAre("p1 due"));
+  EXPECT_EQ(stored(order).status, OrderStatus::kCancelled);
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, SecondPurchaseBeforeCancellationWaits) {
+  publish(1);
+  const OrderId first = bought(5);
+  drain();
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  read_without_storing();
+  const OrderId second = bought(5);
+
+  expect_waits(other_->step());
+  drain_both();
+
+  EXPECT_EQ(stored(first).status, OrderStatus::kCancelled);
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, StockOfCancelledOrderSellsBeforeCancellation) {
+  publish(1);
+  const OrderId first = bought(5);
+  read_without_storing();
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  const OrderId second = bought(6);
+
+  other_->step();
+  EXPECT_EQ(faults(), 0);
+  drain_both();
+
+  EXPECT_EQ(stored(first).status, OrderStatus::kCancelled);
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+/// The second order is refused although its own hold stands: the piece of the first was sold again,
+/// and that purchase is stored before the cancellation.
+TEST_P(PaymentWorkersTest, OrderBetweenPurchaseAndCancellationIsStored) {
+  publish(2);
+  const OrderId first = bought(5);
+  const OrderId second = bought(6);
+  read_without_storing();
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  const OrderId third = bought(7);
+
+  other_->step();
+  drain_both();
+
+  EXPECT_EQ(stored(first).status, OrderStatus::kCancelled);
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+/// The keyspace has given the piece back. The database does not know that yet.
+TEST_P(PaymentWorkersTest, PieceOfHalfRefundIsSoldAgain) {
+  publish(1);
+  const OrderId first = bought(5);
+  ASSERT_EQ(pay(first, "p1").outcome, ChangeOutcome::kDone);
+  drain();
+  backend_.orders().fail_write(2);
+  ASSERT_NE(sale_->refund(first, "broken").outcome, ChangeOutcome::kDone);
+  const OrderId second = bought(6);
+
+  drain_both();
+
+  EXPECT_EQ(stored(first).status, OrderStatus::kRefunded);
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+/// The other worker's write is refused. Before it looks for earlier entries, the first worker has
+/// applied and acknowledged the cancellation.
+TEST_P(PaymentWorkersTest, CancellationAppliedDuringRefusalBuriesNothing) {
+  publish(1);
+  const OrderId first = bought(5);
+  drain();
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  read_without_storing();
+  const OrderId second = bought(5);
+  backend_.advance_ms(WorkerOptions{}.pause_ms_max);
+  after_next_write([&] { EXPECT_EQ(worker_->step().changed, 1U); });
+
+  const Step step = other_->step();
+
+  EXPECT_EQ(step.stored, 1U);
+  EXPECT_EQ(step.buried + step.faulted, 0U);
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  drain_both();
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, OrderStoredDuringEarlyPaymentCountsNoFault) {
+  publish(1);
+  const OrderId order = bought(5);
+  read_without_storing();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  backend_.advance_ms(WorkerOptions{}.pause_ms_max);
+  after_next_write([&] { EXPECT_EQ(worker_->step().stored, 1U); });
+
+  EXPECT_EQ(other_->step().changed, 1U);
+
+  EXPECT_EQ(stored(order).status, OrderStatus::kPaid);
+  drain_both();
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, DeadWorkersOrderIsClaimedBeforeItsPayment) {
+  publish();
+  const OrderId order = bought(5);
+  read_without_storing();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  worker_.reset();
+  expect_waits(other_->step());
+
+  backend_.advance_ms(WorkerOptions{}.claim_idle_ms);
+  drain(*other_);
+  drain(*other_);
+
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+  EXPECT_EQ(faults(), 0);
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, DeadWorkersCancellationIsClaimedBeforeSecondPurchase) {
+  publish(1);
+  const OrderId first = bought(5);
+  drain();
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  read_without_storing();
+  const OrderId second = bought(5);
+  worker_.reset();
+  expect_waits(other_->step());
+
+  // The second order times out too, unless it is paid.
+  ASSERT_EQ(pay(second, "p2").outcome, ChangeOutcome::kDone);
+  backend_.advance_ms(WorkerOptions{}.claim_idle_ms);
+  drain(*other_);
+  drain(*other_);
+
+  EXPECT_EQ(stored(first).status, OrderStatus::kCancelled);
+  EXPECT_EQ(states_of(second), "unpaid>paid");
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  expect_audit_passes();
+}
+
+/// The caller has looked for the payment in the database. Then a worker stores it, and the keyspace
+/// forgets it.
+TEST_P(PaymentWorkersTest, PaymentStoredDuringRepetitionIsDone) {
+  publish();
+  const OrderId order = bought(5);
+  const OrderId other = bought(6);
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  int reads = 0;
+  backend_.orders().before_every_read([&] {
+    if (++reads == 2) drain();
+  });
+  const PayRequest requests[] = {{.order = order, .payment = "p1", .amount_cents = kPrice},
+                                 {.order = other, .payment = "p2", .amount_cents = kPrice}};
+
+  const std::vector<ChangeResult> results = sale_->pay_all(requests);
+
+  backend_.orders().before_every_read({});
+  EXPECT_EQ(results[0].outcome, ChangeOutcome::kDone) << results[0].detail;
+  EXPECT_TRUE(results[0].is_repeated);
+  EXPECT_EQ(results[1].outcome, ChangeOutcome::kDone) << results[1].detail;
+  drain_both();
+  EXPECT_THAT(payments(), ElementsAre("p1 kept", "p2 kept"));
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate

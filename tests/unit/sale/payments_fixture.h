@@ -1,0 +1,71 @@
+// A sale whose voucher demands payment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/payment_store.h>
+
+namespace rushgate {
+
+class PaidSaleTest : public SaleTest {
+ protected:
+  static constexpr std::int64_t kPrice = 250;
+  static constexpr std::int64_t kPaymentMs = 60'000;
+
+  Voucher paid_voucher(std::int64_t stock = 10) {
+    Voucher paid = voucher(1, stock);
+    paid.price_cents = kPrice;
+    paid.payment_ms = kPaymentMs;
+    return paid;
+  }
+  void publish(std::int64_t stock = 10) {
+    const absl::Status published = sale_->publish(paid_voucher(stock));
+    ASSERT_TRUE(published.ok()) << published;
+  }
+
+  /// Returns the accepted order of a purchase.
+  OrderId bought(UserId user) {
+    const BuyResult result = sale_->buy(1, user);
+    EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
+    return result.order;
+  }
+  ChangeResult pay(OrderId order, const std::string& payment, std::int64_t amount = kPrice) {
+    return sale_->pay({.order = order, .payment = payment, .amount_cents = amount});
+  }
+
+  Order stored(OrderId order) {
+    const auto found = backend_.orders().find(order);
+    EXPECT_TRUE(found.ok()) << found.status();
+    if (!found.ok() || !found->has_value()) return {};
+    return **found;
+  }
+  std::vector<OrderChange> changes() { return backend_.orders().changes(0, 1'000, {}).value(); }
+  /// Returns the states of a stored order: "unpaid>paid".
+  std::string states_of(OrderId order) {
+    std::string states;
+    const auto changes = backend_.orders().changes(0, 1'000, order).value();
+    for (const OrderChange& change : changes) {
+      if (states.empty()) states = order_status_name(change.from);
+      states += '>';
+      states += order_status_name(change.to);
+    }
+    return states;
+  }
+  /// Returns "<id> <state>" of every payment.
+  std::vector<std::string> payments() {
+    std::vector<std::string> all;
+    const auto found = backend_.orders().list_payments({}).value();
+    for (const Payment& payment : found) {
+      all.push_back(payment.id + ' ' + std::string(payment_state_name(payment.state)));
+    }
+    return all;
+  }
+  std::int64_t free_stock() { return sale_->summary(1).value()->free.value_or(-1); }
+};
+
+}  // namespace rushgate

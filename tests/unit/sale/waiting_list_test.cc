@@ -1,0 +1,157 @@
+// Waiting for a piece of a sold-out voucher, on every backend.
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/sale/payments_fixture.h"
+
+namespace rushgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class WaitingListTest : public PaidSaleTest {
+ protected:
+  /// Publishes a voucher with two pieces, which users 1 and 2 have bought.
+  void sell_out(std::int64_t waiting_max = 3) {
+    voucher_ = paid_voucher(2);
+    voucher_.waiting_max = waiting_max;
+    ASSERT_TRUE(sale_->publish(voucher_).ok());
+    orders_ = {bought(1), bought(2)};
+  }
+  OrderId wait(UserId user) {
+    const WaitResult result = sale_->wait_for(1, user);
+    EXPECT_EQ(result.outcome, WaitOutcome::kWaiting) << wait_outcome_name(result.outcome);
+    return result.order;
+  }
+  WaitOutcome outcome(UserId user) { return sale_->wait_for(1, user).outcome; }
+  std::vector<UserId> waiting() { return sale_->waiting_list(1).value(); }
+
+  Voucher voucher_;
+  std::vector<OrderId> orders_;
+};
+INSTANTIATE_TEST_SUITE_P(Backends, WaitingListTest, each_backend(), backend_name);
+
+TEST_P(WaitingListTest, ReturnedPieceGoesToFirst) {
+  sell_out();
+  const OrderId third = wait(3);
+  wait(4);
+  ASSERT_THAT(waiting(), ElementsAre(3, 4));
+
+  ASSERT_EQ(sale_->cancel(orders_[0], "no").outcome, ChangeOutcome::kDone);
+
+  EXPECT_EQ(buy(1, 5), Outcome::kSoldOut);
+  EXPECT_THAT(waiting(), ElementsAre(4));
+  EXPECT_EQ(pay(third, "p3").outcome, ChangeOutcome::kDone);
+  drain();
+  EXPECT_EQ(stored(third).user, 3);
+  EXPECT_EQ(stored(third).status, OrderStatus::kPaid);
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, PieceHasHoldOfItsOwn) {
+  sell_out();
+  const OrderId third = wait(3);
+  const OrderId fourth = wait(4);
+  pay(orders_[1], "p2");
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid) << "from the timeout";
+  EXPECT_EQ(stored(third).due_at_ms, stored(third).admitted_at_ms + kPaymentMs);
+
+  backend_.advance_ms(kPaymentMs);
+  drain();
+
+  EXPECT_EQ(stored(third).status, OrderStatus::kCancelled);
+  EXPECT_EQ(stored(fourth).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, RefundServesToo) {
+  sell_out();
+  pay(orders_[0], "p1");
+  drain();
+  const OrderId third = wait(3);
+
+  ASSERT_EQ(sale_->refund(orders_[0], "broken").outcome, ChangeOutcome::kDone);
+
+  drain();
+  EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, AddedStockIsSoldToWaitingUsers) {
+  sell_out();
+  wait(3);
+  wait(4);
+
+  ASSERT_TRUE(sale_->add_stock(1, 3).ok());
+
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_EQ(free_stock(), 1);
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, PlaceAndOrderStay) {
+  sell_out();
+  wait(3);
+  const WaitResult first = sale_->wait_for(1, 4);
+  const WaitResult again = sale_->wait_for(1, 4);
+  EXPECT_EQ(first.place, 2);
+  EXPECT_EQ(again.place, 2);
+  EXPECT_EQ(again.order, first.order);
+}
+
+TEST_P(WaitingListTest, RefusalsAreNamed) {
+  EXPECT_EQ(outcome(3), WaitOutcome::kUnknownVoucher);
+  sell_out(1);
+  EXPECT_EQ(outcome(1), WaitOutcome::kLimitReached) << "has a piece";
+  wait(3);
+  EXPECT_EQ(outcome(4), WaitOutcome::kFull);
+  voucher_.waiting_max = 0;
+  ASSERT_TRUE(sale_->publish(voucher_).ok());
+  EXPECT_EQ(outcome(4), WaitOutcome::kNoWaitingList);
+  voucher_.waiting_max = 5;
+  voucher_.stock = 10;
+  ASSERT_TRUE(sale_->publish(voucher_).ok());
+  EXPECT_EQ(outcome(4), WaitOutcome::kFree);
+  ASSERT_TRUE(sale_->close(1).ok());
+  EXPECT_EQ(outcome(4), WaitOutcome::kNotOnSale);
+}
+
+TEST_P(WaitingListTest, UserMayLeave) {
+  sell_out();
+  wait(3);
+  EXPECT_TRUE(*sale_->leave_waiting_list(1, 3));
+  EXPECT_FALSE(*sale_->leave_waiting_list(1, 3));
+  sale_->cancel(orders_[0], "no");
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
+}
+
+TEST_P(WaitingListTest, ClosedSaleServesNoUser) {
+  sell_out();
+  wait(3);
+  ASSERT_TRUE(sale_->close(1).ok());
+  sale_->cancel(orders_[0], "no");
+  EXPECT_EQ(free_stock(), 1);
+  EXPECT_THAT(waiting(), ElementsAre(3));
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, RebuildKeepsTheList) {
+  sell_out();
+  const OrderId third = wait(3);
+  backend_.client()("DEL", "seckill:stock:1", "seckill:voucher:1");
+  EXPECT_EQ(outcome(4), WaitOutcome::kWaiting);
+  sale_->cancel(orders_[0], "no");
+  drain();
+  EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate
