@@ -38,12 +38,21 @@ absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(std::unique_ptr<Backe
 }
 
 bool FlashSale::submit_buy(BuyRequest request, BuyCompletion completion) {
-  return impl_->buys().submit(std::move(request), std::move(completion));
+  return impl_->submitted().submit(std::move(request), std::move(completion));
 }
-std::size_t FlashSale::poll(std::size_t budget) { return impl_->buys().poll(budget); }
+bool FlashSale::submit_pay(PayRequest request, ChangeCompletion completion) {
+  return impl_->submitted().submit(std::move(request), std::move(completion));
+}
+bool FlashSale::submit_cancel(OrderId order, std::string reason, std::string actor,
+                              ChangeCompletion completion) {
+  return impl_->submitted().submit(
+      {.order = order, .reason = std::move(reason), .actor = std::move(actor)},
+      std::move(completion));
+}
+std::size_t FlashSale::poll(std::size_t budget) { return impl_->submitted().poll(budget); }
 
 absl::Status FlashSale::drain(absl::FunctionRef<void(const std::string& note)> waiting) {
-  impl_->buys().decide_all();
+  impl_->submitted().decide_all();
   return impl_->workers().drain(waiting);
 }
 

@@ -7,6 +7,7 @@
 #include "adapters/flash_sale/sale_directory.h"
 #include "engine/base/concat.h"
 #include <rushgate/memory_order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
@@ -141,8 +142,24 @@ absl::Status FlashSale::Impl::open_orders(const fs::path& dir) {
   return absl::OkStatus();
 }
 
+/// Checks on_state and on_state_after. Positions of another database would skip changes.
+absl::Status FlashSale::Impl::check_on_state() const {
+  if (!options_.on_state) return absl::OkStatus();
+  PaymentStore* const payments = orders_->payments();
+  if (payments == nullptr) {
+    return absl::InvalidArgumentError("on_state: the order store keeps no payments");
+  }
+  const auto last = payments->last_position();
+  if (!last.ok()) return last.status();
+  if (options_.on_state_after >= 0 && options_.on_state_after <= *last) return absl::OkStatus();
+  return absl::InvalidArgumentError(concat("on_state_after is ", options_.on_state_after,
+                                           ", but the last change of this order database is ",
+                                           *last));
+}
+
 /// Opens the sale. If the stores do not belong together, the error names `dir`, if any.
 absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
+  if (absl::Status checked = check_on_state(); !checked.ok()) return checked;
   client_ = backend_->open_client();
   const SaleStores stores = vouchers_ ? SaleStores(*orders_, *vouchers_) : SaleStores(*orders_);
   auto sale = Sale::open(*backend_, stores, options_.sale);
@@ -153,7 +170,7 @@ absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
   if (!sale.ok()) return sale.status();
   sale_ = *std::move(sale);
   workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, options_);
-  buys_ = std::make_unique<BuyQueue>(*sale_, options_.submitted_max, options_.workers > 0);
+  submitted_ = std::make_unique<SubmitQueue>(*sale_, options_.submitted_max, options_.workers > 0);
   return options_.start_workers ? workers_->start() : absl::OkStatus();
 }
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "adapters/flash_sale/buy_queue.h"
 #include "adapters/flash_sale/sale_workers.h"
+#include "adapters/flash_sale/submit_queue.h"
 #include "storage/rocksdb/directory_lock.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
@@ -32,7 +32,7 @@ class FlashSale::Impl {
   [[nodiscard]] Client& client() const { return *client_; }
   [[nodiscard]] OrderStore& orders() const { return *orders_; }
   [[nodiscard]] SaleWorkers& workers() const { return *workers_; }
-  [[nodiscard]] BuyQueue& buys() const { return *buys_; }
+  [[nodiscard]] SubmitQueue& submitted() const { return *submitted_; }
 
  private:
   absl::Status open_parts(const BackendUrl& place);
@@ -40,10 +40,11 @@ class FlashSale::Impl {
   absl::Status open_apart(const BackendUrl& place);
   absl::Status open_keyspace(const BackendUrl& place);
   absl::Status open_orders(const std::filesystem::path& dir);
+  [[nodiscard]] absl::Status check_on_state() const;
   absl::Status open_sale(const std::filesystem::path& dir);
 
   FlashSaleOptions options_;
-  // Closed in the reverse order: first all submitted purchases are decided, then the workers stop.
+  // Closed in the reverse order: first all submitted requests are decided, then the workers stop.
   std::optional<DirectoryLock> lock_;  // of orders_dir; a keyspace in a directory holds its own
   std::unique_ptr<OrderStore> orders_;
   std::unique_ptr<VoucherStore> vouchers_;  // null: orders_ keeps them
@@ -51,7 +52,7 @@ class FlashSale::Impl {
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<SaleWorkers> workers_;
-  std::unique_ptr<BuyQueue> buys_;
+  std::unique_ptr<SubmitQueue> submitted_;
 };
 
 }  // namespace rushgate

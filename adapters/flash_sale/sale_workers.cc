@@ -17,7 +17,22 @@ namespace {
 
 std::string worker_name(int number) { return concat("c", number); }
 
+std::unique_ptr<ChangeFeed> make_feed(Backend& backend, const SaleStores& stores,
+                                      const FlashSaleOptions& options) {
+  if (!options.on_state) return nullptr;
+  return std::make_unique<ChangeFeed>(*stores.orders.payments(), backend.clock(), options.worker,
+                                      options.on_state, options.on_state_after);
+}
+
 }  // namespace
+
+SaleWorkers::SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
+                         const FlashSaleOptions& options)
+    : backend_(backend),
+      client_(client),
+      stores_(stores),
+      options_(options),
+      feed_(make_feed(backend, stores, options)) {}
 
 WorkerOptions SaleWorkers::worker_options(int number) const {
   // Stopping interrupts it. On a Redis, it also bounds the time until a dead connection is noticed.
@@ -36,11 +51,18 @@ absl::Status SaleWorkers::start() {
   if (options_.workers == 0) return absl::OkStatus();
   absl::Status adopted = adopt_pending();
   if (!adopted.ok()) return adopted;
+  constexpr std::int64_t kPauseMs = 100;
   for (int number = 1; number <= options_.workers; ++number) {
-    workers_.push_back(std::make_shared<OrderWorkerThread>(
-        std::make_unique<OrderWorker>(backend_, stores_, keys(), worker_options(number))));
+    auto worker = std::make_unique<OrderWorker>(backend_, stores_, keys(), worker_options(number));
+    workers_.push_back(
+        std::make_shared<OrderWorkerThread>(std::move(worker), kPauseMs, after_step()));
   }
   return absl::OkStatus();
+}
+
+OrderWorkerThread::AfterStep SaleWorkers::after_step() {
+  if (!feed_) return {};
+  return [this] { return feed_->report(); };
 }
 
 /// Claims the entries that earlier workers left pending. No other process has workers on this
@@ -118,6 +140,27 @@ absl::Status SaleWorkers::drain(absl::FunctionRef<void(const std::string& note)>
   return wait_for_workers(waiting);
 }
 
+/// Returns true if every change is reported. Otherwise wakes the workers, and does not wait for
+/// them: the function may run for long.
+absl::StatusOr<bool> SaleWorkers::has_reported() {
+  if (!feed_) return true;
+  const auto complete = feed_->is_complete();
+  if (complete.ok() && *complete) return true;
+  for (const auto& worker : running()) worker->interrupt();
+  return complete;
+}
+
+/// Returns true if everything is stored and reported. Sets the reason if not.
+absl::StatusOr<bool> SaleWorkers::is_drained(std::string& reason) {
+  const auto left = backlog();
+  if (!left.ok()) return left.status();
+  reason = left->pause_reason;
+  if (!left->empty) return false;
+  if (const auto reported = has_reported(); !reported.ok() || !*reported) return reported;
+  for (const auto& worker : running()) worker->update_counts();
+  return true;
+}
+
 absl::Status SaleWorkers::wait_for_workers(
     absl::FunctionRef<void(const std::string& note)> waiting) {
   using SteadyClock = std::chrono::steady_clock;
@@ -128,26 +171,25 @@ absl::Status SaleWorkers::wait_for_workers(
   SteadyClock::time_point progress = SteadyClock::now();
   std::string reason;
   while (true) {
-    const auto left = backlog();
-    if (left.ok() && left->empty) {
-      for (const auto& worker : running()) worker->update_counts();
-      return absl::OkStatus();
-    }
-    reason = left.ok() ? left->pause_reason : std::string(left.status().message());
-    const std::size_t now_done = stored() + buried();
+    const auto is_done = is_drained(reason);
+    if (is_done.ok() && *is_done) return absl::OkStatus();
+    if (!is_done.ok()) reason = std::string(is_done.status().message());
+    const std::size_t reported = feed_ ? static_cast<std::size_t>(feed_->position()) : 0;
+    const std::size_t now_done = stored() + buried() + reported;
     if (now_done != done) progress = SteadyClock::now();
     done = now_done;
     absl::Status usable = backend_.health();
     if (!usable.ok()) return usable;
-    if (SteadyClock::now() > progress + (left.ok() ? kPatience : kPatienceWithoutKeyspace)) break;
+    if (SteadyClock::now() > progress + (is_done.ok() ? kPatience : kPatienceWithoutKeyspace))
+      break;
     waiting(reason.empty() ? "storing orders" : "the workers pause: " + reason);
     std::this_thread::sleep_for(kLook);
   }
-  return absl::UnavailableError("accepted orders wait to be stored: " +
+  return absl::UnavailableError("accepted orders wait to be stored or reported: " +
                                 (reason.empty() ? "the workers make no progress" : reason));
 }
 
-/// Stores orders on the calling thread.
+/// Stores orders and reports changes on the calling thread.
 absl::Status SaleWorkers::store_here() {
   if (!worker_here_) {
     absl::Status adopted = adopt_pending();
@@ -156,6 +198,23 @@ absl::Status SaleWorkers::store_here() {
     options.block_ms = 0;
     worker_here_ = std::make_unique<OrderWorker>(backend_, stores_, keys(), options);
   }
+  while (true) {
+    if (absl::Status stepped = step_here(); !stepped.ok()) return stepped;
+    const auto reported = report_changes();
+    if (!reported.ok()) {
+      return absl::UnavailableError("changes of orders wait to be reported: " +
+                                    std::string(reported.status().message()));
+    }
+    if (!*reported) break;  // the function may have changed other orders
+  }
+  const auto unstored = has_unstored(client_, keys());
+  if (!unstored.ok()) return unstored.status();
+  if (*unstored) return absl::UnavailableError("accepted orders wait to be tried again");
+  return absl::OkStatus();
+}
+
+/// Runs steps of worker_here_ until there is nothing to do.
+absl::Status SaleWorkers::step_here() {
   OrderWorker::Step step;
   do {
     step = worker_here_->step();
@@ -163,13 +222,13 @@ absl::Status SaleWorkers::store_here() {
     stored_ += step.stored;
     buried_ += step.buried;
   } while (step.kind == OrderWorker::Step::Kind::kWorked);
-  if (step.kind == OrderWorker::Step::Kind::kPaused) {
-    return absl::UnavailableError("accepted orders wait to be stored: " + step.reason);
-  }
-  const auto unstored = has_unstored(client_, keys());
-  if (!unstored.ok()) return unstored.status();
-  if (*unstored) return absl::UnavailableError("accepted orders wait to be tried again");
-  return absl::OkStatus();
+  if (step.kind != OrderWorker::Step::Kind::kPaused) return absl::OkStatus();
+  return absl::UnavailableError("accepted orders wait to be stored: " + step.reason);
+}
+
+absl::StatusOr<bool> SaleWorkers::report_changes() {
+  if (!feed_) return false;
+  return feed_->report();
 }
 
 }  // namespace rushgate

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/change_feed.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/flash_sale.h>
@@ -24,8 +25,7 @@ namespace rushgate {
 class SaleWorkers {
  public:
   SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
-              const FlashSaleOptions& options)
-      : backend_(backend), client_(client), stores_(stores), options_(options) {}
+              const FlashSaleOptions& options);
   ~SaleWorkers() { stop(); }
   SaleWorkers(const SaleWorkers&) = delete;
   SaleWorkers& operator=(const SaleWorkers&) = delete;
@@ -43,13 +43,19 @@ class SaleWorkers {
   absl::Status adopt_pending();
   [[nodiscard]] WorkerOptions worker_options(int number) const;
   [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running() const;
+  [[nodiscard]] OrderWorkerThread::AfterStep after_step();
+  absl::StatusOr<bool> has_reported();
+  absl::StatusOr<bool> is_drained(std::string& reason);
   absl::Status wait_for_workers(absl::FunctionRef<void(const std::string& note)> waiting);
   absl::Status store_here();
+  absl::Status step_here();
+  absl::StatusOr<bool> report_changes();
 
   Backend& backend_;
   Client& client_;
   const SaleStores stores_;
   const FlashSaleOptions& options_;
+  const std::unique_ptr<ChangeFeed> feed_;    // null without FlashSaleOptions::on_state
   std::mutex here_mutex_;                     // guards the next member
   std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
   mutable std::mutex workers_mutex_;          // guards the next three members

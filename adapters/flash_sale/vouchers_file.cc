@@ -76,11 +76,24 @@ class FieldReader {
     return true;
   }
 
+  bool read_flag(const std::string& name, std::int64_t& to) {
+    const Json* const value = find(name);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) {
+      note(name, "must be true or false, not " + value->dump());
+    } else {
+      to = value->get<bool>() ? 1 : 0;
+    }
+    return true;
+  }
+
   /// Reads a term. find_fault() compares it with its range later.
   void read_term(const VoucherTerm& term, Voucher& voucher) {
     const std::string name(term.json);
     std::int64_t value = term.get(voucher);
-    const bool is_there = term.is_time ? read_time(name, value) : read(name, value);
+    const bool is_there = term.is_time   ? read_time(name, value)
+                          : term.is_flag ? read_flag(name, value)
+                                         : read(name, value);
     if (term.is_required) require(name, is_there);
     if (!fault_.empty()) return;
     term.set(voucher, value);
@@ -197,7 +210,12 @@ std::string format_vouchers(const std::vector<Voucher>& vouchers) {
     Json object = {{"id", voucher.id}, {"title", voucher.title}};
     Json limits = Json::object();
     for (const VoucherTerm& term : kVoucherTerms) {
-      (term.is_limit ? limits : object)[std::string(term.json)] = term.get(voucher);
+      Json& value = (term.is_limit ? limits : object)[std::string(term.json)];
+      if (term.is_flag) {
+        value = term.get(voucher) != 0;
+      } else {
+        value = term.get(voucher);
+      }
     }
     object["limits"] = std::move(limits);
     array.push_back(std::move(object));

@@ -1,10 +1,11 @@
-// docs/cookbook.md shows the programs of this folder and their output, and they work.
+// docs/cookbook.md and docs/orders.md show programs and their output, and the programs work.
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,7 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = RUSHGATE_ROOT;
-const fs::path kFolder = kRoot / "tests/project/cookbook";
+
+/// A page, and the folder of its programs.
+struct Page {
+  const char* file;
+  const char* folder;
+  int files_min;     // that it shows
+  int programs_min;  // of which it shows the output
+};
+constexpr Page kPages[] = {
+    {"docs/cookbook.md", "tests/project/cookbook", 6, 4},
+    {"docs/orders.md", "tests/project/orders", 4, 2},
+};
+void PrintTo(const Page& page, std::ostream* out) { *out << page.file; }
 
 std::string contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -28,7 +41,16 @@ std::string contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string page() { return contents(kRoot / "docs/cookbook.md"); }
+class PageTest : public ::testing::TestWithParam<Page> {
+ protected:
+  static std::string page() { return contents(kRoot / GetParam().file); }
+  static fs::directory_iterator files() {
+    return fs::directory_iterator(kRoot / GetParam().folder);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Pages, PageTest, ::testing::ValuesIn(kPages), [](const auto& page) {
+  return fs::path(page.param.folder).filename().string();
+});
 
 /// Returns true for the programs and their headers, except for the one that measures frames.
 bool is_shown(const fs::path& file) {
@@ -51,22 +73,22 @@ std::string output_of(const fs::path& program, const fs::path& directory) {
   return output;
 }
 
-TEST(CookbookPageTest, PageShowsPrograms) {
+TEST_P(PageTest, PageShowsPrograms) {
   int shown = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+  for (const fs::directory_entry& entry : files()) {
     if (!is_shown(entry.path())) continue;
     ++shown;
     const std::string name = entry.path().filename().string();
     const std::string block = "<!-- " + name + " -->\n```cpp\n" + contents(entry.path()) +
                               "```\n<!-- end of " + name + " -->\n";
-    EXPECT_NE(page().find(block), std::string::npos) << "docs/cookbook.md must have this:\n"
+    EXPECT_NE(page().find(block), std::string::npos) << GetParam().file << " must have this:\n"
                                                      << block;
   }
-  EXPECT_GT(shown, 5);
+  EXPECT_GE(shown, GetParam().files_min);
 }
 
 TEST(CookbookPageTest, PageShowsPartsOfFiles) {
-  const std::string text = page();
+  const std::string text = contents(kRoot / "docs/cookbook.md");
   const std::string begin = "<!-- part of ";
   const std::string code = " -->\n```cpp\n";
   int parts = 0;
@@ -84,9 +106,9 @@ TEST(CookbookPageTest, PageShowsPartsOfFiles) {
 }
 
 /// Programs that this build leaves out (fibers) do not run.
-TEST(CookbookPageTest, PageShowsOutputOfPrograms) {
+TEST_P(PageTest, PageShowsOutputOfPrograms) {
   int programs = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+  for (const fs::directory_entry& entry : files()) {
     const fs::path program = fs::path(RUSHGATE_PROGRAMS) / entry.path().stem();
     if (entry.path().extension() != ".cc" || !fs::is_regular_file(program)) continue;
     ++programs;
@@ -95,7 +117,7 @@ TEST(CookbookPageTest, PageShowsOutputOfPrograms) {
     EXPECT_NE(page().find("```\n" + output + "```\n"), std::string::npos) << program << " printed\n"
                                                                           << output;
   }
-  EXPECT_GT(programs, 3);
+  EXPECT_GE(programs, GetParam().programs_min);
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@
 #include <rushgate/open_backend.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sale.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
@@ -39,21 +42,39 @@ struct FlashSaleOptions {
   /// is set, a directory passed to open() holds only the keyspace, and `memory:` keeps the orders.
   std::filesystem::path orders_dir = {};
   /// Threads that store orders. With 0 the sale has no threads: drain() stores orders, and poll()
-  /// decides submitted purchases.
+  /// decides submitted requests.
   int workers = 1;
   bool start_workers = true;           // by open(); false: by start_workers()
-  std::size_t submitted_max = 65'536;  // purchases of submit_buy() without a completion yet
+  std::size_t submitted_max = 65'536;  // submitted requests without a completion yet
   bool names_order_at_limit = true;    // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
   /// Options of each worker. Its consumer is c1, c2, … `worker.on_stored` reports stored orders.
   /// A block_ms of 0 stands for 10 s.
   WorkerOptions worker = {};
+  /// Called for each recorded change of an order's state above the position `on_state_after`, in
+  /// ascending positions: at least once, and by one thread at a time. Runs on a worker's thread
+  /// after its steps, and in drain() without running workers. A change that this process decides or
+  /// the timeout makes is reported right after it is stored. A change by use(), refund() or another
+  /// process is reported after the next step, at most 10 s later, or in drain().
+  ///
+  /// An exception pauses the reports, and this change is reported again after
+  /// worker.retry_after_ms, later after twice as long, up to worker.pause_ms_max. Orders are stored
+  /// meanwhile. The function may use the sale, except for drain(), start_workers() and
+  /// stop_workers(). It may run before open() returns, unless start_workers is false. A slow
+  /// function delays its worker by up to 256 calls.
+  std::function<void(const OrderChange& change)> on_state = {};
+  /// The position of the last change that is done. Store OrderChange::position in the same
+  /// transaction as the effect of the change, and pass it here after a restart. 0: from the first
+  /// change. A position above the database's last one is refused.
+  std::int64_t on_state_after = 0;
   /// The logger of all parts without their own. May be null.
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
 /// Called once with the result of a purchase. It may use the sale. It must not throw.
 using BuyCompletion = absl::AnyInvocable<void(const BuyResult& result)>;
+/// The same with the result of a payment or a cancellation.
+using ChangeCompletion = absl::AnyInvocable<void(const ChangeResult& result)>;
 
 /// Accepted orders that are not stored yet.
 struct Backlog {
@@ -95,7 +116,7 @@ class FlashSale {
                                                          std::unique_ptr<OrderStore> orders,
                                                          std::unique_ptr<VoucherStore> vouchers,
                                                          const FlashSaleOptions& options = {});
-  /// Decides all submitted purchases, drops completions that did not run, and stops the workers.
+  /// Decides all submitted requests, drops completions that did not run, and stops the workers.
   /// Queued orders are stored after the next open().
   ~FlashSale();
   FlashSale(const FlashSale&) = delete;
@@ -111,14 +132,16 @@ class FlashSale {
   BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {}) {
     return sale_.buy(voucher, user, idempotency_key);
   }
+  /// The same, with a quantity and a reference.
+  BuyResult buy(const BuyRequest& request) { return sale_.buy(request); }
   /// Submits a purchase and returns at once, for a thread that must not block, such as the frame
-  /// thread of a game. `completion` gets the result in poll(). Purchases of one thread are decided
-  /// in order. Returns false if submitted_max purchases wait for their completion: nothing was
-  /// done.
+  /// thread of a game. `completion` gets the result in poll(). Requests of one thread are decided
+  /// in order: purchases, payments and cancellations alike. Returns false if submitted_max requests
+  /// wait for their completion: nothing was done.
   [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion);
-  /// Runs the completions of decided purchases on the calling thread, at most `budget` of them.
+  /// Runs the completions of decided requests on the calling thread, at most `budget` of them.
   /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides
-  /// all submitted purchases. Returns 0 at once while another call is running.
+  /// all submitted requests. Returns 0 at once while another call is running.
   std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max());
   /// Returns the terms of a voucher, the free stock and the number admitted; nothing if it was
   /// never on sale.
@@ -131,18 +154,46 @@ class FlashSale {
   absl::StatusOr<OrderState> status(OrderId order) { return sale_.status(order); }
   /// Checks that nothing was oversold, doubled or lost. Names each contradicting order.
   absl::StatusOr<AuditReport> audit() { return sale_.audit(); }
-  /// Blocks until every submitted purchase is decided, and every accepted order is stored or a dead
-  /// letter. Calls `waiting` with the reason every few milliseconds. Without running workers,
-  /// stores on the calling thread without waiting for retries. kUnavailable: the workers made no
-  /// progress for 30 s, or the keyspace did not reply for 5 s.
+  /// Blocks until every submitted request is decided, every accepted order is stored or a dead
+  /// letter, and on_state has returned for every recorded change. Calls `waiting` with the reason
+  /// every few milliseconds. Without running workers, stores and reports on the calling thread
+  /// without waiting for retries. kUnavailable: the workers made no progress for 30 s, or the
+  /// keyspace did not reply for 5 s.
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
+
+  // ---- Paying, cancelling, refunding: as in Sale ----
+
+  ChangeResult pay(const PayRequest& request) { return sale_.pay(request); }
+  std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests) {
+    return sale_.pay_all(requests);
+  }
+  ChangeResult cancel(OrderId order, const std::string& reason, const std::string& actor = "user") {
+    return sale_.cancel(order, reason, actor);
+  }
+  ChangeResult use(OrderId order, const std::string& actor = "operator") {
+    return sale_.use(order, actor);
+  }
+  ChangeResult refund(OrderId order, const std::string& reason,
+                      const std::string& actor = "operator") {
+    return sale_.refund(order, reason, actor);
+  }
+  absl::StatusOr<std::size_t> refund_all(VoucherId voucher, const std::string& reason,
+                                         const std::string& actor = "operator") {
+    return sale_.refund_all(voucher, reason, actor);
+  }
+  ChangeResult confirm_refund(const std::string& payment) { return sale_.confirm_refund(payment); }
+  /// Submits a payment or a cancellation, as submit_buy() submits a purchase. The thread that
+  /// decides reads the order database for it, and requests behind it wait meanwhile.
+  [[nodiscard]] bool submit_pay(PayRequest request, ChangeCompletion completion);
+  [[nodiscard]] bool submit_cancel(OrderId order, std::string reason, std::string actor,
+                                   ChangeCompletion completion);
 
   // ---- Workers ----
 
   /// Starts FlashSaleOptions::workers threads. They first claim the entries that an earlier process
   /// left pending. kFailedPrecondition: they are running.
   absl::Status start_workers();
-  /// Stops the workers after their current batches.
+  /// Stops the workers after their current batches, and after up to 256 calls of on_state.
   void stop_workers();
   absl::StatusOr<Backlog> backlog();
   /// Returns how many orders were stored since open(). buried() counts the dead letters.

@@ -280,5 +280,50 @@ TEST_F(FlashSaleTest, DrainReportsFailedStore) {
   EXPECT_THAT(reason, HasSubstr("the workers pause: "));
 }
 
+/// As docs/orders.md describes it: an event of a dead order is retried after the order.
+TEST(DeadEventTest, IsRetriedAfterItsOrder) {
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
+  Engine& manual = *engine;
+  auto owned = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  faults::FaultyOrderStore& store = *owned;
+  FlashSaleOptions options{.workers = 0};
+  options.worker.attempts_max = 1;
+  const auto sale = FlashSale::open(std::move(engine), std::move(owned), options).value();
+  Voucher paid = coffee();
+  paid.price_cents = 250;
+  paid.payment_ms = 60'000;
+  ASSERT_TRUE(sale->publish(paid).ok());
+  store.poison([](const Order& order) { return order.user == 1; },
+               faults::FaultyOrderStore::Poison::kIsRefused);
+  const OrderId order = sale->buy(7, 1).order;
+  const auto drain = [&] {
+    (void)sale->drain();
+    manual.advance_ms(WorkerOptions{}.retry_after_ms);
+    EXPECT_TRUE(sale->drain().ok());
+  };
+  drain();
+  EXPECT_EQ(sale->pay({.order = order, .payment = "p1", .amount_cents = 250}).outcome,
+            ChangeOutcome::kDone)
+      << "the keyspace has the hold";
+  drain();
+  store.poison({});
+
+  const auto letters = sale->sale().dead_letters().value();
+  ASSERT_EQ(letters.size(), 2U);
+  EXPECT_FALSE(letters[0].order.field("event").has_value());
+  EXPECT_EQ(letters[1].order.field("event"), "paid");
+  for (const DeadLetter& letter : letters) {
+    EXPECT_TRUE(sale->sale().retry_dead_letter(letter.id).value());
+    drain();
+  }
+
+  EXPECT_EQ(sale->status(order)->order->status, OrderStatus::kPaid);
+  const auto audit = sale->audit();
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  EXPECT_TRUE(audit->passed()) << *audit;
+  EXPECT_EQ(audit->money.kept, 250);
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,6 +29,12 @@ class FaultyOrderStoreTest : public ::testing::Test {
     orders.reserve(users.size());
     for (const UserId user : users) orders.push_back(order_of(user));
     return write_now(store_, orders);
+  }
+  absl::StatusOr<std::vector<OrderResult>> apply(const std::vector<UserId>& users) {
+    std::vector<OrderEvent> events;
+    events.reserve(users.size());
+    for (const UserId user : users) events.push_back({.order = order_of(user)});
+    return apply_now(store_, events);
   }
   std::int64_t count() { return *memory_.count_live(7); }
 
@@ -102,6 +111,79 @@ TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
   EXPECT_FALSE(store_.pending().ok());
   store_.fail_reads(absl::OkStatus());
   EXPECT_EQ(store_.pending()->size(), 1U);
+}
+
+TEST_F(FaultyOrderStoreTest, WriteFaultsHitEvents) {
+  std::vector<Point> points;
+  store_.at_every_point([&](Point point) { points.push_back(point); });
+  store_.fail_write(2);
+  EXPECT_TRUE(write({1}).ok());
+  EXPECT_EQ(apply({2}).status(), FaultyOrderStore::default_error());
+  EXPECT_EQ(count(), 1);
+  EXPECT_TRUE(apply({2}).ok());
+  EXPECT_EQ(store_.writes(), 3);
+  EXPECT_EQ(points, (std::vector{Point::kBeforeWrite, Point::kAfterWrite, Point::kBeforeWrite,
+                                 Point::kBeforeWrite, Point::kAfterWrite}));
+  store_.fail_write(1, FaultyOrderStore::Kept::kYes);
+  EXPECT_FALSE(apply({3}).ok());
+  EXPECT_EQ(count(), 3);
+  store_.fail_writes();
+  EXPECT_FALSE(apply({4}).ok());
+  EXPECT_EQ(count(), 3);
+}
+
+TEST_F(FaultyOrderStoreTest, PoisonHitsEvents) {
+  const auto is_poison = [](const Order& order) { return order.id == 2; };
+  store_.poison(is_poison);
+  EXPECT_EQ(apply({1, 2, 3}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(count(), 0);
+  store_.poison(is_poison, FaultyOrderStore::Poison::kIsRefused);
+  const auto results = apply({1, 2, 3});
+  ASSERT_TRUE(results.ok());
+  EXPECT_EQ(results->at(1).kind, Kind::kRefused);
+  EXPECT_EQ(count(), 2);
+}
+
+TEST_F(FaultyOrderStoreTest, ReadFaultsHitPayments) {
+  ASSERT_TRUE(apply({1}).ok());
+  const OrderEvent surplus{
+      .kind = OrderEvent::Kind::kSurplusPayment, .order = order_of(1), .payment = {.id = "p"}};
+  ASSERT_TRUE(apply_now(store_, std::span(&surplus, 1)).ok());
+  store_.fail_reads();
+  EXPECT_FALSE(store_.find_payment("p").ok());
+  EXPECT_FALSE(store_.list_payments({}).ok());
+  EXPECT_FALSE(store_.changes(0, 1, std::nullopt).ok());
+  store_.fail_reads(absl::OkStatus());
+  EXPECT_TRUE(store_.find_payment("p")->has_value());
+  EXPECT_EQ(store_.list_payments({})->size(), 1U);
+  EXPECT_TRUE(store_.changes(0, 1, std::nullopt)->empty());
+}
+
+/// Forwards the five methods that an order store needs.
+class StoreWithoutPayments final : public OrderStore {
+ public:
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
+                                                 const BatchFence& fence) override {
+    return memory_.write(orders, fence);
+  }
+  absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override {
+    return memory_.list(filter);
+  }
+  absl::StatusOr<DatabaseState> state() override { return memory_.state(); }
+  absl::StatusOr<DatabaseState> fence() override { return memory_.fence(); }
+  absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
+                                           std::int64_t count) override {
+    return memory_.reserve_ids(day, above, count);
+  }
+
+ private:
+  MemoryOrderStore memory_;
+};
+
+TEST_F(FaultyOrderStoreTest, PaymentsAreThoseOfInnerStore) {
+  EXPECT_EQ(store_.payments(), &store_);
+  StoreWithoutPayments without;
+  EXPECT_EQ(FaultyOrderStore(without).payments(), nullptr);
 }
 
 TEST(FaultyOrderStoreNamesTest, EachValueHasItsName) {

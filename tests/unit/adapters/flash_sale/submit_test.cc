@@ -1,4 +1,4 @@
-// Submitted purchases, completed by poll().
+// Submitted requests, completed by poll().
 #include <atomic>
 #include <condition_variable>
 #include <latch>
@@ -180,6 +180,100 @@ TEST(SubmitBuyTest, ThreadsSubmitAndPollTogether) {
   threads.clear();
   while (accepted < kEach * kThreads) sale->poll();
   EXPECT_TRUE(sale->drain().ok());
+  EXPECT_TRUE(sale->audit()->passed());
+}
+
+// ---- Payments and cancellations ----
+
+Voucher paid_coffee() {
+  Voucher voucher = coffee(10);
+  voucher.price_cents = 250;
+  voucher.payment_ms = 60'000;
+  return voucher;
+}
+
+/// A completion that appends the name of its outcome.
+auto note_in(std::vector<std::string>& outcomes) {
+  return [&outcomes](const ChangeResult& result) {
+    outcomes.emplace_back(change_outcome_name(result.outcome));
+  };
+}
+
+TEST(SubmitPayTest, RequestsAreDecidedInOrder) {
+  for (const int workers : {0, 1}) {
+    const auto sale = sale_with(10, {.workers = workers});
+    ASSERT_TRUE(sale->publish(paid_coffee()).ok());
+    const OrderId first = sale->buy(7, 1).order;
+    const OrderId second = sale->buy({.voucher = 7, .user = 2}).order;
+    std::vector<std::string> outcomes;
+    const auto pay = [&](OrderId order, const std::string& payment) {
+      EXPECT_TRUE(sale->submit_pay({.order = order, .payment = payment, .amount_cents = 250},
+                                   note_in(outcomes)));
+    };
+    pay(first, "p1");
+    EXPECT_TRUE(sale->submit_cancel(first, "changed my mind", "user", note_in(outcomes)));
+    EXPECT_TRUE(sale->submit_cancel(second, "changed my mind", "user", note_in(outcomes)));
+    EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 2}, [&](const BuyResult& result) {
+      outcomes.emplace_back(outcome_name(result.outcome));
+    }));
+    pay(second, "p2");
+    pay(first, "p1");
+    while (outcomes.size() < 6) sale->poll();
+    EXPECT_THAT(outcomes, ElementsAre("done", "too late", "done", "accepted", "too late", "done"));
+    EXPECT_TRUE(sale->drain().ok());
+    EXPECT_TRUE(sale->audit()->passed());
+  }
+}
+
+TEST(SubmitPayTest, QueueHasOneBound) {
+  const auto sale = sale_with(10, {.workers = 0, .submitted_max = 2});
+  const auto ignore_change = [](const ChangeResult&) {};
+  EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, ignore));
+  EXPECT_TRUE(sale->submit_cancel(1, "no", "user", ignore_change));
+  EXPECT_FALSE(sale->submit_pay({.order = 1, .payment = "p", .amount_cents = 1}, ignore_change));
+  EXPECT_EQ(sale->poll(1), 1U);
+  EXPECT_TRUE(sale->submit_pay({.order = 1, .payment = "p", .amount_cents = 1}, ignore_change));
+  EXPECT_FALSE(sale->submit_buy({.voucher = 7, .user = 2}, ignore));
+  EXPECT_EQ(sale->poll(), 2U);
+}
+
+TEST(SubmitPayTest, ThreadsSubmitAllKindsTogether) {
+  constexpr std::int64_t kEach = 200;
+  constexpr int kThreads = 3;
+  const auto sale = sale_with(10);
+  Voucher voucher = paid_coffee();
+  voucher.stock = kEach * kThreads;
+  ASSERT_TRUE(sale->publish(voucher).ok());
+  std::atomic<std::int64_t> changed = 0;
+  const auto count = [&](const ChangeResult& result) {
+    EXPECT_EQ(result.outcome, ChangeOutcome::kDone) << result.detail;
+    ++changed;
+  };
+  // Odd users pay, even users cancel.
+  const auto finish = [&](OrderId order, UserId user) {
+    const bool is_submitted =
+        user % 2 == 0
+            ? sale->submit_cancel(order, "no", "user", count)
+            : sale->submit_pay(
+                  {.order = order, .payment = "p" + std::to_string(user), .amount_cents = 250},
+                  count);
+    EXPECT_TRUE(is_submitted);
+  };
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::int64_t i = 0; i < kEach; ++i) {
+        const UserId user = thread * kEach + i + 1;
+        const auto complete = [&, user](const BuyResult& result) { finish(result.order, user); };
+        EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, complete));
+        sale->poll();
+      }
+    });
+  }
+  while (changed < kEach * kThreads) sale->poll();
+  threads.clear();
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_EQ(sale->audit()->money.kept, 250 * kEach * kThreads / 2);
   EXPECT_TRUE(sale->audit()->passed());
 }
 
