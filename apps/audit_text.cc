@@ -8,6 +8,32 @@ namespace rushgate {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+Json to_json(const MoneyAudit& money) {
+  return {{"received", money.received},
+          {"kept", money.kept},
+          {"due", money.due},
+          {"refunded", money.refunded}};
+}
+
+MoneyAudit money_from_json(const Json& json) {
+  return {.received = json.at("received"),
+          .kept = json.at("kept"),
+          .due = json.at("due"),
+          .refunded = json.at("refunded")};
+}
+
+/// Returns a line, or nothing if no payment was received.
+std::string format_money(const MoneyAudit& money) {
+  if (money == MoneyAudit{}) return {};
+  return fmt::format("money in cents: received {} = kept {} + due {} + refunded {}\n",
+                     grouped(money.received), grouped(money.kept), grouped(money.due),
+                     grouped(money.refunded));
+}
+
+}  // namespace
+
 Json to_json(const AuditReport& report) {
   Json vouchers = Json::array();
   for (const VoucherAudit& audit : report.vouchers) {
@@ -19,12 +45,18 @@ Json to_json(const AuditReport& report) {
                         {"created", audit.created},
                         {"queued", audit.queued},
                         {"dead", audit.dead},
-                        {"discarded", audit.discarded}});
+                        {"discarded", audit.discarded},
+                        {"withheld", audit.withheld},
+                        {"unpaid", audit.unpaid},
+                        {"ended", audit.ended}});
   }
-  return {{"passed", report.passed()},
-          {"vouchers", vouchers},
-          {"problems", report.problems},
-          {"warnings", report.warnings}};
+  Json json = {{"passed", report.passed()},
+               {"vouchers", vouchers},
+               {"money", to_json(report.money)},
+               {"problems", report.problems},
+               {"warnings", report.warnings}};
+  if (!report.repairs.empty()) json["repairs"] = report.repairs;
+  return json;
 }
 
 AuditReport audit_from_json(const Json& json) {
@@ -38,24 +70,30 @@ AuditReport audit_from_json(const Json& json) {
                                .created = voucher.at("created"),
                                .queued = voucher.at("queued"),
                                .dead = voucher.at("dead"),
-                               // Older versions wrote no such field.
-                               .discarded = voucher.value("discarded", std::int64_t{0})});
+                               // Older versions wrote none of these fields.
+                               .discarded = voucher.value("discarded", std::int64_t{0}),
+                               .withheld = voucher.value("withheld", std::int64_t{0}),
+                               .unpaid = voucher.value("unpaid", std::int64_t{0}),
+                               .ended = voucher.value("ended", std::int64_t{0})});
   }
+  if (json.contains("money")) report.money = money_from_json(json.at("money"));
   json.at("problems").get_to(report.problems);
   if (json.contains("warnings")) json.at("warnings").get_to(report.warnings);
   return report;
 }
 
 std::string format_audit(const AuditReport& report) {
-  TextTable table("rrrrrrrrr");
-  table.add({"voucher", "published", "free", "admitted", "given back", "created", "queued",
-             "dead letters", "discarded"});
+  TextTable table("rrrrrrrrrrrr");
+  table.add({"voucher", "published", "free", "admitted", "given back", "withheld", "unpaid",
+             "created", "queued", "dead letters", "discarded", "ended"});
   for (const VoucherAudit& audit : report.vouchers) {
     table.add({std::to_string(audit.voucher), grouped(audit.published), grouped(audit.free),
-               grouped(audit.admitted), grouped(audit.given_back), grouped(audit.created),
-               grouped(audit.queued), grouped(audit.dead), grouped(audit.discarded)});
+               grouped(audit.admitted), grouped(audit.given_back), grouped(audit.withheld),
+               grouped(audit.unpaid), grouped(audit.created), grouped(audit.queued),
+               grouped(audit.dead), grouped(audit.discarded), grouped(audit.ended)});
   }
-  std::string text = table.text();
+  std::string text = table.text() + format_money(report.money);
+  for (const std::string& repair : report.repairs) text += "repaired: " + repair + '\n';
   for (const std::string& warning : report.warnings) text += "warning: " + warning + '\n';
   if (report.passed()) return text + "audit passed: nothing oversold, doubled or lost\n";
   text += fmt::format("audit FAILED: {} problem{}\n", report.problems.size(),

@@ -9,11 +9,13 @@
 
 namespace rushgate {
 
-/// Returns {"passed", "vouchers": [{"voucher", "published", …}], "problems": [string]}.
+/// Returns {"passed", "vouchers": [{"voucher", "published", …}], "money": {"received", …},
+/// "problems": [string], "warnings": [string]}.
 nlohmann::ordered_json to_json(const AuditReport& report);
+/// Reads the JSON of this version or of an older one.
 AuditReport audit_from_json(const nlohmann::ordered_json& json);
 
-/// Returns a line for each voucher, then the verdict and the problems.
+/// Returns a line for each voucher and one for the money, then the verdict and the problems.
 std::string format_audit(const AuditReport& report);
 
 }  // namespace rushgate

@@ -2,17 +2,19 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include <rushgate/sale.h>
 
 namespace rushgate {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitNegative = 1;  // a failed audit, an unknown order
+inline constexpr int kExitNegative = 1;  // a failed audit, an unknown order, a change too late
 inline constexpr int kExitUsage = 2;     // bad arguments or input; nothing was changed
 inline constexpr int kExitFailure = 3;   // the store, the database or Redis is unusable
 inline constexpr int kExitSignal = 128;  // plus the signal that interrupted it
 
 inline constexpr const char* kExitCodesHelp =
-    "Exit codes: 0 done; 1 a negative result (the audit failed, the order is unknown);\n"
+    "Exit codes: 0 done; 1 a negative result (the audit failed, the order is unknown, the\n"
+    "change is too late or refused);\n"
     "2 bad arguments or input; 3 the store, the database or Redis is unusable;\n"
     "130 or 143 interrupted by SIGINT or SIGTERM. Errors go to stderr, results to stdout.";
 
@@ -21,6 +23,24 @@ inline int exit_code_of(const absl::Status& status) {
   if (status.ok()) return kExitOk;
   const bool asked_wrongly = absl::IsInvalidArgument(status) || absl::IsNotFound(status);
   return asked_wrongly ? kExitUsage : kExitFailure;
+}
+
+/// Returns the exit code of a change of an order.
+inline int exit_code_of(ChangeOutcome outcome) {
+  switch (outcome) {
+    case ChangeOutcome::kDone:
+      return kExitOk;
+    case ChangeOutcome::kTooLate:
+    case ChangeOutcome::kRefused:
+    case ChangeOutcome::kUnknownOrder:
+      return kExitNegative;
+    case ChangeOutcome::kOverloaded:
+    case ChangeOutcome::kUnavailable:
+    case ChangeOutcome::kOutcomeUnknown:
+    case ChangeOutcome::kFailed:
+      break;
+  }
+  return kExitFailure;
 }
 
 }  // namespace rushgate

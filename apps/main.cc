@@ -42,6 +42,15 @@ int run(int argc, char** argv) {
   add_audit(app, invocation);
   add_orders(app, invocation);
   add_status(app, invocation);
+  add_export(app, invocation);
+  add_watch(app, invocation);
+  add_pay(app, invocation);
+  add_cancel(app, invocation);
+  add_use(app, invocation);
+  add_refund(app, invocation);
+  add_payments(app, invocation);
+  add_close(app, invocation);
+  add_archive(app, invocation);
   add_dead_letters(app, invocation);
   add_serve(app, invocation);
   add_strategies(app, invocation);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "adapters/flash_sale/sale_directory.h"
 #include <rushgate/open_backend.h>
 #include <rushgate/sqlite_order_store.h>
@@ -34,6 +36,9 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::files
   SqliteOrderStoreOptions sqlite;
   sqlite.read_only = true;
   auto orders = SqliteOrderStore::open(orders_in(dir), sqlite);
+  if (absl::IsNotFound(orders.status())) {
+    return absl::NotFoundError(fmt::format("there is no sale in {}: no `orders.db`", dir.string()));
+  }
   if (!orders.ok()) return orders.status();
   return *std::move(orders);
 }

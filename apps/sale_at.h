@@ -30,7 +30,8 @@ struct SaleArguments {
 /// Opens the sale without starting its workers.
 absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments);
 
-/// Opens the stored orders of a sale that another process has open.
+/// Opens the stored orders of a sale, which another process may have open. kNotFound: there are
+/// none.
 absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::filesystem::path& dir);
 
 }  // namespace rushgate

@@ -13,13 +13,14 @@ namespace {
 
 struct AuditArguments {
   SaleArguments sale;
+  bool repairs = false;
   bool json = false;
 };
 
 int run_audit(const AuditArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
-  const auto report = (*sale)->audit();
+  const auto report = arguments.repairs ? (*sale)->sale().repair() : (*sale)->audit();
   if (!report.ok()) return fail(report.status());
   fmt::print("{}", arguments.json ? to_json(*report).dump(2) + '\n' : format_audit(*report));
   return report->passed() ? kExitOk : kExitNegative;
@@ -32,6 +33,8 @@ void add_audit(CLI::App& app, Invocation& invocation) {
       app, "audit", "Check that nothing was oversold, doubled or lost, and list all problems.");
   const auto arguments = std::make_shared<AuditArguments>();
   add_sale_options(*command, arguments->sale);
+  command->add_flag("--repair", arguments->repairs,
+                    "First repair what is safe: lost events and wrong holds of orders");
   command->add_flag("--json", arguments->json, "The verdict as JSON");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {

@@ -98,6 +98,11 @@ int fail(const absl::Status& status) {
   return exit_code_of(status);
 }
 
+int refuse_unknown_voucher(VoucherId voucher) {
+  say("rushgate: voucher {} was never on sale\n", voucher);
+  return kExitNegative;
+}
+
 absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
   OrderSource source;
   auto sale = open_sale(options);
@@ -111,6 +116,17 @@ absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
   if (!stored.ok()) return stored.status();
   source.stored = *std::move(stored);
   return source;
+}
+
+absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArguments& options) {
+  auto source = open_order_source(options);
+  if (!source.ok()) return source.status();
+  if (source->stored) return std::move(source->stored);
+  const auto backlog = source->sale->backlog();
+  if (!backlog.ok()) return backlog.status();
+  if (!backlog->empty) say("rushgate: some orders are queued: only stored ones are visible\n");
+  source->sale.reset();
+  return open_orders_to_read(options.dir);
 }
 
 }  // namespace rushgate

@@ -45,6 +45,9 @@ void check_durability(const SaleArguments& options, const CLI::App& command);
 /// Prints the error to stderr and returns the exit code.
 int fail(const absl::Status& status);
 
+/// Prints to stderr that the voucher was never on sale. Returns the exit code.
+int refuse_unknown_voucher(VoucherId voucher);
+
 /// The orders of a sale. While another process holds the sale, only the stored ones.
 struct OrderSource {
   std::unique_ptr<FlashSale> sale;     // null while another process holds the sale
@@ -54,5 +57,8 @@ struct OrderSource {
 };
 /// Opens the orders. Prints a notice to stderr if only stored orders can be read.
 absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options);
+/// Opens the stored orders, and does not hold the sale. Prints a notice to stderr if others are
+/// queued, or may be.
+absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArguments& options);
 
 }  // namespace rushgate

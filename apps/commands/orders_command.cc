@@ -1,4 +1,3 @@
-// `orders` and `status`: the state of accepted orders.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,8 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/order_json.h"
+#include "apps/order_tables.h"
 #include "apps/text_table.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
@@ -23,44 +24,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::string_view kCreated = order_state_name(OrderState::Kind::kCreated);
 const std::string_view kQueued = order_state_name(OrderState::Kind::kQueued);
 const std::string_view kFailed = order_state_name(OrderState::Kind::kFailed);
 
 struct ListedOrder {
   Order order;
-  std::string_view status;
+  std::string_view state;
   std::string reason = {};  // if the order failed
 };
 
-/// Returns the order with its ids as strings. Many programs read numbers as doubles, which cannot
-/// hold them.
-Json to_json(const ListedOrder& listed) {
-  Json json = {{"order", std::to_string(listed.order.id)},
-               {"user", listed.order.user},
-               {"voucher", listed.order.voucher},
-               {"status", listed.status},
-               {"admitted_at", format_utc(listed.order.admitted_at_ms)}};
-  // Older versions did not store the time.
-  if (listed.order.created_at_ms != 0) json["created_at"] = format_utc(listed.order.created_at_ms);
-  if (listed.status == kFailed) json["reason"] = listed.reason;
+Json listed_json(const ListedOrder& listed) {
+  Json json = to_json(listed.order);
+  json["state"] = listed.state;
+  if (listed.state == kFailed) json["reason"] = listed.reason;
   return json;
 }
-
-// ---- orders -----------------------------------------------------------------------------------
 
 struct OrdersArguments {
   SaleArguments sale;
   std::optional<UserId> user;
   std::optional<VoucherId> voucher;
-  std::string status;  // empty: any
+  std::string state;  // empty: any
   bool json = false;
 };
 
 using Visit = absl::FunctionRef<void(const ListedOrder&)>;
 
-bool is_asked_for(const OrdersArguments& arguments, std::string_view status) {
-  return arguments.status.empty() || arguments.status == status;
+bool is_asked_for(const OrdersArguments& arguments, std::string_view state) {
+  return arguments.state.empty() || arguments.state == state;
 }
 
 bool is_asked_for(const OrdersArguments& arguments, const Order& order) {
@@ -68,14 +59,17 @@ bool is_asked_for(const OrdersArguments& arguments, const Order& order) {
          (!arguments.voucher || order.voucher == *arguments.voucher);
 }
 
-absl::Status visit_created(const OrdersArguments& arguments, OrderStore& orders, Visit visit) {
+/// Visits the stored orders, in the given state or in any.
+absl::Status visit_stored(const OrdersArguments& arguments, OrderStore& orders,
+                          std::optional<OrderStatus> status, Visit visit) {
   const OrderFilter filter{.user = arguments.user,
                            .voucher = arguments.voucher,
-                           .status = OrderStatus::kCreated,
+                           .status = status,
                            .after = 0,
                            .count_max = 10'000};
-  return for_each_order(orders, filter,
-                        [&](const Order& order) { visit({.order = order, .status = kCreated}); });
+  return for_each_order(orders, filter, [&](const Order& order) {
+    visit({.order = order, .state = order_status_name(order.status)});
+  });
 }
 
 absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Visit visit) {
@@ -85,7 +79,7 @@ absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Vis
     if (!is_asked_for(arguments, order)) continue;
     const auto stored = sale.orders().find(order.id);  // it may await only its trimming
     if (!stored.ok()) return stored.status();
-    if (!stored->has_value()) visit({.order = order, .status = kQueued});
+    if (!stored->has_value()) visit({.order = order, .state = kQueued});
   }
   return absl::OkStatus();
 }
@@ -98,7 +92,7 @@ absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Vis
   const auto visit_letter = [&](const DeadLetter& letter, const std::string& reason) {
     const auto order = read_order(letter.order);
     if (!order.ok() || !is_asked_for(arguments, *order)) return;
-    visit({.order = *order, .status = kFailed, .reason = reason});
+    visit({.order = *order, .state = kFailed, .reason = reason});
   };
   for (const DeadLetter& letter : *letters) visit_letter(letter, letter.reason);
   for (const DiscardedLetter& one : *discarded) visit_letter(one.letter, one.reason());
@@ -108,7 +102,10 @@ absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Vis
 absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& source,
                           Visit visit) {
   absl::Status visited;
-  if (is_asked_for(arguments, kCreated)) visited = visit_created(arguments, source.orders(), visit);
+  const auto status = find_order_status(arguments.state);
+  if (arguments.state.empty() || status) {
+    visited = visit_stored(arguments, source.orders(), status, visit);
+  }
   if (!source.sale) return visited;
   if (visited.ok() && is_asked_for(arguments, kQueued)) {
     visited = visit_queued(arguments, *source.sale, visit);
@@ -119,113 +116,70 @@ absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& s
   return visited;
 }
 
+class OrderTable {
+ public:
+  OrderTable() : table_("rrrlrrllll") {
+    table_.add({"order", "user", "voucher", "state", "quantity", "price", "admitted at", "due at",
+                "reference", ""});
+  }
+
+  void add(const ListedOrder& listed) {
+    const Order& order = listed.order;
+    table_.add({std::to_string(order.id), std::to_string(order.user), std::to_string(order.voucher),
+                std::string(listed.state), std::to_string(order.quantity),
+                grouped(order.price_cents), format_utc(order.admitted_at_ms),
+                time_or_nothing(order.due_at_ms), order.reference, listed.reason});
+  }
+  [[nodiscard]] std::string text() const { return table_.text(); }
+
+ private:
+  TextTable table_;
+};
+
 int run_orders(const OrdersArguments& arguments) {
   const auto source = open_order_source(arguments.sale);
   if (!source.ok()) return fail(source.status());
   Json array = Json::array();
-  TextTable table("rrrlll");
-  table.add({"order", "user", "voucher", "status", "admitted at", ""});
+  OrderTable table;
   const absl::Status visited = visit_orders(arguments, *source, [&](const ListedOrder& listed) {
     if (arguments.json) {
-      array.push_back(to_json(listed));
-      return;
+      array.push_back(listed_json(listed));
+    } else {
+      table.add(listed);
     }
-    const Order& order = listed.order;
-    table.add({std::to_string(order.id), std::to_string(order.user), std::to_string(order.voucher),
-               std::string(listed.status), format_utc(order.admitted_at_ms), listed.reason});
   });
   if (!visited.ok()) return fail(visited);
-  fmt::print("{}", arguments.json ? array.dump(2) + '\n' : table.text());
+  fmt::print("{}", arguments.json ? dump(array) : table.text());
   return kExitOk;
 }
 
-// ---- status -----------------------------------------------------------------------------------
-
-struct StatusArguments {
-  SaleArguments sale;
-  OrderId order = 0;
-  bool json = false;
-};
-
-absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) {
-  if (source.sale) return source.sale->status(order);
-  const auto stored = source.stored->find(order);
-  if (!stored.ok()) return stored.status();
-  if (!stored->has_value()) return OrderState{};
-  return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored, .reason = {}};
-}
-
-/// Returns the name of a state. The database alone cannot say whether an order that is not stored
-/// is known.
-std::string_view name_of(OrderState::Kind kind, bool only_stored) {
-  const bool may_be_queued = only_stored && kind == OrderState::Kind::kUnknown;
-  return may_be_queued ? "not stored" : order_state_name(kind);
-}
-
-void print_state(const StatusArguments& arguments, const OrderState& state, bool only_stored) {
-  const std::string_view name = name_of(state.kind, only_stored);
-  if (arguments.json) {
-    Json json = state.order ? to_json({.order = *state.order, .status = name})
-                            : Json{{"order", std::to_string(arguments.order)}, {"status", name}};
-    if (state.kind == OrderState::Kind::kFailed) json["reason"] = state.reason;
-    fmt::print("{}\n", json.dump(2));
-    return;
-  }
-  fmt::print("{}", name);
-  if (!state.reason.empty()) fmt::print(": {}", state.reason);
-  if (state.order) {
-    fmt::print(": user {}, voucher {}, admitted at {}", state.order->user, state.order->voucher,
-               format_utc(state.order->admitted_at_ms));
-  }
-  fmt::print("\n");
-}
-
-int run_status(const StatusArguments& arguments) {
-  const auto source = open_order_source(arguments.sale);
-  if (!source.ok()) return fail(source.status());
-  const auto state = find_state(*source, arguments.order);
-  if (!state.ok()) return fail(state.status());
-  print_state(arguments, *state, source->sale == nullptr);
-  return state->kind == OrderState::Kind::kUnknown ? kExitNegative : kExitOk;
+/// Checks that a name is a state of a stored order, or of one that is not stored.
+CLI::Validator is_state() {
+  const auto check = [](const std::string& name) -> std::string {
+    if (find_order_status(name) || name == kQueued || name == kFailed) return {};
+    return fmt::format("'{}' is not a state of an order", name);
+  };
+  return {check, ""};
 }
 
 }  // namespace
 
 void add_orders(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
-      app, "orders", "List orders: those created, then those queued, then those failed.");
+      app, "orders", "List orders: those stored, then those queued, then those failed.");
   const auto arguments = std::make_shared<OrdersArguments>();
   add_sale_options(*command, arguments->sale);
   command->add_option("--user", arguments->user, "Only this user's orders")->type_name("ID");
   command->add_option("--voucher", arguments->voucher, "Only this voucher's orders")
       ->type_name("ID");
-  command->add_option("--status", arguments->status, "Only orders with this status")
-      ->check(CLI::IsMember({"created", "queued", "failed"}))
-      ->type_name("created|queued|failed");
+  command->add_option("--state", arguments->state, "Only orders in this state")
+      ->check(is_state())
+      ->type_name("created|unpaid|paid|used|refunding|cancelled|refunded|queued|failed");
   command->add_flag("--json", arguments->json, "As a JSON array");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->sale.logger = logger;
       return run_orders(*arguments);
-    };
-  });
-}
-
-void add_status(CLI::App& app, Invocation& invocation) {
-  CLI::App* const command =
-      add_command(app, "status",
-                  "Show an order's status: created, queued, failed (with the reason) or unknown.");
-  const auto arguments = std::make_shared<StatusArguments>();
-  add_sale_options(*command, arguments->sale);
-  command->add_option("order", arguments->order, "The order's id")
-      ->required()
-      ->check(CLI::PositiveNumber)
-      ->type_name("ORDER");
-  command->add_flag("--json", arguments->json, "As a JSON object");
-  command->callback([&invocation, arguments] {
-    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->sale.logger = logger;
-      return run_status(*arguments);
     };
   });
 }

@@ -16,6 +16,17 @@ int default_threads() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kUseful);
 }
 
+struct ReplayCommand {
+  ReplayArguments replay;
+  bool json = false;
+};
+
+int run(const ReplayCommand& command) {
+  const ReplayEnd end = run_replay(command.replay);
+  if (end.report) print_report(*end.report, command.json);
+  return end.exit_code;
+}
+
 void check(const ReplayArguments& arguments, const CLI::App& command) {
   const SaleArguments& sale = arguments.sale;
   check_durability(sale, command);
@@ -27,13 +38,14 @@ void check(const ReplayArguments& arguments, const CLI::App& command) {
 }  // namespace
 
 void add_replay(CLI::App& app, Invocation& invocation) {
-  CLI::App* const command = add_command(
-      app, "replay",
-      "Sell vouchers to the requests in a file. After an interruption, the same command\n"
-      "continues. After completion, it prints the table again.");
-  const auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* const command = add_command(app, "replay",
+                                        "Sell vouchers to the requests in a file, which may also "
+                                        "pay and cancel. After an interruption, the same command\n"
+                                        "continues. After completion, it prints the table again.");
+  const auto whole = std::make_shared<ReplayCommand>();
+  ReplayArguments* const arguments = &whole->replay;
   arguments->threads = default_threads();
-  command->add_option("requests", arguments->requests, "CSV: at_ms,user_id,voucher_id")
+  command->add_option("requests", arguments->requests, "CSV: at_ms,user_id,voucher_id[,event]")
       ->required()
       ->type_name("REQUESTS.CSV");
   command->add_option("--vouchers", arguments->vouchers, "JSON: an array of vouchers")
@@ -54,12 +66,12 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   command->add_flag("--real-time", arguments->real_time,
                     "Send each request at its time, not at full speed");
   command->add_flag("--skip-bad", arguments->skip_bad, "Skip malformed lines and count them");
-  command->add_flag("--json", arguments->json, "The table as JSON");
-  command->callback([&invocation, command, arguments] {
-    check(*arguments, *command);
-    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
-      arguments->sale.logger = logger;
-      return run_replay(*arguments);
+  command->add_flag("--json", whole->json, "The table as JSON");
+  command->callback([&invocation, command, whole] {
+    check(whole->replay, *command);
+    invocation.run = [whole](const std::shared_ptr<spdlog::logger>& logger) {
+      whole->replay.sale.logger = logger;
+      return run(*whole);
     };
   });
 }

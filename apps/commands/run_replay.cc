@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,22 +85,22 @@ class Run {
   Run(const ReplayArguments& arguments, const Input& input, FlashSale& sale)
       : arguments_(arguments), input_(input), sale_(sale), book_(sale.client(), input.file_hash) {}
 
-  int run() {
+  ReplayEnd run() {
     const absl::Status begun = begin();
-    if (!begun.ok()) return fail(begun);
+    if (!begun.ok()) return {.exit_code = fail(begun)};
     if (record_.report) {
       say("this replay is already complete; nothing was bought\n");
-      print(*record_.report);
-      return kExitOk;
+      return {.exit_code = kExitOk, .report = record_.report};
     }
     const absl::Status prepared = prepare();
-    if (!prepared.ok()) return fail(prepared);
+    if (!prepared.ok()) return {.exit_code = fail(prepared)};
     sell();
     store();
     Report report = make_report();
     const absl::Status kept = finish(report);
-    print(report);
-    return verdict(report, kept);
+    progress_.clear();
+    const int exit_code = verdict(report, kept);
+    return {.exit_code = exit_code, .report = std::move(report)};
   }
 
  private:
@@ -129,6 +130,8 @@ class Run {
       }
       if (!published.ok()) return published;
     }
+    const absl::Status priced = find_prices();
+    if (!priced.ok()) return priced;
     std::int64_t stored = 0;
     for (const Voucher& voucher : input_.vouchers) {
       const auto live = sale_.orders().count_live(voucher.id);
@@ -136,10 +139,22 @@ class Run {
       stored += *live;
     }
     if (record_.starts == 0) record_.orders_before = stored;
-    stored_by_earlier_starts_ = stored - record_.orders_before;
+    // Below zero once more pieces were given back than sold.
+    stored_by_earlier_starts_ = std::max<std::int64_t>(0, stored - record_.orders_before);
     ++record_.starts;
     const absl::Status kept = book_.save(record_);
     return kept.ok() ? sale_.start_workers() : kept;
+  }
+
+  /// Finds the prices that rows without an amount pay. Each row buys one piece.
+  absl::Status find_prices() {
+    for (const RequestRow& row : input_.requests.rows) {
+      if (row.event != RowEvent::kPay || prices_.contains(row.voucher)) continue;
+      const auto version = sale_.sale().voucher(row.voucher);
+      if (!version.ok()) return version.status();
+      prices_[row.voucher] = version->has_value() ? (*version)->voucher.price_cents : 0;
+    }
+    return absl::OkStatus();
   }
 
   /// Publishes the voucher. If another process is rebuilding it, waits. An abandoned rebuild is
@@ -163,11 +178,15 @@ class Run {
                      .real_time = arguments_.real_time,
                      .from_at_ms = record_.completed_up_to_ms};
     options.file_hash = input_.file_hash;
+    options.price_cents = prices_;
     started_ = SteadyClock::now();
     last_stored_.emplace(sale_);
-    Replay replay(input_.requests.rows, options, [this](std::span<const BuyRequest> requests) {
-      return sale_.sale().buy_all(requests);
-    });
+    Sale& sale = sale_.sale();
+    Replay replay(
+        input_.requests.rows, options,
+        {.buy_all = [&](std::span<const BuyRequest> requests) { return sale.buy_all(requests); },
+         .pay_all = [&](std::span<const PayRequest> requests) { return sale.pay_all(requests); },
+         .cancel = [&](OrderId order) { return sale.cancel(order, "a row of the file"); }});
     while (!replay.ended()) {
       constexpr std::chrono::milliseconds kLook{5};
       std::this_thread::sleep_for(kLook);
@@ -230,6 +249,8 @@ class Run {
     report.rows = input_.requests.rows.size();
     report.skipped_lines = input_.requests.bad_count;
     report.outcomes = result_.rows;
+    report.pays = result_.pays;
+    report.cancels = result_.cancels;
     report.starts = record_.starts;
     report.seconds = seconds(ended_ - started_);
     report.p50_ns = result_.latency.percentile(50);
@@ -279,11 +300,6 @@ class Run {
     return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
   }
 
-  void print(const Report& report) {
-    progress_.clear();
-    fmt::print("{}", arguments_.json ? to_json(report).dump(2) + '\n' : format_report(report));
-  }
-
   int verdict(const Report& report, const absl::Status& kept) {
     const int signal = interrupt_signal();
     const std::string unfinished =
@@ -314,6 +330,7 @@ class Run {
   RunRecord record_;
   Progress progress_;
   ProgressState shown_;
+  std::map<VoucherId, std::int64_t> prices_;
   std::int64_t stored_by_earlier_starts_ = 0;
   SteadyClock::time_point started_;
   SteadyClock::time_point ended_;
@@ -338,15 +355,19 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_loaded_sale(const SaleArguments&
 
 }  // namespace
 
-int run_replay(const ReplayArguments& arguments) {
+ReplayEnd run_replay(const ReplayArguments& arguments) {
   const auto input = read_input(arguments);
-  if (!input.ok()) return fail(input.status());
+  if (!input.ok()) return {.exit_code = fail(input.status())};
   SaleArguments options = arguments.sale;
   options.create = true;
   const auto sale = open_loaded_sale(options);
-  if (!sale.ok()) return fail(sale.status());
+  if (!sale.ok()) return {.exit_code = fail(sale.status())};
   note_interrupts();
   return Run(arguments, *input, **sale).run();
+}
+
+void print_report(const Report& report, bool json) {
+  fmt::print("{}", json ? to_json(report).dump(2) + '\n' : format_report(report));
 }
 
 }  // namespace rushgate

@@ -1,10 +1,11 @@
-// A whole replay, from its input files to its table. Used by `replay` and `demo`.
+// A whole replay, from its input files to its report. Used by `replay` and `demo`.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
-#include <memory>
+#include <optional>
 
+#include "apps/replay/report.h"
 #include "apps/sale_at.h"
 
 namespace rushgate {
@@ -17,10 +18,16 @@ struct ReplayArguments {
   std::size_t batch = 128;
   bool real_time = false;
   bool skip_bad = false;
-  bool json = false;
 };
 
-/// Prints the table. Returns the exit code.
-int run_replay(const ReplayArguments& arguments);
+struct ReplayEnd {
+  int exit_code = 0;
+  std::optional<Report> report = {};  // empty if the replay did not begin
+};
+/// Runs the replay, or loads the report of a complete one.
+ReplayEnd run_replay(const ReplayArguments& arguments);
+
+/// Prints the table.
+void print_report(const Report& report, bool json);
 
 }  // namespace rushgate

@@ -1,8 +1,10 @@
-// The requests of a replay: CSV with the columns at_ms,user_id,voucher_id.
+// The requests of a replay: CSV with the columns at_ms,user_id,voucher_id, and perhaps event, key
+// and amount_cents.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +13,27 @@
 
 namespace rushgate {
 
+enum class RowEvent : std::uint8_t { kBuy, kPay, kCancel };
+/// Returns "buy", "pay" or "cancel".
+std::string_view row_event_name(RowEvent event);
+
+inline constexpr std::size_t kNoRow = std::numeric_limits<std::size_t>::max();
+
 struct RequestRow {
   std::int64_t at_ms = 0;  // after the start
   UserId user = 0;
   VoucherId voucher = 0;
   std::size_t line = 0;  // line number in the file, from 1; it identifies the row
+  RowEvent event = RowEvent::kBuy;
+  /// The row needs the results of earlier rows: it pays or cancels, or comes after such a row of
+  /// its user and voucher.
+  bool follows = false;
+  /// The row pays for or cancels the purchase of `purchase` alone. Otherwise that of the newest
+  /// accepted row among `purchase`, its own `purchase`, and so on.
+  bool is_by_key = false;
+  std::int64_t amount_cents = 0;  // that it pays; 0: the amount that is owed
+  /// The index of the row with its key, or of the last buy row before it of its user and voucher.
+  std::size_t purchase = kNoRow;
 
   friend bool operator==(const RequestRow&, const RequestRow&) = default;
 };

@@ -1,4 +1,4 @@
-// Sends the requests of a file to a sale, on several threads.
+// Sends the rows of a file to a sale, on several threads.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <span>
 #include <string>
@@ -23,9 +24,10 @@ namespace rushgate {
 struct ReplayOptions {
   int threads = 1;
   RowQueueOptions queue;
-  /// Hash of the file. A row's idempotency key is `<file hash>:<line>`. A repeated row gets its
-  /// first reply, in later processes too.
+  /// Hash of the file. A row's idempotency key, or the id of its payment, is `<file hash>:<line>`.
+  /// A repeated row gets its first reply, in later processes too.
   std::string file_hash;
+  std::map<VoucherId, std::int64_t> price_cents;  // paid by rows without an amount
   /// Rows with the result `overloaded` or `outcome unknown` are sent again. The wait doubles each
   /// time, up to a maximum. If the last attempt fails too, the replay ends. It is patient for about
   /// 13 s. An abandoned rebuild on a Redis is taken over sooner (VoucherBook::kRebuildAbandonedMs).
@@ -37,8 +39,12 @@ struct ReplayOptions {
   [[nodiscard]] std::int64_t wait_after_ms(int attempt) const;
 };
 
-/// Same as Sale::buy_all().
-using BuyAll = std::function<std::vector<BuyResult>(std::span<const BuyRequest>)>;
+/// The calls of a sale that a replay makes: those of Sale.
+struct SaleCalls {
+  std::function<std::vector<BuyResult>(std::span<const BuyRequest>)> buy_all;
+  std::function<std::vector<ChangeResult>(std::span<const PayRequest>)> pay_all = {};
+  std::function<ChangeResult(OrderId)> cancel = {};
+};
 
 struct AcceptedRow {
   std::size_t line = 0;
@@ -48,8 +54,22 @@ struct AcceptedRow {
 inline constexpr std::size_t kOutcomes = static_cast<std::size_t>(Outcome::kFailed) + 1;
 using OutcomeCounts = std::array<std::size_t, kOutcomes>;  // rows, by outcome
 
+inline constexpr std::size_t kChangeOutcomes = static_cast<std::size_t>(ChangeOutcome::kFailed) + 1;
+
+/// Outcomes of the rows with one event, pay or cancel.
+struct EventCounts {
+  std::array<std::size_t, kChangeOutcomes> outcomes{};
+  std::size_t without_order = 0;  // the purchase was refused
+
+  [[nodiscard]] std::size_t total() const;
+  void add(const EventCounts& other);
+  friend bool operator==(const EventCounts&, const EventCounts&) = default;
+};
+
 struct ReplayResult {
-  OutcomeCounts rows{};
+  OutcomeCounts rows{};  // that buy
+  EventCounts pays;
+  EventCounts cancels;
   std::vector<AcceptedRow> accepted;
   LatencyHistogram latency;  // of a row, from its due time (or take()) to the reply of its batch
   std::string trouble;       // why it ended early; empty if complete or stopped
@@ -59,7 +79,7 @@ struct ReplayResult {
 class Replay {
  public:
   /// Starts the threads.
-  Replay(std::span<const RequestRow> rows, ReplayOptions options, BuyAll buy_all);
+  Replay(std::span<const RequestRow> rows, ReplayOptions options, SaleCalls calls);
   /// Calls stop() and waits for the threads.
   ~Replay();
 
@@ -76,18 +96,35 @@ class Replay {
  private:
   using Clock = RowQueue::Clock;
   using RowPointers = std::vector<const RequestRow*>;
+  struct Attempt {
+    Clock::time_point taken;  // when the rows were taken
+    bool is_last = false;
+  };
 
   void run(ReplayResult& mine);
-  void process(RowQueue::Rows rows, ReplayResult& mine);
-  RowPointers ask(const RowPointers& rows, Clock::time_point taken, bool is_last,
-                  ReplayResult& mine);
+  bool process(RowQueue::Rows rows, ReplayResult& mine);
+  bool process_equal(RowQueue::Rows rows, Clock::time_point taken, ReplayResult& mine);
+  RowPointers ask(const RowPointers& rows, const Attempt& attempt, ReplayResult& mine);
+  RowPointers buy(const RowPointers& rows, const Attempt& attempt, ReplayResult& mine);
+  RowPointers pay(const RowPointers& rows, const Attempt& attempt, ReplayResult& mine);
+  RowPointers cancel(const RowPointers& rows, const Attempt& attempt, ReplayResult& mine);
   void fail(ReplayResult& mine, std::string trouble);
   void count(const RequestRow& row, const BuyResult& result, ReplayResult& mine);
+  void count(const RequestRow& row, const ChangeResult& result, ReplayResult& mine);
+  void count_without_order(const RequestRow& row, ReplayResult& mine);
+  void note_time(const RequestRow& row, const Attempt& attempt, ReplayResult& mine) const;
+  [[nodiscard]] std::string key_of(const RequestRow& row) const;
+  [[nodiscard]] OrderId order_of(const RequestRow& row) const;
+  [[nodiscard]] PayRequest payment_of(const RequestRow& row, OrderId order) const;
   bool wait_ms(std::int64_t ms);
 
+  const std::span<const RequestRow> rows_;
   const ReplayOptions options_;
-  const BuyAll buy_all_;
+  const SaleCalls calls_;
   RowQueue queue_;
+  /// The order that each row got; 0: none. A row that follows others reads theirs, after their
+  /// batches are done.
+  std::vector<OrderId> orders_;
   std::atomic<std::size_t> completed_{0};
   std::atomic<std::size_t> accepted_{0};
   std::atomic<int> running_;

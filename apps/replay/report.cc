@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -28,6 +29,46 @@ bool is_undecided(Outcome outcome) {
          outcome == Outcome::kOutcomeUnknown || outcome == Outcome::kFailed;
 }
 
+bool is_undecided(ChangeOutcome outcome) {
+  return outcome == ChangeOutcome::kOverloaded || outcome == ChangeOutcome::kUnavailable ||
+         outcome == ChangeOutcome::kOutcomeUnknown || outcome == ChangeOutcome::kFailed;
+}
+
+/// Returns true if each row has an outcome that decides it.
+bool is_decided(const EventCounts& counts) {
+  for (std::size_t i = 0; i < kChangeOutcomes; ++i) {
+    if (counts.outcomes[i] > 0 && is_undecided(static_cast<ChangeOutcome>(i))) return false;
+  }
+  return true;
+}
+
+/// The name of the counter of rows whose purchase was refused.
+constexpr std::string_view kWithoutOrder = "no order";
+
+/// Visits each counter with its name.
+template <class Counts, class Visit>
+void for_each_count(Counts& counts, Visit visit) {
+  for (std::size_t i = 0; i < kChangeOutcomes; ++i) {
+    visit(change_outcome_name(static_cast<ChangeOutcome>(i)), counts.outcomes[i]);
+  }
+  visit(kWithoutOrder, counts.without_order);
+}
+
+Json to_json(const EventCounts& counts) {
+  Json json = Json::object();
+  for_each_count(
+      counts, [&](std::string_view name, std::size_t count) { json[std::string(name)] = count; });
+  return json;
+}
+
+EventCounts event_counts_from_json(const Json& json) {
+  EventCounts counts;
+  for_each_count(counts, [&](std::string_view name, std::size_t& count) {
+    json.at(std::string(name)).get_to(count);
+  });
+  return counts;
+}
+
 /// Returns true if the outcome is shown only when its count is above zero.
 bool is_unusual(Outcome outcome) { return outcome == Outcome::kKeyReused || is_undecided(outcome); }
 
@@ -47,6 +88,14 @@ std::string last_stored_text(const Report& report) {
                      *report.last_stored_seconds, after);
 }
 
+/// Adds a line for each outcome that occurred.
+void add_events(TextTable& table, RowEvent event, const EventCounts& counts) {
+  for_each_count(counts, [&](std::string_view name, std::size_t count) {
+    if (count > 0)
+      table.add({fmt::format("  {}: {}", row_event_name(event), name), count_text(count)});
+  });
+}
+
 std::string format_counts(const Report& report) {
   TextTable table("lr");
   table.add({"requests", count_text(report.rows)});
@@ -55,6 +104,8 @@ std::string format_counts(const Report& report) {
     if (count == 0 && is_unusual(outcome)) continue;
     table.add({fmt::format("  {}", outcome_name(outcome)), count_text(count)});
   }
+  add_events(table, RowEvent::kPay, report.pays);
+  add_events(table, RowEvent::kCancel, report.cancels);
   if (report.completed() < report.rows) {
     table.add({"  not sent", count_text(report.rows - report.completed())});
   }
@@ -82,16 +133,16 @@ std::string format_times(const Report& report) {
 }  // namespace
 
 std::size_t Report::completed() const {
-  std::size_t sum = 0;
-  for (const std::size_t count : outcomes) sum += count;
-  return sum;
+  const std::size_t events = pays.total() + cancels.total();
+  return std::accumulate(outcomes.begin(), outcomes.end(), events);
 }
 
 bool Report::is_complete() const {
   const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
-  const bool is_decided = std::ranges::none_of(
+  const bool is_bought = std::ranges::none_of(
       kRowsOfTable, [&](Outcome outcome) { return is_undecided(outcome) && count(outcome) > 0; });
-  return completed() == rows && is_decided && created &&
+  const bool has_replies = is_bought && is_decided(pays) && is_decided(cancels);
+  return completed() == rows && has_replies && created &&
          *created + dead == count(Outcome::kAccepted) && audit && audit->passed();
 }
 
@@ -105,6 +156,8 @@ Json to_json(const Report& report) {
                {"rows", report.rows},
                {"skipped_lines", report.skipped_lines},
                {"outcomes", outcomes},
+               {"pay", to_json(report.pays)},
+               {"cancel", to_json(report.cancels)},
                {"starts", report.starts},
                {"seconds", report.seconds},
                {"p50_ns", report.p50_ns},
@@ -130,6 +183,9 @@ Report report_from_json(const Json& json) {
         .at(std::string(outcome_name(outcome)))
         .get_to(report.outcomes[static_cast<std::size_t>(outcome)]);
   }
+  // Older versions wrote neither.
+  if (json.contains("pay")) report.pays = event_counts_from_json(json.at("pay"));
+  if (json.contains("cancel")) report.cancels = event_counts_from_json(json.at("cancel"));
   json.at("starts").get_to(report.starts);
   json.at("seconds").get_to(report.seconds);
   json.at("p50_ns").get_to(report.p50_ns);

@@ -17,7 +17,9 @@ struct Report {
   std::string file;
   std::size_t rows = 0;           // in the file …
   std::size_t skipped_lines = 0;  // … plus these malformed lines
-  OutcomeCounts outcomes{};       // per row, not per attempt
+  OutcomeCounts outcomes{};       // of rows that buy: per row, not per attempt
+  EventCounts pays;               // of rows that pay …
+  EventCounts cancels;            // … and cancel
   std::int64_t starts = 1;        // of this replay: above one if it was interrupted
   // Of the last start:
   double seconds = 0;  // from the first request to the last reply

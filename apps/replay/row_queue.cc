@@ -12,7 +12,7 @@ RowQueue::Rows RowQueue::take() {
     const Clock::time_point now = Clock::now();
     const Clock::time_point next_due = due(rows_[next_], now);
     if (next_due > now) {
-      stopped_.wait_until(lock, next_due);
+      changed_.wait_until(lock, next_due);
       continue;
     }
     const std::size_t begin = next_;
@@ -25,8 +25,18 @@ RowQueue::Rows RowQueue::take() {
 }
 
 void RowQueue::done(Rows rows) {
-  const std::lock_guard lock(mutex_);
-  open_.erase(static_cast<std::size_t>(rows.data() - rows_.data()));
+  {
+    const std::lock_guard lock(mutex_);
+    open_.erase(index_of(rows));
+  }
+  changed_.notify_all();
+}
+
+bool RowQueue::wait_for_earlier(Rows rows) {
+  std::unique_lock lock(mutex_);
+  const auto is_first = [&] { return *open_.begin() == index_of(rows); };
+  changed_.wait(lock, [&] { return stopping_ || is_first(); });
+  return is_first();
 }
 
 void RowQueue::stop() {
@@ -34,7 +44,7 @@ void RowQueue::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  changed_.notify_all();
 }
 
 RowQueue::Clock::time_point RowQueue::due(const RequestRow& row, Clock::time_point taken) const {

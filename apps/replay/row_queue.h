@@ -31,7 +31,10 @@ class RowQueue {
   Rows take();
   /// Reports that a batch from take() has its replies.
   void done(Rows rows);
-  /// Makes take() return no more rows.
+  /// Blocks until all rows before this batch have their replies. Returns false if the queue was
+  /// stopped before that.
+  bool wait_for_earlier(Rows rows);
+  /// Makes take() return no more rows, and ends wait_for_earlier().
   void stop();
 
   /// Returns when a row was due. Returns `taken` for rows due before the start, and without real
@@ -41,15 +44,19 @@ class RowQueue {
   [[nodiscard]] std::int64_t completed_up_to_ms() const;
 
  private:
+  [[nodiscard]] std::size_t index_of(Rows rows) const {
+    return static_cast<std::size_t>(rows.data() - rows_.data());
+  }
+
   const Rows rows_;
   const RowQueueOptions options_;
   const Clock::time_point started_ = Clock::now();
 
   mutable std::mutex mutex_;
-  std::condition_variable stopped_;
-  std::size_t next_ = 0;        // guarded by mutex_: first row not taken
-  std::set<std::size_t> open_;  // guarded by mutex_: first rows of batches in progress
-  bool stopping_ = false;       // guarded by mutex_
+  std::condition_variable changed_;  // a batch is done, or the queue is stopped
+  std::size_t next_ = 0;             // guarded by mutex_: first row not taken
+  std::set<std::size_t> open_;       // guarded by mutex_: first rows of batches in progress
+  bool stopping_ = false;            // guarded by mutex_
 };
 
 }  // namespace rushgate

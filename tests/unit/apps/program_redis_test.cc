@@ -51,6 +51,14 @@ TEST_F(RedisProgramTest, SaleOnRedisPassesAudit) {
   EXPECT_FALSE(std::filesystem::exists(files_.sale() / "keyspace"));
 }
 
+TEST_F(RedisProgramTest, DemoOnRedisPlaysBothActs) {
+  const auto result =
+      run_program(files_.command("demo", {"--fast", "--redis", server_.url(), "--json"}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["second_act"]["resold"], 200);
+  EXPECT_EQ(result.json()["second_act"]["audit"]["passed"], true);
+}
+
 TEST_F(RedisProgramTest, KilledReplayContinues) {
   files_.write_requests(rush(60'000));
   auto arguments = files_.replay(on_redis_);

@@ -47,7 +47,7 @@ class SalesProgramTest : public ::testing::Test {
   SaleFiles files_;
 };
 
-TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndStatus) {
+TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndState) {
   EXPECT_EQ(run_program(files_.command("orders", {"--json"})).json().size(), 3u);
   EXPECT_EQ(run_program(files_.command("orders", {"--json", "--user", "7"})).json().size(), 2u);
   EXPECT_EQ(run_program(files_.command("orders", {"--json", "--voucher", "1"})).json().size(), 2u);
@@ -55,9 +55,9 @@ TEST_F(SalesProgramTest, OrdersAreListedByUserVoucherAndStatus) {
                 .json()
                 .size(),
             0u);
-  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "created"})).json().size(),
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--state", "created"})).json().size(),
             3u);
-  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "queued"})).json().size(),
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--state", "queued"})).json().size(),
             0u);
   EXPECT_THAT(run_program(files_.command("orders")).out, HasSubstr("created"));
 }
@@ -69,7 +69,7 @@ TEST_F(SalesProgramTest, StatusFollowsOrder) {
   const auto known = run_program(files_.command("status", {id}));
   EXPECT_EQ(known.exit_code, kExitOk);
   EXPECT_THAT(known.out, HasSubstr("created: user 8, voucher 1, admitted at 2"));
-  EXPECT_EQ(run_program(files_.command("status", {id, "--json"})).json()["status"], "created");
+  EXPECT_EQ(run_program(files_.command("status", {id, "--json"})).json()["state"], "created");
   const auto unknown = run_program(files_.command("status", {"5"}));
   EXPECT_EQ(unknown.exit_code, kExitNegative);
   EXPECT_EQ(unknown.out, "unknown\n");
@@ -87,8 +87,7 @@ TEST_F(SalesProgramTest, QueuedOrdersAreStoredByNextReplay) {
     id = std::to_string(bought.order);
   }
   EXPECT_EQ(run_program(files_.command("status", {id})).out, "queued\n");
-  const auto queued =
-      run_program(files_.command("orders", {"--json", "--status", "queued"})).json();
+  const auto queued = run_program(files_.command("orders", {"--json", "--state", "queued"})).json();
   ASSERT_EQ(queued.size(), 1u);
   EXPECT_EQ(queued[0]["order"], id);
   const auto audit = run_program(files_.command("audit", {"--json"}));
@@ -154,7 +153,7 @@ TEST_F(SalesProgramTest, DeadLettersAreListedAndRetried) {
   ASSERT_EQ(listed.json().size(), 1u);
   EXPECT_EQ(listed.json()[0]["order"]["id"], "99");
   EXPECT_THAT(run_program(files_.command("status", {"99"})).out, HasSubstr("failed: "));
-  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "failed"})).json().size(),
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--state", "failed"})).json().size(),
             1u);
 
   // The retry fails again.
@@ -186,7 +185,7 @@ TEST_F(SalesProgramTest, DiscardedLettersAreListedWithTheirReason) {
   EXPECT_EQ(listed[0]["why"], "smuggled");
   EXPECT_THAT(run_program(files_.command("dead-letters", {"--discarded"})).out,
               HasSubstr("smuggled"));
-  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--status", "failed"})).json().size(),
+  EXPECT_EQ(run_program(files_.command("orders", {"--json", "--state", "failed"})).json().size(),
             1U);
   const auto audit = run_program(files_.command("audit", {"--json"}));
   EXPECT_EQ(audit.exit_code, kExitOk) << audit.out;

@@ -171,7 +171,8 @@ TEST(StrategiesProgramTest, KilledWorkerStoresEachOrderOnce) {
   for (const char* const seed : {"1", "2", "3"}) {
     const ProgramResult result = run_program(small_rush({"--only", "k2,n,o", "--seed", seed}));
     ASSERT_EQ(result.exit_code, kExitOk) << result.err;
-    for (const auto& strategy : result.json()["strategies"]) {
+    const auto comparison = result.json();
+    for (const auto& strategy : comparison["strategies"]) {
       const auto& killed = strategy["rushes"].back();
       EXPECT_EQ(killed["killed"], true);
       EXPECT_EQ(faults_of(killed), Names{}) << killed.dump(2);
@@ -224,7 +225,8 @@ TEST(StrategiesRedisProgramTest, ComparisonLeavesNoKeysOnRedis) {
   const ProgramResult result =
       run_program(small_rush({"--only", "h,i,j,k,l,m,n,o", "--redis", server.url()}));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
-  for (const auto& strategy : result.json()["strategies"]) {
+  const auto comparison = result.json();
+  for (const auto& strategy : comparison["strategies"]) {
     expect_known_faults(strategy);
     expect_rushes(strategy);
   }

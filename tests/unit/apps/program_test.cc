@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -13,6 +14,7 @@
 #include "apps/input/demo_input.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/flash_sale.h>
 
 namespace rushgate {
 namespace {
@@ -260,6 +262,37 @@ TEST(ReplayProgramTest, InterruptAfterLastReplyStoresOrders) {
   EXPECT_EQ(result.json()["created"], 5'000);
 }
 
+TEST(ReplayProgramTest, EventsPayAndCancel) {
+  const SaleFiles files;
+  Voucher voucher{.id = 1, .stock = 30, .price_cents = 250, .payment_ms = 3'600'000};
+  std::ofstream(files.vouchers(), std::ios::binary) << format_vouchers({voucher});
+  std::string text = "at_ms,user_id,voucher_id,event\n";
+  for (int user = 1; user <= 30; ++user) {
+    const std::string row = "," + std::to_string(user) + ",1,";
+    text += "0" + row + "buy\n";
+    if (user <= 20) text += "1" + row + "pay\n";
+    if (user > 15 && user <= 25) text += "2" + row + "cancel\n";
+  }
+  for (int user = 31; user <= 35; ++user) text += "3," + std::to_string(user) + ",1,buy\n";
+  files.write_requests(text);
+  const auto result = run_program(files.replay({"--json", "--batch", "30", "--threads", "1"}));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  const auto table = result.json();
+  EXPECT_EQ(table["outcomes"]["accepted"], 35);
+  EXPECT_EQ(table["pay"]["done"], 20);
+  EXPECT_EQ(table["cancel"]["done"], 5);
+  EXPECT_EQ(table["cancel"]["too late"], 5) << "paid before";
+  EXPECT_EQ(table["audit"]["money"]["kept"], 20 * 250);
+  EXPECT_EQ(table["audit"]["vouchers"][0]["unpaid"], 10);
+  EXPECT_EQ(table["audit"]["vouchers"][0]["ended"], 5);
+  EXPECT_EQ(run_program(files.replay({"--json"})).out, result.out);
+
+  files.write_requests(text + "4,99,1,pay\n");
+  const auto refused = run_program(files.replay());
+  EXPECT_EQ(refused.exit_code, kExitUsage);
+  EXPECT_THAT(refused.err, HasSubstr(":67: event: no buy row of user 99 and voucher 1"));
+}
+
 // ---- The demo -----------------------------------------------------------------------------------
 
 int sold(const nlohmann::ordered_json& table, std::size_t voucher) {
@@ -280,6 +313,20 @@ TEST(DemoProgramTest, DemoNamesDirectoryAndSellsOut) {
   EXPECT_EQ(table["outcomes"]["accepted"], 6'000 + sold(table, 3));
   const auto again = run_program(files.command("demo", {"--fast", "--json"}));
   EXPECT_EQ(again.out, result.out);
+
+  const auto second = table["second_act"];
+  EXPECT_EQ(second["sold"], 1'000);
+  EXPECT_EQ(second["paid"], 800);
+  EXPECT_EQ(second["cancelled"], 100);
+  EXPECT_EQ(second["timed_out"], 100);
+  EXPECT_EQ(second["paid_late"], 50);
+  EXPECT_EQ(second["resold"], 200);
+  const auto money = second["audit"]["money"];
+  EXPECT_EQ(money["kept"], 1'000 * 4'500);
+  EXPECT_EQ(money["due"], 50 * 4'500);
+  EXPECT_EQ(second["audit"]["passed"], true);
+  const auto text = run_program(files.command("demo", {"--fast"}));
+  EXPECT_THAT(text.out, ContainsRegex("paid too late, due back +50\n"));
 }
 
 TEST(DemoProgramTest, LateVoucherSellsOutAfterItsBegin) {
@@ -326,7 +373,9 @@ TEST(ProgramUsageTest, EveryCommandHasHelp) {
   EXPECT_EQ(run_program({"--version"}).out, "rushgate " + std::string(Engine::version()) + '\n');
   EXPECT_EQ(run_program({"--version"}).exit_code, kExitOk);
   EXPECT_THAT(run_program({"--help"}).out, HasSubstr("Exit codes: 0 done"));
-  for (const char* const name : {"replay", "demo", "audit", "orders", "status", "dead-letters"}) {
+  for (const char* const name :
+       {"replay", "demo", "audit", "orders", "status", "export", "watch", "pay", "cancel", "use",
+        "refund", "payments", "close", "dead-letters"}) {
     const auto result = run_program({name, "--help"});
     EXPECT_EQ(result.exit_code, kExitOk) << name;
     EXPECT_THAT(result.out, HasSubstr("Usage: rushgate " + std::string(name)));
@@ -351,7 +400,7 @@ TEST(ProgramUsageTest, InvalidArgumentsExitWith2) {
       files.replay({"--keyspace", files.sale().string() + "?durability=often"}),
       {"serve", "--keyspace", "redis://localhost"},
       files.command("status", {"-5"}),
-      files.command("orders", {"--status", "lost"}),
+      files.command("orders", {"--state", "lost"}),
       {"replay", files.requests() + "x", "--vouchers", files.vouchers(), "--dir", files.sale()},
       {"replay", files.requests(), "--vouchers", files.vouchers() + "x", "--dir", files.sale()},
       {"replay", files.requests(), "--vouchers", files.requests(), "--dir", files.sale()},
@@ -369,7 +418,11 @@ TEST(ProgramUsageTest, ReadingCreatesNothing) {
   const SaleFiles files;
   for (const auto& arguments :
        {files.command("audit"), files.command("orders"), files.command("status", {"5"}),
-        files.command("dead-letters"), files.command("dead-letters", {"--retry"})}) {
+        files.command("dead-letters"), files.command("dead-letters", {"--retry"}),
+        files.command("payments"), files.command("watch", {"--count", "1"}),
+        files.command("pay", {"5", "--payment", "p1", "--amount", "1"}),
+        files.command("close", {"1"}),
+        files.command("export", {"--what", "orders", "--format", "csv"})}) {
     const auto result = run_program(arguments);
     EXPECT_EQ(result.exit_code, kExitUsage) << arguments[0];
     EXPECT_THAT(result.err, HasSubstr("there is no sale in " + files.sale().string()));

@@ -55,6 +55,42 @@ TEST(ReportTest, StoredTableIsUnchanged) {
   EXPECT_THAT(format_report(report), HasSubstr("orders created       unknown\n"));
 }
 
+TEST(ReportTest, EventsAndMoneyAreKept) {
+  Report report = some_report();
+  report.pays.outcomes[static_cast<std::size_t>(ChangeOutcome::kDone)] = 80;
+  report.pays.without_order = 2;
+  report.cancels.outcomes[static_cast<std::size_t>(ChangeOutcome::kTooLate)] = 3;
+  report.rows += 85;
+  report.audit->money = {.received = 500, .kept = 300, .due = 150, .refunded = 50};
+  report.audit->vouchers[0].withheld = 11;
+  report.audit->vouchers[0].unpaid = 12;
+  report.audit->vouchers[0].ended = 13;
+  const Report read = report_from_json(to_json(report));
+  EXPECT_EQ(read.pays, report.pays);
+  EXPECT_EQ(read.cancels, report.cancels);
+  EXPECT_EQ(format_report(read), format_report(report));
+  EXPECT_THAT(format_report(read), HasSubstr("  pay: done             80\n"));
+  EXPECT_THAT(format_report(read), HasSubstr("  pay: no order          2\n"));
+  EXPECT_THAT(format_report(read), HasSubstr("  cancel: too late       3\n"));
+  EXPECT_THAT(format_report(read),
+              HasSubstr("money in cents: received 500 = kept 300 + due 150 + refunded 50\n"));
+  EXPECT_TRUE(read.is_complete());
+  report.cancels.outcomes[static_cast<std::size_t>(ChangeOutcome::kFailed)] = 1;
+  report.rows += 1;
+  EXPECT_FALSE(report.is_complete());
+}
+
+TEST(ReportTest, OlderTableIsRead) {
+  auto json = to_json(some_report());
+  json.erase("pay");
+  json.erase("cancel");
+  json["audit"].erase("money");
+  for (const char* const name : {"withheld", "unpaid", "ended", "discarded"}) {
+    json["audit"]["vouchers"][0].erase(name);
+  }
+  EXPECT_EQ(format_report(report_from_json(json)), format_report(some_report()));
+}
+
 TEST(ReportTest, TableShowsCounts) {
   const std::string text = format_report(some_report());
   EXPECT_THAT(text, HasSubstr("requests             5,000\n"));

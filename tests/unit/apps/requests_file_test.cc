@@ -56,6 +56,44 @@ TEST(RequestsFileTest, BadLineIsNamedWithReason) {
             "1: voucher_id is not a whole number: \"99999999999999999999\"");
 }
 
+TEST(RequestsFileTest, EventsAreLinkedToPurchases) {
+  const ParsedRequests parsed = parse_requests(
+      "at_ms,user_id,voucher_id,key,event,amount_cents\n"
+      "0,7,1,,,\n"
+      "0,8,1,k,buy,\n"
+      "2,7,1,,pay,250\n"
+      "1,8,1,k,cancel,\n"
+      "3,7,1,,buy,\n");
+  EXPECT_EQ(parsed.bad_count, 0u);
+  EXPECT_THAT(parsed.rows,
+              ElementsAre(RequestRow{0, 7, 1, 2}, RequestRow{0, 8, 1, 3},
+                          RequestRow{1, 8, 1, 5, RowEvent::kCancel, true, true, 0, 1},
+                          RequestRow{2, 7, 1, 4, RowEvent::kPay, true, false, 250, 0},
+                          RequestRow{3, 7, 1, 6, RowEvent::kBuy, /*follows=*/true, false, 0, 0}));
+}
+
+TEST(RequestsFileTest, BadEventIsNamedWithField) {
+  const std::string head = "at_ms,user_id,voucher_id,event,key,amount_cents\n0,7,1,buy,k,\n";
+  EXPECT_EQ(fault_of(head + "1,7,1,sell,,\n"), "3: event must be buy, pay or cancel, not \"sell\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,pay,,-5\n"),
+            "3: amount_cents is not a positive whole number: \"-5\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,cancel,,5\n"), "3: amount_cents is for pay rows: \"5\"");
+  EXPECT_EQ(fault_of(head + "1,8,1,pay,,\n"),
+            "3: event: no buy row of user 8 and voucher 1 is before this pay");
+  EXPECT_EQ(fault_of(head + "1,7,1,pay,x,\n"),
+            "3: key: no buy row before this pay has the key \"x\"");
+  EXPECT_EQ(fault_of(head + "1,8,1,pay,k,\n"),
+            "3: key: line 2, which has this key, is of user 7 and voucher 1");
+  EXPECT_EQ(fault_of(head + "1,8,1,buy,k,\n"), "3: key: line 2 has the key \"k\" too");
+  EXPECT_EQ(fault_of(head + "1,8,1,buy\n"),
+            "3: 4 fields where 6 are expected (at_ms,user_id,voucher_id,event,key,amount_cents)");
+}
+
+TEST(RequestsFileTest, UnknownColumnIsBadLine) {
+  EXPECT_THAT(fault_of("at_ms,user_id,voucher_id,colour\n"), HasSubstr("not \"colour\""));
+  EXPECT_THAT(fault_of("at_ms,user_id,voucher_id,event,event\n"), HasSubstr("each once"));
+}
+
 TEST(RequestsFileTest, HeaderOfOtherColumnsIsBadLine) {
   EXPECT_THAT(fault_of("user_id,at_ms,voucher_id\n0,7,1\n"),
               HasSubstr("1: the columns must be at_ms,user_id,voucher_id"));

@@ -1,0 +1,79 @@
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+#include "apps/order_json.h"
+#include "apps/say.h"
+#include "apps/text_table.h"
+
+namespace rushgate {
+namespace {
+
+struct ArchiveArguments {
+  SaleArguments sale;
+  VoucherId voucher = 0;
+  bool deletes = false;
+  bool json = false;
+};
+
+void print(const ArchiveArguments& arguments, std::optional<std::size_t> deleted) {
+  if (arguments.json) {
+    nlohmann::ordered_json object = {{"voucher", arguments.voucher}, {"archived", true}};
+    if (deleted) object["deleted"] = *deleted;
+    fmt::print("{}", dump(object));
+    return;
+  }
+  fmt::print("voucher {} is archived\n", arguments.voucher);
+  if (deleted) {
+    fmt::print("{} archived orders are deleted\n", grouped(static_cast<std::int64_t>(*deleted)));
+  }
+}
+
+int run_archive(const ArchiveArguments& arguments) {
+  const auto sale = open_sale(arguments.sale);
+  if (!sale.ok()) return fail(sale.status());
+  const absl::Status archived = (*sale)->sale().archive(arguments.voucher);
+  if (absl::IsNotFound(archived)) return refuse_unknown_voucher(arguments.voucher);
+  if (absl::IsFailedPrecondition(archived)) {
+    say("rushgate: {}\n", std::string(archived.message()));
+    return kExitNegative;
+  }
+  if (!archived.ok()) return fail(archived);
+  std::optional<std::size_t> deleted;
+  if (arguments.deletes) {
+    const auto count = (*sale)->sale().delete_archived(arguments.voucher);
+    if (!count.ok()) return fail(count.status());
+    deleted = *count;
+  }
+  print(arguments, deleted);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_archive(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "archive", "Move an ended sale out of the keyspace and the tables of orders, for good.");
+  const auto arguments = std::make_shared<ArchiveArguments>();
+  add_sale_options(*command, arguments->sale);
+  command->add_option("voucher", arguments->voucher, "The voucher's id")
+      ->required()
+      ->type_name("VOUCHER");
+  command->add_flag("--delete", arguments->deletes, "Delete its archived orders too");
+  command->add_flag("--json", arguments->json, "As a JSON object");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->sale.logger = logger;
+      return run_archive(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,65 @@
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "adapters/flash_sale/utc_time.h"
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+#include "apps/order_json.h"
+
+namespace rushgate {
+namespace {
+
+struct CloseArguments {
+  SaleArguments sale;
+  VoucherId voucher = 0;
+  bool json = false;
+};
+
+void print(const VoucherVersion& version, bool json) {
+  const Voucher& voucher = version.voucher;
+  const std::string end = format_utc(voucher.end_ms);
+  if (json) {
+    const nlohmann::ordered_json object = {
+        {"voucher", voucher.id}, {"version", version.version}, {"end_at", end}};
+    fmt::print("{}", dump(object));
+  } else {
+    fmt::print("voucher {} is closed: its sale ended at {}\n", voucher.id, end);
+  }
+}
+
+int run_close(const CloseArguments& arguments) {
+  const auto sale = open_sale(arguments.sale);
+  if (!sale.ok()) return fail(sale.status());
+  const absl::Status closed = (*sale)->sale().close(arguments.voucher);
+  if (absl::IsNotFound(closed)) return refuse_unknown_voucher(arguments.voucher);
+  if (!closed.ok()) return fail(closed);
+  const auto version = (*sale)->sale().voucher(arguments.voucher);
+  if (!version.ok()) return fail(version.status());
+  print(version->value(), arguments.json);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_close(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command =
+      add_command(app, "close", "End the sale of a voucher now. Unpaid orders may still be paid.");
+  const auto arguments = std::make_shared<CloseArguments>();
+  add_sale_options(*command, arguments->sale);
+  command->add_option("voucher", arguments->voucher, "The voucher's id")
+      ->required()
+      ->type_name("VOUCHER");
+  command->add_flag("--json", arguments->json, "As a JSON object");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->sale.logger = logger;
+      return run_close(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+#include "apps/order_json.h"
+#include "apps/order_tables.h"
+#include "apps/say.h"
+
+namespace rushgate {
+namespace {
+
+struct PaymentsArguments {
+  SaleArguments sale;
+  PaymentFilter filter = {.count_max = 10'000};
+  std::vector<std::string> confirm;  // ids of payments
+  bool json = false;
+};
+
+/// Prints the payments that are asked for.
+absl::Status print_payments(const PaymentsArguments& arguments, PaymentStore& payments) {
+  auto array = nlohmann::ordered_json::array();
+  PaymentTable table;
+  const absl::Status read =
+      for_each_payment(payments, arguments.filter, [&](const Payment& payment) {
+        if (arguments.json) {
+          array.push_back(to_json(payment));
+        } else {
+          table.add(payment);
+        }
+      });
+  if (!read.ok()) return read;
+  fmt::print("{}", arguments.json ? dump(array) : table.text());
+  return absl::OkStatus();
+}
+
+int run_list(const PaymentsArguments& arguments) {
+  const auto source = open_order_source(arguments.sale);
+  if (!source.ok()) return fail(source.status());
+  const absl::Status printed = print_payments(arguments, *source->orders().payments());
+  return printed.ok() ? kExitOk : fail(printed);
+}
+
+/// Confirms the refunds of the named payments. Returns the exit code.
+int confirm_refunds(Sale& sale, const std::vector<std::string>& payments) {
+  int exit_code = kExitOk;
+  std::size_t confirmed = 0;
+  for (const std::string& payment : payments) {
+    const ChangeResult result = sale.confirm_refund(payment);
+    exit_code = std::max(exit_code, exit_code_of(result.outcome));
+    if (result.outcome == ChangeOutcome::kDone) {
+      ++confirmed;
+    } else {
+      say("{}: {}: {}\n", payment, change_outcome_name(result.outcome), result.detail);
+    }
+  }
+  say("{} confirmed\n", confirmed);
+  return exit_code;
+}
+
+/// Confirms refunds, then lists the payments. Stores queued ones first.
+int run_confirm(const PaymentsArguments& arguments) {
+  const auto sale = open_sale(arguments.sale);
+  if (!sale.ok()) return fail(sale.status());
+  const absl::Status stored = (*sale)->drain();
+  if (!stored.ok()) return fail(stored);
+  const int exit_code = confirm_refunds((*sale)->sale(), arguments.confirm);
+  const absl::Status printed = print_payments(arguments, *(*sale)->orders().payments());
+  return printed.ok() ? exit_code : fail(printed);
+}
+
+Payment::State state_of(const std::string& name) {
+  for (const auto state :
+       {Payment::State::kKept, Payment::State::kDue, Payment::State::kRefunded}) {
+    if (payment_state_name(state) == name) return state;
+  }
+  throw CLI::ValidationError("--state", fmt::format("'{}' is not a state of a payment", name));
+}
+
+}  // namespace
+
+void add_payments(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command =
+      add_command(app, "payments", "List payments, and confirm that payments were refunded.");
+  const auto arguments = std::make_shared<PaymentsArguments>();
+  add_sale_options(*command, arguments->sale);
+  command->add_option("--order", arguments->filter.order, "Only this order's payments")
+      ->check(CLI::PositiveNumber)
+      ->type_name("ORDER");
+  command
+      ->add_option_function<std::string>(
+          "--state",
+          [arguments](const std::string& name) { arguments->filter.state = state_of(name); },
+          "Only payments in this state")
+      ->type_name("kept|due|refunded");
+  command
+      ->add_option("--confirm", arguments->confirm,
+                   "Record that these payments, which were due, are refunded. Then list the\n"
+                   "payments; exit code 1 if one of them was not due")
+      ->check(not_empty())
+      ->type_name("ID...");
+  add_worker_options(*command, arguments->sale);
+  command->add_flag("--json", arguments->json, "As a JSON array");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->sale.logger = logger;
+      return arguments->confirm.empty() ? run_list(*arguments) : run_confirm(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

@@ -1,0 +1,137 @@
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "adapters/flash_sale/utc_time.h"
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+#include "apps/order_json.h"
+#include "apps/order_tables.h"
+#include "apps/text_table.h"
+
+namespace rushgate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct StatusArguments {
+  SaleArguments sale;
+  OrderId order = 0;
+  bool json = false;
+};
+
+/// An order, with everything that happened to it.
+struct OrderLife {
+  std::string_view state = {};
+  OrderState found = {};
+  std::vector<Payment> payments = {};
+  std::vector<OrderChange> changes = {};
+};
+
+absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) {
+  if (source.sale) return source.sale->status(order);
+  const auto stored = source.stored->find(order);
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return OrderState{};
+  return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored, .reason = {}};
+}
+
+/// Returns the name of a state. The database alone cannot say whether an order that is not stored
+/// is known.
+std::string_view name_of(const OrderState& found, bool only_stored) {
+  if (found.order) return order_status_name(found.order->status);
+  const bool may_be_queued = only_stored && found.kind == OrderState::Kind::kUnknown;
+  return may_be_queued ? "not stored" : order_state_name(found.kind);
+}
+
+absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
+  constexpr std::size_t kPortion = 1'000;
+  auto found = find_state(source, order);
+  if (!found.ok()) return found.status();
+  OrderLife life{.state = name_of(*found, source.sale == nullptr), .found = *std::move(found)};
+  PaymentStore& store = *source.orders().payments();
+  const absl::Status read =
+      for_each_payment(store, {.order = order, .count_max = kPortion},
+                       [&](const Payment& payment) { life.payments.push_back(payment); });
+  if (!read.ok()) return read;
+  auto changes = store.changes(0, kPortion, order);  // an order changes a few times at most
+  if (!changes.ok()) return changes.status();
+  life.changes = *std::move(changes);
+  return life;
+}
+
+void print_json(OrderId order, const OrderLife& life) {
+  Json json = life.found.order ? to_json(*life.found.order)
+                               : Json{{"order", std::to_string(order)}, {"state", life.state}};
+  if (life.found.kind == OrderState::Kind::kFailed) json["reason"] = life.found.reason;
+  json["payments"] = Json::array();
+  for (const Payment& payment : life.payments) json["payments"].push_back(to_json(payment));
+  json["history"] = Json::array();
+  for (const OrderChange& change : life.changes) json["history"].push_back(to_json(change));
+  fmt::print("{}", dump(json));
+}
+
+std::string describe(const Order& order) {
+  std::string text = fmt::format(": user {}, voucher {}, admitted at {}, {} for {} cents",
+                                 order.user, order.voucher, format_utc(order.admitted_at_ms),
+                                 order.quantity, grouped(amount_of(order)));
+  if (order.due_at_ms != 0) text += ", due at " + format_utc(order.due_at_ms);
+  if (!order.reference.empty()) text += ", reference " + order.reference;
+  return text;
+}
+
+void print_text(const OrderLife& life) {
+  fmt::print("{}", life.state);
+  if (!life.found.reason.empty()) fmt::print(": {}", life.found.reason);
+  fmt::print("{}\n", life.found.order ? describe(*life.found.order) : "");
+  PaymentTable payments;
+  for (const Payment& payment : life.payments) payments.add(payment);
+  if (!life.payments.empty()) fmt::print("\n{}", payments.text());
+  ChangeTable changes;
+  for (const OrderChange& change : life.changes) changes.add(change);
+  if (!life.changes.empty()) fmt::print("\n{}", changes.text());
+}
+
+int run_status(const StatusArguments& arguments) {
+  const auto source = open_order_source(arguments.sale);
+  if (!source.ok()) return fail(source.status());
+  const auto life = read_life(*source, arguments.order);
+  if (!life.ok()) return fail(life.status());
+  if (arguments.json) {
+    print_json(arguments.order, *life);
+  } else {
+    print_text(*life);
+  }
+  return life->found.kind == OrderState::Kind::kUnknown ? kExitNegative : kExitOk;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command =
+      add_command(app, "status",
+                  "Show an order: its state (queued, failed or unknown if it is not stored), its\n"
+                  "payments and its changes.");
+  const auto arguments = std::make_shared<StatusArguments>();
+  add_sale_options(*command, arguments->sale);
+  command->add_option("order", arguments->order, "The order's id")
+      ->required()
+      ->check(CLI::PositiveNumber)
+      ->type_name("ORDER");
+  command->add_flag("--json", arguments->json, "As a JSON object");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->sale.logger = logger;
+      return run_status(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

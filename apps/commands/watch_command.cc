@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "adapters/flash_sale/utc_time.h"
+#include "apps/commands/command_line.h"
+#include "apps/commands/commands.h"
+#include "apps/exit_code.h"
+#include "apps/signals.h"
+#include "apps/text_table.h"
+#include "apps/watch/sale_watch.h"
+#include <rushgate/clock.h>
+
+namespace rushgate {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct WatchArguments {
+  SaleArguments sale;
+  std::optional<VoucherId> voucher;
+  std::int64_t every_seconds = 1;
+  std::optional<std::int64_t> count;  // of lines; empty: until a signal
+  bool json = false;
+};
+
+/// Computes the orders stored per second since the line before.
+class Rate {
+ public:
+  double next(std::int64_t stored) {
+    const SteadyClock::time_point now = SteadyClock::now();
+    const double seconds = std::chrono::duration<double>(now - when_).count();
+    const double rate = stored_ ? static_cast<double>(stored - *stored_) / seconds : 0;
+    stored_ = stored;
+    when_ = now;
+    return rate;
+  }
+
+ private:
+  std::optional<std::int64_t> stored_;
+  SteadyClock::time_point when_;
+};
+
+void print_header() {
+  fmt::print("{:<24}  {:>10}  {:>10}  {:>10}  {:>10}  {:>8}\n", "time", "stock", "holds", "paid",
+             "stored", "rate/s");
+}
+
+void print_line(const SaleCounts& counts, double rate, bool json) {
+  const std::string time = format_utc(SystemClock().now_ms());
+  if (json) {
+    const nlohmann::ordered_json line = {
+        {"time", time},        {"stock", counts.stock},   {"holds", counts.holds},
+        {"paid", counts.paid}, {"stored", counts.stored}, {"rate", rate}};
+    fmt::print("{}\n", line.dump());
+  } else {
+    fmt::print("{:<24}  {:>10}  {:>10}  {:>10}  {:>10}  {:>8.0f}\n", time, grouped(counts.stock),
+               grouped(counts.holds), grouped(counts.paid), grouped(counts.stored), rate);
+  }
+}
+
+/// Waits until this time, or until a signal arrives.
+void wait_until(SteadyClock::time_point time) {
+  constexpr std::chrono::milliseconds kLook{20};
+  while (interrupt_signal() == 0 && SteadyClock::now() < time) {
+    std::this_thread::sleep_until(std::min(time, SteadyClock::now() + kLook));
+  }
+}
+
+int run_watch(const WatchArguments& arguments) {
+  const auto watch = SaleWatch::open(arguments.sale, arguments.voucher);
+  if (!watch.ok()) return fail(watch.status());
+  note_interrupts();
+  Rate rate;
+  SteadyClock::time_point next = SteadyClock::now();
+  if (!arguments.json) print_header();
+  for (std::int64_t line = 0; !arguments.count || line < *arguments.count; ++line) {
+    wait_until(next);
+    if (const int signal = interrupt_signal(); signal != 0) return kExitSignal + signal;
+    next += std::chrono::seconds(arguments.every_seconds);
+    const auto counts = (*watch)->read();
+    if (!counts.ok()) return fail(counts.status());
+    print_line(*counts, rate.next(counts->stored), arguments.json);
+    if (std::fflush(stdout) != 0) return kExitFailure;  // main() gives the reason
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, Invocation& invocation) {
+  CLI::App* const command = add_command(
+      app, "watch",
+      "Print a line each second: free stock, unpaid orders, paid orders, stored orders, and\n"
+      "orders stored per second. Changes nothing, and lets other processes sell.");
+  const auto arguments = std::make_shared<WatchArguments>();
+  add_sale_options(*command, arguments->sale);
+  command->add_option("--voucher", arguments->voucher, "Only this voucher")->type_name("ID");
+  command->add_option("--every", arguments->every_seconds, "The time between two lines")
+      ->check(number_from(1, 86'400))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  command->add_option("--count", arguments->count, "Ends after so many lines")
+      ->check(number_from(1, 1'000'000'000))
+      ->type_name("N");
+  command->add_flag("--json", arguments->json, "Each line as a JSON object");
+  command->callback([&invocation, arguments] {
+    invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
+      arguments->sale.logger = logger;
+      return run_watch(*arguments);
+    };
+  });
+}
+
+}  // namespace rushgate

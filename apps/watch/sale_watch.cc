@@ -1,0 +1,114 @@
+#include "apps/watch/sale_watch.h"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/base/numbers.h"
+#include "engine/client/reply_status.h"
+#include "engine/sale/payments/holds.h"
+#include <rushgate/open_backend.h>
+#include <rushgate/sale_keys.h>
+
+namespace rushgate {
+namespace {
+
+const SaleKeys kKeys;  // the program's sales have the default ones
+
+bool is_paid(OrderStatus status) {
+  return status == OrderStatus::kPaid || status == OrderStatus::kUsed;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& arguments,
+                                                           std::optional<VoucherId> voucher) {
+  std::unique_ptr<SaleWatch> watch(new SaleWatch(voucher));
+  auto orders = open_orders_to_read(arguments.dir);
+  if (!orders.ok()) return orders.status();
+  watch->orders_ = *std::move(orders);
+  const absl::Status opened = watch->open_keyspace(arguments);
+  if (!opened.ok()) return opened;
+  return watch;
+}
+
+/// Connects to the keyspace if it is on a Redis. An embedded one has its process to itself.
+absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
+  if (arguments.keyspace_url.empty()) return absl::OkStatus();
+  const auto place = BackendUrl::parse(arguments.keyspace_url);
+  if (!place.ok()) return place.status();
+  if (place->kind != BackendUrl::Kind::kRedis) return absl::OkStatus();
+  auto backend =
+      open_backend(*place, {.client_name = "rushgate-watch", .logger = arguments.logger});
+  if (!backend.ok()) return backend.status();
+  backend_ = *std::move(backend);
+  client_ = backend_->open_client();
+  const auto state = orders_->state();
+  if (!state.ok()) return state.status();
+  const Reply owner = (*client_)("GET", kKeys.prefix_owner());
+  if (owner.is_error()) return to_status(owner, "reading the keyspace's owner");
+  if (owner.is_text() && owner.text() == state->identity) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}: the keyspace belongs to another order database", arguments.dir.string()));
+}
+
+absl::StatusOr<SaleCounts> SaleWatch::read() {
+  SaleCounts counts;
+  absl::Status counted = count_orders(counts);
+  if (counted.ok()) counted = count_stock(counts);
+  if (counted.ok() && client_) counted = count_holds(counts);
+  if (!counted.ok()) return counted;
+  return counts;
+}
+
+absl::Status SaleWatch::count_orders(SaleCounts& counts) {
+  const OrderFilter filter{.voucher = voucher_, .count_max = 10'000};
+  return for_each_order(*orders_, filter, [&](const Order& order) {
+    ++counts.stored;
+    if (is_paid(order.status)) ++counts.paid;
+    if (order.status == OrderStatus::kUnpaid) ++counts.holds;
+  });
+}
+
+absl::StatusOr<std::vector<VoucherVersion>> SaleWatch::vouchers() {
+  VoucherStore& store = *orders_->vouchers();
+  if (!voucher_) return store.all_applied();
+  auto version = store.applied(*voucher_);
+  if (!version.ok()) return version.status();
+  std::vector<VoucherVersion> one;
+  if (version->has_value()) one.push_back(**std::move(version));
+  return one;
+}
+
+absl::Status SaleWatch::count_stock(SaleCounts& counts) {
+  const auto versions = vouchers();
+  if (!versions.ok()) return versions.status();
+  for (const VoucherVersion& version : *versions) {
+    const auto free = free_stock(version.voucher);
+    if (!free.ok()) return free.status();
+    counts.stock += *free;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
+  if (client_) {
+    const Reply stock = (*client_)("GET", kKeys.stock(voucher.id));
+    if (stock.is_text()) return parse_int64(stock.text()).value_or(0);
+    if (stock.is_error()) return to_status(stock, "reading the stock");
+  }
+  const auto taken = orders_->count_live(voucher.id);  // also while the keyspace lacks the voucher
+  if (!taken.ok()) return taken.status();
+  return voucher.stock - *taken;
+}
+
+/// Counts the holds of the keyspace, which include those of queued orders.
+absl::Status SaleWatch::count_holds(SaleCounts& counts) {
+  counts.holds = 0;
+  return for_each_hold(*client_, kKeys, [&](OrderId /*order*/, VoucherId voucher) {
+    if (!voucher_ || *voucher_ == voucher) ++counts.holds;
+  });
+}
+
+}  // namespace rushgate

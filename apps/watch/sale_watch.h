@@ -1,0 +1,53 @@
+// Counts of a sale, read while other processes sell.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/sale_at.h"
+#include <rushgate/backend.h>
+#include <rushgate/order_store.h>
+
+namespace rushgate {
+
+struct SaleCounts {
+  std::int64_t stock = 0;   // free pieces
+  std::int64_t holds = 0;   // unpaid orders
+  std::int64_t paid = 0;    // paid orders, used ones included
+  std::int64_t stored = 0;  // orders in the database, in any state
+};
+
+/// Reads the counts of one voucher, or of all. Changes nothing, and does not hold the sale.
+///
+/// With a keyspace on a Redis, stock and holds come from there. Otherwise all counts come from the
+/// database, and queued orders are missing.
+class SaleWatch {
+ public:
+  /// kNotFound: there is no sale. kInvalidArgument: the URL is invalid, or the keyspace belongs to
+  /// another order database.
+  static absl::StatusOr<std::unique_ptr<SaleWatch>> open(const SaleArguments& arguments,
+                                                         std::optional<VoucherId> voucher);
+
+  /// Reads every order of the voucher once.
+  absl::StatusOr<SaleCounts> read();
+
+ private:
+  explicit SaleWatch(std::optional<VoucherId> voucher) : voucher_(voucher) {}
+
+  absl::Status open_keyspace(const SaleArguments& arguments);
+  absl::StatusOr<std::vector<VoucherVersion>> vouchers();
+  absl::Status count_orders(SaleCounts& counts);
+  absl::Status count_stock(SaleCounts& counts);
+  absl::Status count_holds(SaleCounts& counts);
+  absl::StatusOr<std::int64_t> free_stock(const Voucher& voucher);
+
+  const std::optional<VoucherId> voucher_;
+  std::unique_ptr<OrderStore> orders_;
+  std::unique_ptr<Backend> backend_;  // null: the database alone
+  std::unique_ptr<Client> client_;    // of backend_
+};
+
+}  // namespace rushgate
