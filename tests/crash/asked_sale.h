@@ -21,16 +21,27 @@ namespace rushgate {
 /// A plan, the directory of its sale, and the rows that processes reported as accepted.
 class AskedSale {
  public:
-  explicit AskedSale(std::uint64_t seed, bool has_own_orders = false)
-      : seed_(seed), has_own_orders_(has_own_orders), plan_(SalePlan::make(seed)) {}
+  explicit AskedSale(std::uint64_t seed, bool has_own_orders = false, bool takes_payments = false)
+      : seed_(seed),
+        has_own_orders_(has_own_orders),
+        takes_payments_(takes_payments),
+        plan_(SalePlan::make(seed, takes_payments)) {}
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
 
   /// Adds the rows that one process reported. The last process must have requested every row.
   void note(const std::vector<AcceptedRow>& accepted) {
-    for (const AcceptedRow& one : accepted) said_[one.row].insert(one.order);
-    last_ = accepted;
+    last_.clear();
+    for (const AcceptedRow& one : accepted) {
+      if (one.report == RowReport::kAccepted) {
+        said_[one.row].insert(one.order);
+        last_.push_back(one);
+      } else {
+        changes_[one.order].insert(one.report);
+        row_of_[one.order] = one.row;
+      }
+    }
   }
 
   /// Expects that nothing is lost, doubled or oversold. The processes must have ended.
@@ -45,6 +56,12 @@ class AskedSale {
       EXPECT_EQ(voucher.queued + voucher.dead + voucher.given_back, 0);
     }
     const std::map<OrderId, Order> stored = stored_orders(*files->orders);
+    if (takes_payments_) {
+      check_changes(stored, *files->orders);
+      EXPECT_EQ(report.money.received,
+                report.money.kept + report.money.due + report.money.refunded);
+      return check_rows(stored);
+    }
     for (const Voucher& voucher : plan_.vouchers) {
       EXPECT_EQ(static_cast<std::int64_t>(count(stored, voucher)), plan_.orders_expected(voucher));
     }
@@ -84,6 +101,14 @@ class AskedSale {
     EXPECT_TRUE(report.ok()) << report.status();
     if (!report.ok()) return {};
     EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+    const auto letters = (*sale)->dead_letters();
+    EXPECT_TRUE(letters.ok()) << letters.status();
+    if (!report->passed() && letters.ok()) {
+      for (const DeadLetter& letter : *letters) {
+        ADD_FAILURE() << "dead: order " << letter.order.field("id").value_or("?") << ", "
+                      << letter.order.field("event").value_or("admitted") << ": " << letter.reason;
+      }
+    }
     return *report;
   }
 
@@ -97,6 +122,7 @@ class AskedSale {
       std::map<UserId, std::int64_t> bought;
       for (const Order& order : *of_voucher) {
         stored.emplace(order.id, order);
+        if (!is_live(order)) continue;
         EXPECT_LE(++bought[order.user], voucher.limits.per_user)
             << "user " << order.user << ", voucher " << voucher.id;
       }
@@ -108,6 +134,42 @@ class AskedSale {
     std::size_t count = 0;
     for (const auto& [id, order] : stored) count += order.voucher == voucher.id ? 1U : 0U;
     return count;
+  }
+
+  /// Expects that every change that was reported as done is in the database, and that no order has
+  /// two that exclude each other.
+  void check_changes(const std::map<OrderId, Order>& stored, OrderStore& orders) {
+    for (const auto& [id, reports] : changes_) {
+      SCOPED_TRACE("row " + std::to_string(row_of_[id]) + ", order " + std::to_string(id));
+      const auto found = stored.find(id);
+      ASSERT_NE(found, stored.end()) << "lost";
+      const auto payment_is = [&](int which, Payment::State state) {
+        const auto payment = orders.payments()->find_payment(payment_of_row(row_of_[id], which));
+        return payment.ok() && payment->has_value() && (*payment)->state == state &&
+               (*payment)->order == id;
+      };
+      const OrderStatus status = found->second.status;
+      if (reports.contains(RowReport::kCancelled)) {
+        EXPECT_EQ(status, OrderStatus::kCancelled);
+      }
+      if (reports.contains(RowReport::kRefunded)) {
+        EXPECT_EQ(status, OrderStatus::kRefunded);
+      }
+      if (status == OrderStatus::kRefunded) {
+        EXPECT_TRUE(payment_is(1, Payment::State::kDue));
+      } else if (status == OrderStatus::kPaid) {
+        EXPECT_TRUE(payment_is(1, Payment::State::kKept));
+      } else if (reports.contains(RowReport::kPaid)) {
+        ADD_FAILURE() << "was paid, and is " << order_status_name(status);
+      }
+      if (reports.contains(RowReport::kPaidLate)) {
+        EXPECT_TRUE(payment_is(1, Payment::State::kDue));
+        EXPECT_FALSE(is_live(status));
+      }
+      if (reports.contains(RowReport::kPaidTwice)) {
+        EXPECT_TRUE(payment_is(2, Payment::State::kDue));
+      }
+    }
   }
 
   /// Expects exactly one order for every row that was ever accepted, and no other orders.
@@ -128,10 +190,13 @@ class AskedSale {
 
   const std::uint64_t seed_;
   const bool has_own_orders_;
+  const bool takes_payments_;
   const SalePlan plan_;
   const RecoveryDirectory directory_;
   std::map<std::int64_t, std::set<OrderId>> said_;  // by row
-  std::vector<AcceptedRow> last_;                   // the report of the last process
+  std::vector<AcceptedRow> last_;                   // the accepted rows of the last process
+  std::map<OrderId, std::set<RowReport>> changes_;
+  std::map<OrderId, std::int64_t> row_of_;
 };
 
 }  // namespace rushgate

@@ -32,7 +32,8 @@ constexpr UserId kPoisonedUser = 2;
 constexpr std::int64_t kFirstStock = 4;
 constexpr std::int64_t kStock = 6;  // of voucher 1 after its change; eight users want it
 constexpr std::int64_t kUsers = 8;
-constexpr std::int64_t kOrders = kStock + 2 * kUsers;  // voucher 2: two for each user
+// Voucher 2: two for each user. Voucher 3: one, to be paid.
+constexpr std::int64_t kOrders = kStock + 3 * kUsers;
 
 /// The script, its two stores, and the results that buyers got.
 class SweptSale {
@@ -76,8 +77,12 @@ class SweptSale {
     if (!open().ok()) return;
     publish(1, kFirstStock, 1);
     publish(2, 100, 2);
+    static_cast<void>(sale().publish(paid_voucher()));
     buy_for_everybody(2, "first");
+    buy_for_everybody(3, "paid");
+    change_orders();
     step_for_a_while();
+    refund_orders();
     buy_for_everybody(1, "only");
     publish(1, kStock, 1);
     step_for_a_while();
@@ -130,6 +135,79 @@ class SweptSale {
     }
   }
 
+  // ---- Payments ----
+
+  static Voucher paid_voucher() {
+    Voucher paid = voucher_on_sale(3, 100, 1);
+    paid.payment_ms = std::int64_t{24} * 3'600'000;
+    return paid;
+  }
+  static std::string payment_of(OrderId order, int which) {
+    return std::to_string(order) + '-' + std::to_string(which);
+  }
+  /// The fates of the orders of voucher 3, by turns.
+  enum class Fate : std::uint8_t { kPaid, kPaidTwice, kCancelled, kRefunded };
+  static constexpr int kFates = 4;
+
+  std::map<OrderId, Fate> fates() {
+    std::map<OrderId, Fate> fates;
+    int next = 0;
+    for (UserId user = 1; user <= kUsers; ++user, ++next) {
+      const auto told = told_.find({3, "paid of user " + std::to_string(user)});
+      if (told != told_.end()) fates.emplace(told->second, static_cast<Fate>(next % kFates));
+    }
+    return fates;
+  }
+  ChangeResult pay(OrderId order, int which) {
+    return sale().pay({.order = order, .payment = payment_of(order, which), .amount_cents = 100});
+  }
+  /// Pays and cancels. May be repeated: each change has the same outcome.
+  void change_orders(bool must_succeed = false) {
+    for (const auto& [order, fate] : fates()) {
+      const ChangeResult first =
+          fate == Fate::kCancelled ? sale().cancel(order, "no") : pay(order, 1);
+      const bool may_be_late = fate == Fate::kRefunded && first.outcome == ChangeOutcome::kTooLate;
+      if (must_succeed && !may_be_late) {
+        EXPECT_EQ(first.outcome, ChangeOutcome::kDone) << first.detail;
+      }
+      if (fate != Fate::kPaidTwice || first.outcome != ChangeOutcome::kDone) continue;
+      const ChangeResult second = pay(order, 2);
+      EXPECT_NE(second.outcome, ChangeOutcome::kDone);
+      if (must_succeed) {
+        EXPECT_EQ(second.outcome, ChangeOutcome::kTooLate) << second.detail;
+      }
+    }
+  }
+  void refund_orders(bool must_succeed = false) {
+    for (const auto& [order, fate] : fates()) {
+      if (fate != Fate::kRefunded) continue;
+      const ChangeResult refunded = sale().refund(order, "broken");
+      if (must_succeed) {
+        EXPECT_EQ(refunded.outcome, ChangeOutcome::kDone) << refunded.detail;
+      }
+    }
+  }
+  void expect_fates() {
+    for (const auto& [order, fate] : fates()) {
+      const auto stored = orders_.find(order);
+      ASSERT_TRUE(stored.ok() && stored->has_value()) << order;
+      const OrderStatus expected = fate == Fate::kCancelled  ? OrderStatus::kCancelled
+                                   : fate == Fate::kRefunded ? OrderStatus::kRefunded
+                                                             : OrderStatus::kPaid;
+      EXPECT_EQ((*stored)->status, expected) << order;
+      std::map<std::string, Payment::State> payments;
+      const auto found = orders_.list_payments({.order = order});
+      ASSERT_TRUE(found.ok()) << found.status();
+      for (const Payment& payment : *found) payments.emplace(payment.id, payment.state);
+      std::map<std::string, Payment::State> wanted;
+      using State = Payment::State;
+      const State first = fate == Fate::kRefunded ? State::kDue : State::kKept;
+      if (fate != Fate::kCancelled) wanted.emplace(payment_of(order, 1), first);
+      if (fate == Fate::kPaidTwice) wanted.emplace(payment_of(order, 2), State::kDue);
+      EXPECT_EQ(payments, wanted) << order;
+    }
+  }
+
   void step_for_a_while() {
     constexpr int kRounds = 4;
     for (int i = 0; i < kRounds; ++i) {
@@ -159,7 +237,10 @@ class SweptSale {
   void finish() {
     ASSERT_TRUE(sale().publish(voucher_on_sale(1, kStock, 1)).ok());
     ASSERT_TRUE(sale().publish(voucher_on_sale(2, 100, 2)).ok());
+    ASSERT_TRUE(sale().publish(paid_voucher()).ok());
     expect_audit_passes(sale());
+    buy_for_everybody(3, "paid");
+    change_orders(true);
     buy_for_everybody(2, "first");
     buy_for_everybody(1, "only again");  // some buyers saw the first stock sold out
     buy_for_everybody(2, "second");
@@ -171,7 +252,9 @@ class SweptSale {
     expect_only_poison_died();
     retry_dead_letters();
     EXPECT_TRUE(running_->drain());
+    refund_orders(true);
     expect_audit_passes(sale());
+    expect_fates();
 
     const auto stored = orders_.list({.count_max = 10'000});
     ASSERT_TRUE(stored.ok()) << stored.status();

@@ -31,6 +31,7 @@ struct KilledOn {
   int nth_max;  // of a request or a commit
   std::vector<CrashPoint> points;
   bool has_own_orders = false;  // SaleFiles::has_own_orders
+  bool takes_payments = false;  // SaleProcess::takes_payments
 };
 
 const KilledOn kKilledOn[] = {
@@ -50,6 +51,23 @@ const KilledOn kKilledOn[] = {
      .points = {CrashPoint::kBeforeCommit, CrashPoint::kAfterCommit, CrashPoint::kBeforeWrite,
                 CrashPoint::kAfterWrite, CrashPoint::kInRebuild, CrashPoint::kMoment},
      .has_own_orders = true},
+    {.name = "RocksDbWithPayments",
+     .is_redis = false,
+     .parts = 2,
+     .kills = 60,
+     .nth_max = 60,
+     .points = {CrashPoint::kBeforeCommit, CrashPoint::kAfterCommit, CrashPoint::kBeforeSync,
+                CrashPoint::kAfterSync, CrashPoint::kBeforeWrite, CrashPoint::kAfterWrite,
+                CrashPoint::kInRebuild, CrashPoint::kMoment},
+     .takes_payments = true},
+    {.name = "RedisWithPayments",
+     .is_redis = true,
+     .parts = 1,
+     .kills = 40,
+     .nth_max = 200,
+     .points = {CrashPoint::kBeforeCommit, CrashPoint::kAfterCommit, CrashPoint::kBeforeWrite,
+                CrashPoint::kAfterWrite, CrashPoint::kInRebuild, CrashPoint::kMoment},
+     .takes_payments = true},
     {.name = "Redis",
      .is_redis = true,
      .parts = 2,
@@ -70,7 +88,7 @@ class KilledSale {
   /// The first process is killed when it reaches `first` for the first time. Every process reaches
   /// it.
   KilledSale(const KilledOn& on, std::uint64_t seed, CrashPoint first)
-      : on_(on), random_(seed), sale_(seed, on.has_own_orders), first_(first) {
+      : on_(on), random_(seed), sale_(seed, on.has_own_orders, on.takes_payments), first_(first) {
     if (on.is_redis) {
       // The server's time stands still. Only the age of an abandoned rebuild moves it.
       server_ =
@@ -81,8 +99,10 @@ class KilledSale {
   /// Kills processes until one of them completes, or `kills_max` is reached.
   void run(int kills_max, std::map<CrashPoint, int>& kills_by_point) {
     while (true) {
-      SaleProcess process{
-          .dir = sale_.directory(), .seed = sale_.seed(), .has_own_orders = on_.has_own_orders};
+      SaleProcess process{.dir = sale_.directory(),
+                          .seed = sale_.seed(),
+                          .has_own_orders = on_.has_own_orders,
+                          .takes_payments = on_.takes_payments};
       if (server_ != nullptr) process.redis_url = server_->url();
       if (kills_ == 0) {
         process.point = first_;

@@ -172,7 +172,8 @@ class CrashingStores {
 class ProcessOfSale {
  public:
   ProcessOfSale(const SaleProcess& process, Crash& crash)
-      : plan_(SalePlan::make(process.seed)),
+      : plan_(SalePlan::make(process.seed, process.takes_payments)),
+        takes_payments_(process.takes_payments),
         is_on_redis_(!process.redis_url.empty()),
         crash_(crash),
         stores_(process, crash),
@@ -204,6 +205,7 @@ class ProcessOfSale {
   /// Stores the remaining orders.
   void finish_workers() {
     for (const auto& worker : workers_) worker->stop();
+    if (takes_payments_) return finish_events();
     for (const char* name : kWorkers) {
       const auto worker = make_worker(name);
       while (true) {
@@ -225,7 +227,7 @@ class ProcessOfSale {
     WorkerOptions options{.consumer = name, .batch_max = 4};
     // On a server whose time stands still, a blocking read would never end.
     if (!is_on_redis_) options.block_ms = 2;
-    if (is_on_redis_) options.retry_after_ms = options.pause_ms_max = 1;
+    if (is_on_redis_ || takes_payments_) options.retry_after_ms = options.pause_ms_max = 1;
     return std::make_unique<OrderWorker>(stores_.keyspace(), stores_.stores(), SaleKeys{}, options);
   }
 
@@ -241,7 +243,95 @@ class ProcessOfSale {
              result.detail);
       }
       const AcceptedRow accepted{static_cast<std::int64_t>(i), result.order};
-      if (write(kReportFd, &accepted, sizeof accepted) != sizeof accepted) fail("nobody listens");
+      report(accepted);
+      if (takes_payments_) change_order(sale, accepted);
+    }
+  }
+
+  static void report(const AcceptedRow& row) {
+    if (write(kReportFd, &row, sizeof row) != sizeof row) fail("nobody listens");
+  }
+
+  // ---- Payments ----
+
+  /// Every row has one fate: paid, paid twice, cancelled, refunded, or left to its deadline.
+  void change_order(Sale& sale, AcceptedRow row) {
+    constexpr std::int64_t kFates = 5;
+    switch (row.row % kFates) {
+      case 0:
+        pay(sale, row, 1);
+        return;
+      case 1:
+        pay(sale, row, 1);
+        pay(sale, row, 2);
+        return;
+      case 2:
+        cancel(sale, row);
+        return;
+      case 3:
+        if (pay(sale, row, 1)) refund(sale, row);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /// Repeats a change while it may succeed later.
+  template <class Change>
+  static ChangeResult change_patiently(Change change) {
+    ChangeResult result = change();
+    while (result.outcome == ChangeOutcome::kOverloaded ||
+           result.outcome == ChangeOutcome::kUnavailable ||
+           result.outcome == ChangeOutcome::kOutcomeUnknown) {
+      std::this_thread::yield();
+      result = change();
+    }
+    return result;
+  }
+
+  bool pay(Sale& sale, AcceptedRow row, int which) {
+    const PayRequest request{.order = row.order,
+                             .payment = payment_of_row(row.row, which),
+                             .amount_cents = plan_.vouchers[0].price_cents};
+    const ChangeResult result = change_patiently([&] { return sale.pay(request); });
+    const bool is_paid = result.outcome == ChangeOutcome::kDone;
+    if (!is_paid && result.outcome != ChangeOutcome::kTooLate) fail("pay: " + result.detail);
+    if (which == 2 && is_paid) fail("paid twice");
+    row.report = which == 2 ? RowReport::kPaidTwice
+                 : is_paid  ? RowReport::kPaid
+                            : RowReport::kPaidLate;
+    report(row);
+    return is_paid;
+  }
+
+  void cancel(Sale& sale, AcceptedRow row) {
+    const ChangeResult result = change_patiently([&] { return sale.cancel(row.order, "no"); });
+    if (result.outcome != ChangeOutcome::kDone) fail("cancel: " + result.detail);
+    row.report = RowReport::kCancelled;
+    report(row);
+  }
+
+  void refund(Sale& sale, AcceptedRow row) {
+    const ChangeResult result = change_patiently([&] { return sale.refund(row.order, "broken"); });
+    if (result.outcome != ChangeOutcome::kDone) fail("refund: " + result.detail);
+    row.report = RowReport::kRefunded;
+    report(row);
+  }
+
+  /// Stores the remaining entries. An entry may wait for one that the other worker has.
+  void finish_events() {
+    std::vector<std::unique_ptr<OrderWorker>> workers;
+    for (const char* name : kWorkers) workers.push_back(make_worker(name));
+    bool is_done = false;
+    while (!is_done) {
+      is_done = true;
+      for (const auto& worker : workers) {
+        const OrderWorker::Step step = worker->step();
+        if (step.buried > 0) fail("worker: an entry was buried");
+        is_done = is_done && step.kind == OrderWorker::Step::Kind::kIdle;
+      }
+      const Reply pending = (*client_)("XPENDING", SaleKeys{}.order_stream, SaleKeys{}.group);
+      is_done = is_done && pending.is_aggregate() && pending.elements()[0] == Reply::integer(0);
     }
   }
 
@@ -255,6 +345,7 @@ class ProcessOfSale {
   }
 
   const SalePlan plan_;
+  const bool takes_payments_;
   const bool is_on_redis_;
   Crash& crash_;
   CrashingStores stores_;
@@ -288,11 +379,21 @@ std::string crash_point_name(CrashPoint point) {
 
 // ---- The plan ----
 
-SalePlan SalePlan::make(std::uint64_t seed) {
+std::string payment_of_row(std::int64_t row, int which) {
+  return "row" + std::to_string(row) + '.' + std::to_string(which);
+}
+
+SalePlan SalePlan::make(std::uint64_t seed, bool takes_payments) {
   std::mt19937_64 random(seed);
   SalePlan plan;
   plan.vouchers = {voucher_on_sale(1, 20 + static_cast<std::int64_t>(random() % 20), 1),
                    voucher_on_sale(2, 30 + static_cast<std::int64_t>(random() % 50), 2)};
+  if (takes_payments) {
+    constexpr std::int64_t kEnoughMs = 100 * 3'600'000;  // also where a test moves the time
+    constexpr std::int64_t kShortMs = 20;
+    plan.vouchers[0].payment_ms = kEnoughMs;
+    plan.vouchers[1].payment_ms = kShortMs;
+  }
   constexpr std::size_t kRows = 180;
   constexpr std::uint64_t kUsers = 35;
   while (plan.rows.size() < kRows) {
@@ -316,14 +417,15 @@ std::int64_t SalePlan::orders_expected(const Voucher& voucher) const {
 
 void SaleProcess::be_one_if_told(int argc, char** argv) {
   constexpr int kArguments =
-      9;  // program, flag, directory, seed, URL, own orders, role, point, nth
+      10;  // program, flag, directory, seed, URL, own orders, payments, role, point, nth
   if (argc != kArguments || std::string_view(argv[1]) != kFlag) return;
   SaleProcess process{.dir = argv[2],
                       .seed = std::strtoull(argv[3], nullptr, 10),
                       .redis_url = argv[4],
                       .has_own_orders = std::atoi(argv[5]) != 0,
-                      .role = static_cast<Role>(std::atoi(argv[6]))};
-  Crash crash(static_cast<CrashPoint>(std::atoi(argv[7])), std::atoi(argv[8]));
+                      .takes_payments = std::atoi(argv[6]) != 0,
+                      .role = static_cast<Role>(std::atoi(argv[7]))};
+  Crash crash(static_cast<CrashPoint>(std::atoi(argv[8])), std::atoi(argv[9]));
   run_sale(process, crash);
   std::exit(0);
 }
@@ -360,6 +462,7 @@ RunningProcess::RunningProcess(const SaleProcess& process) {
                              std::to_string(process.seed),
                              process.redis_url,
                              std::to_string(static_cast<int>(process.has_own_orders)),
+                             std::to_string(static_cast<int>(process.takes_payments)),
                              std::to_string(static_cast<int>(process.role)),
                              std::to_string(static_cast<int>(process.point)),
                              std::to_string(process.nth)};

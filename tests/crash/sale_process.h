@@ -38,7 +38,9 @@ struct SalePlan {
     UserId user;
   };
 
-  static SalePlan make(std::uint64_t seed);
+  /// With `takes_payments`, the vouchers demand payment. The first gives enough time. The orders of
+  /// the second may time out.
+  static SalePlan make(std::uint64_t seed, bool takes_payments = false);
 
   /// Returns the number of orders that a voucher must have at the end.
   [[nodiscard]] std::int64_t orders_expected(const Voucher& voucher) const;
@@ -47,11 +49,25 @@ struct SalePlan {
   std::vector<Row> rows;
 };
 
-/// Reported by the process for each accepted row, as soon as it has the reply.
+/// The report of a process about a row, as soon as it has the reply.
+enum class RowReport : std::int64_t {
+  kAccepted,
+  kPaid,       // by its first payment
+  kPaidLate,   // its first payment is due back
+  kPaidTwice,  // its second payment is due back
+  kCancelled,
+  kRefunded,
+};
+
+/// Reported by the process for each accepted row, and for each change of its order.
 struct AcceptedRow {
   std::int64_t row;
   OrderId order;
+  RowReport report = RowReport::kAccepted;
 };
+
+/// Returns the first or the second payment of a row's order.
+std::string payment_of_row(std::int64_t row, int which);
 
 /// One run of the child process.
 struct SaleProcess {
@@ -65,6 +81,7 @@ struct SaleProcess {
   std::uint64_t seed = 0;       // of the plan
   std::string redis_url = {};   // empty: the keyspace is embedded
   bool has_own_orders = false;  // SaleFiles::has_own_orders
+  bool takes_payments = false;  // pays, cancels and refunds its orders
   Role role = Role::kSellsAndStores;
   CrashPoint point = CrashPoint::kNone;
   int nth = 0;        // the occurrence of the point, from 1

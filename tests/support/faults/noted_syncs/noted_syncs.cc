@@ -12,7 +12,9 @@ namespace rushgate::testing {
 namespace fs = std::filesystem;
 
 std::vector<std::string> noting_environment(const fs::path& notes) {
-  return {"LD_PRELOAD=" RUSHGATE_NOTED_SYNCS, "RUSHGATE_SYNCS=" + notes.string()};
+  // In a build with AddressSanitizer, its runtime is loaded after the preloaded library.
+  return {"LD_PRELOAD=" RUSHGATE_NOTED_SYNCS, "RUSHGATE_SYNCS=" + notes.string(),
+          "ASAN_OPTIONS=verify_asan_link_order=0:detect_stack_use_after_return=0"};
 }
 
 void lose_unsynced(const fs::path& directory, const fs::path& notes,
