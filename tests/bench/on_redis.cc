@@ -87,7 +87,7 @@ class SaleOnRedis {
   /// Returns the request that the sale sends for this user.
   [[nodiscard]] Request request(UserId user, OrderId order) const {
     const AdmissionRequests::Buyer buyer{.user = user, .order = order, .idempotency_key = {}};
-    return requests_->make(kVoucher, {&buyer, 1});
+    return requests_->make({kVoucher}, {&buyer, 1});
   }
 
  private:

@@ -1,0 +1,139 @@
+// Measures orders with a payment next to orders without one: admission, payment, timeout.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "engine/sale/payments/holds.h"
+#include "tests/bench/shop.h"
+#include "tests/bench/stopwatch.h"
+#include "tests/bench/users.h"
+#include <rushgate/order_worker.h>
+
+namespace rushgate::bench {
+namespace {
+
+constexpr std::size_t kBatch = 1'000;
+constexpr std::int64_t kPrice = 100;
+constexpr VoucherId kPaidVoucher = 2;
+
+/// A shop that sells a voucher with a time to pay next to the usual one. A worker stores the orders
+/// outside of the measured time.
+class PaidShop {
+ public:
+  explicit PaidShop(std::int64_t payment_ms)
+      : shop_(Durability::kOs), worker_(shop_.engine(), shop_.orders(), SaleKeys{}) {
+    constexpr std::int64_t kFarOffMs = 4'000'000'000'000;
+    const absl::Status published = shop_.sale().publish({.id = kPaidVoucher,
+                                                         .title = "bench",
+                                                         .stock = kUnlimited,
+                                                         .begin_ms = 0,
+                                                         .end_ms = kFarOffMs,
+                                                         .price_cents = kPrice,
+                                                         .payment_ms = payment_ms});
+    if (!published.ok()) fail(published.ToString());
+  }
+
+  Sale& sale() { return shop_.sale(); }
+  Client& client() { return shop_.client(); }
+
+  std::vector<BuyResult> buy(VoucherId voucher) {
+    const std::int64_t first = shop_.take_users(kBatch);
+    std::vector<BuyRequest> requests;
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      requests.push_back(
+          {.voucher = voucher, .user = user_id(first + static_cast<std::int64_t>(i))});
+    }
+    return sale().buy_all(requests);
+  }
+
+  void store() {
+    while (worker_.step().kind == OrderWorker::Step::Kind::kWorked) {
+    }
+  }
+
+ private:
+  Shop shop_;
+  OrderWorker worker_;
+};
+
+constexpr std::int64_t kHourMs = 3'600'000;
+
+void accepted(benchmark::State& state, VoucherId voucher) {
+  PaidShop shop(kHourMs);
+  for (auto _ : state) {
+    const Stopwatch watch;
+    for (const BuyResult& result : shop.buy(voucher)) expect(Outcome::kAccepted, result);
+    state.SetIterationTime(watch.seconds());
+    shop.store();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+}
+
+void accepted_without_payment(benchmark::State& state) { accepted(state, kVoucher); }
+void accepted_with_payment(benchmark::State& state) { accepted(state, kPaidVoucher); }
+
+void paid(benchmark::State& state) {
+  PaidShop shop(kHourMs);
+  std::int64_t number = 0;
+  for (auto _ : state) {
+    std::vector<PayRequest> requests;
+    for (const BuyResult& result : shop.buy(kPaidVoucher)) {
+      requests.push_back({.order = result.order,
+                          .payment = "payment-" + std::to_string(++number),
+                          .amount_cents = kPrice});
+    }
+    const Stopwatch watch;
+    for (const ChangeResult& result : shop.sale().pay_all(requests)) {
+      if (result.outcome != ChangeOutcome::kDone) fail("a payment failed: " + result.detail);
+    }
+    state.SetIterationTime(watch.seconds());
+    shop.store();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+}
+
+/// Ends every hold that is due, as a worker does. Returns their number.
+std::size_t expire(Client& client) {
+  constexpr std::size_t kPortion = 256;
+  std::size_t ended = 0;
+  while (true) {
+    const auto due = find_due_holds(client, SaleKeys{}, 0, kPortion);
+    if (!due.ok()) fail(due.status().ToString());
+    if (due->holds.empty()) return ended;
+    std::vector<OrderId> orders;
+    for (const DueHolds::Hold& hold : due->holds) orders.push_back(hold.order);
+    const Reply reply =
+        cancel_holds(client, SaleKeys{}, kPaidVoucher, orders,
+                     {.reason = "not paid in time", .actor = "timeout", .only_due = true});
+    if (!reply.is_aggregate()) fail("a timeout failed: " + to_debug_string(reply));
+    ended += orders.size();
+  }
+}
+
+void timed_out(benchmark::State& state) {
+  PaidShop shop(1);
+  for (auto _ : state) {
+    shop.buy(kPaidVoucher);
+    std::size_t ended = 0;
+    double seconds = 0;
+    while (ended < kBatch) {  // the last ones become due a millisecond later
+      const Stopwatch watch;
+      const std::size_t now = expire(shop.client());
+      if (now > 0) seconds += watch.seconds();
+      ended += now;
+    }
+    state.SetIterationTime(seconds);
+    shop.store();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+}
+
+BENCHMARK(accepted_without_payment)->UseManualTime();
+BENCHMARK(accepted_with_payment)->UseManualTime();
+BENCHMARK(paid)->UseManualTime();
+BENCHMARK(timed_out)->UseManualTime();
+
+}  // namespace
+}  // namespace rushgate::bench
