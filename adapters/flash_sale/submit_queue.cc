@@ -1,5 +1,7 @@
 #include "adapters/flash_sale/submit_queue.h"
 
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "engine/base/futex.h"
@@ -180,7 +182,7 @@ void SubmitQueue::decide(Works works) {
   const std::size_t count = works.size();
   delete_list(completed_.take_newest_first());
   auto batch = std::make_unique<Batch>();
-  batch->results = ask_sale(works);
+  batch->results = ask_sale_safely(works);
   batch->works = std::move(works);
   decided_.push(std::move(batch));
   undecided_.fetch_sub(count);
@@ -194,6 +196,24 @@ std::vector<Wanted> SubmitQueue::take_requests(const Works& works) {
   requests.reserve(works.size());
   for (const auto& work : works) requests.push_back(std::move(std::get<Wanted>(work->request)));
   return requests;
+}
+
+/// An exception of a user's order store becomes the result of all works.
+SubmitQueue::Results SubmitQueue::ask_sale_safely(const Works& works) {
+  const bool are_purchases = std::holds_alternative<BuyRequest>(works.front()->request);
+  std::string detail = "the order store threw something that is no exception";
+  try {
+    return ask_sale(works);
+  } catch (const std::exception& error) {
+    detail = error.what();
+  } catch (...) {  // as `detail` says
+  }
+  if (are_purchases) {
+    return std::vector<BuyResult>(
+        works.size(), {.outcome = Outcome::kOutcomeUnknown, .detail = std::move(detail)});
+  }
+  return std::vector<ChangeResult>(
+      works.size(), {.outcome = ChangeOutcome::kOutcomeUnknown, .detail = std::move(detail)});
 }
 
 SubmitQueue::Results SubmitQueue::ask_sale(const Works& works) {

@@ -99,6 +99,7 @@ class SubmitQueue {
   void decide(Works works);
   template <class Wanted>
   static std::vector<Wanted> take_requests(const Works& works);
+  Results ask_sale_safely(const Works& works);
   Results ask_sale(const Works& works);
   Batch* oldest_ready();
   std::unique_ptr<Work> new_work();

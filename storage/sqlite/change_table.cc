@@ -27,7 +27,9 @@ OrderChange to_change(const Query& row) {
 }
 
 ChangeReader::ChangeReader(const SQLite::Database& database)
-    : last_position_(database, "SELECT coalesce(max(position), 0) FROM order_changes"),
+    : last_position_(
+          database,
+          "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'order_changes'), 0)"),
       all_(database, list_sql(" WHERE ?3 IS NOT NULL")),
       of_order_(database, list_sql(" INDEXED BY order_changes_by_order WHERE order_id = ?3")) {}
 

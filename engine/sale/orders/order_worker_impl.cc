@@ -135,10 +135,13 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
     if (!made.ok()) return pause(made);
   }
   Step step;
+  absl::Status expiring;
   if (has_payments() && clock_.monotonic_ms() >= expire_at_ms_) {
-    if (const absl::Status expired = expire_holds(step); !expired.ok()) return pause(expired);
+    expiring = expire_holds(step);
+    // Storing orders frees memory, which the timeouts may need: it goes on.
+    if (!expiring.ok()) expire_at_ms_ = clock_.monotonic_ms() + kExpireEveryMs;
   }
-  auto batch = take_batch(step.expired > 0 ? 0 : block_ms);
+  auto batch = take_batch(step.expired > 0 || !expiring.ok() ? 0 : block_ms);
   if (!batch.ok()) {
     drop_batch();  // some of it may have been read
     return pause(batch.status());
@@ -149,6 +152,7 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
     step.expired = expired;
     return step;
   }
+  if (!expiring.ok()) return pause(expiring);
   if (expired > 0) step.kind = StepKind::kWorked;
   if (claim_from_ != kClaimFromStart)
     step.kind = StepKind::kWorked;  // there are more entries to claim
@@ -933,6 +937,7 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     expire_at_ms_ = now_ms + (due->holds.empty() ? pause_ms : std::min(pause_ms, kExpireEveryMs));
     break;
   }
+  if (step.expired == 0 && skip > 0) expire_at_ms_ = now_ms + kExpireEveryMs;
   // A voucher that was lost stays so until a process rebuilds it. Another process may do so now.
   for (const VoucherId voucher : closed) {
     const absl::Status rebuilt = vouchers_.rebuild(voucher);

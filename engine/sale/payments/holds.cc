@@ -1,5 +1,6 @@
 #include "engine/sale/payments/holds.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/payments/waiting_list.h"
 
 namespace rushgate {
 namespace {
@@ -18,6 +20,15 @@ std::optional<std::int64_t> number_in(const Reply& reply) {
 /// Returns the voucher in a description, or 0.
 VoucherId voucher_in(std::string_view description) {
   return parse_int64(description.substr(0, description.find(' '))).value_or(0);
+}
+
+/// Returns true if more waiting users could be served than one script may serve.
+bool may_serve_more(const Reply& replies) {
+  if (!replies.is_aggregate()) return false;
+  return std::ranges::any_of(replies.elements(), [](const Reply& reply) {
+    return reply.is_aggregate() && reply.elements().size() == 2 &&
+           reply.elements()[1] == Reply::integer(1);
+  });
 }
 
 }  // namespace
@@ -37,7 +48,10 @@ Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
   Reply reply = client.run(payment_scripts::cancel(), views, texts);
   const bool serves = reply.is_aggregate() && !reply.elements().empty() &&
                       reply.elements()[0] == Reply::integer(payment_scripts::kServes);
-  return serves ? client.run(payment_scripts::cancel_serving(), views, texts) : reply;
+  if (serves) reply = client.run(payment_scripts::cancel_serving(), views, texts);
+  // Users that this fails to serve are served by the next piece that comes back.
+  if (may_serve_more(reply)) serve_waiting_list(client, keys, voucher).IgnoreError();
+  return reply;
 }
 
 absl::StatusOr<DueHolds> find_due_holds(Client& client, const SaleKeys& keys, std::size_t skip,

@@ -79,7 +79,9 @@ Reply run_pay(NativeCall& call) {
   auto description = call.hash_get(call.key(kHeld), order);
   if (!description) return without_hold(call, call.key(kEndedKey), order);
   const Hold hold(*std::move(description));
-  if (is_closed(call, call.key(kHeld), hold.voucher())) return reply_of(kRebuilding);
+  if (is_closed(call, call.key(kHeld), hold.voucher())) {
+    return reply_of(kRebuilding, hold.voucher());
+  }
   if (hold.amount() != amount) return reply_of(kWrongAmount, hold.amount());
   const NativeCall::Field fields[] = {{"event", "paid"},       {"id", order},
                                       {"userId", hold.user()}, {"voucherId", hold.voucher()},

@@ -13,6 +13,7 @@
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/payments/waiting_list.h"
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
@@ -378,6 +379,16 @@ absl::StatusOr<std::optional<Order>> OrderChanges::find_order(OrderId order) {
 
 // ---- Changes that begin in the database ----
 
+/// Returns true if the order is stored and no list has it.
+absl::StatusOr<bool> OrderChanges::is_archived(OrderId order) {
+  const auto stored = stores_.orders.find(order);
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return false;
+  const auto listed = stores_.orders.list({.after = order - 1, .count_max = 1});
+  if (!listed.ok()) return listed.status();
+  return listed->empty() || listed->front().id != order;
+}
+
 /// Applies one event in the present epoch.
 absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
   constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
@@ -415,7 +426,11 @@ ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus st
   }
   const auto order = find_order(event.order.id);
   if (!order.ok()) return failure(order.status());
-  return order->has_value() ? overloaded("the order is not stored yet") : unknown(event.order.id);
+  if (!order->has_value()) return unknown(event.order.id);
+  const auto archived = is_archived(event.order.id);
+  if (!archived.ok()) return failure(archived.status());
+  return *archived ? too_late((*order)->status, "its sale is archived")
+                   : overloaded("the order is not stored yet");
 }
 
 ChangeResult OrderChanges::use(OrderId order, const std::string& actor) {
@@ -458,11 +473,15 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
 /// keyspace remembers the order until a rebuild, which counts it as the database does. Forgetting it
 /// earlier would let a concurrent call give back once more. The end is refused if a rebuild began
 /// since the step before.
-absl::Status OrderChanges::end_refund(const Order& order) {
+absl::Status OrderChanges::end_refund(const Order& begun) {
   constexpr int kTries = 10;
-  for (int i = 1; order.status == OrderStatus::kRefunding; ++i) {
+  for (int i = 1;; ++i) {
     const auto state = stores_.orders.state();
     if (!state.ok()) return state.status();
+    const auto stored = stores_.orders.find(begun.id);  // another call may have ended it
+    if (!stored.ok()) return stored.status();
+    if (!stored->has_value() || (*stored)->status != OrderStatus::kRefunding) break;
+    const Order& order = **stored;
     const auto keeps = give_back(order);
     if (!keeps.ok()) return keeps.status();
     // Reveals a keyspace that loses the given-back pieces and no later write.
@@ -507,10 +526,14 @@ absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
     const auto outcome = outcome_in(reply);
     if (!outcome) return to_status(reply, concat("giving back order ", order.id));
     if (*outcome == scripts::kDone) {
-      if (reply.elements().size() == 2 && reply.elements()[1].is_integer()) {
-        return reply.elements()[1].integer();
+      const std::vector<Reply>& parts = reply.elements();
+      if (parts.size() != 3 || !parts[1].is_integer()) {
+        return to_status(reply, concat("giving back order ", order.id));
       }
-      return to_status(reply, concat("giving back order ", order.id));
+      if (parts[2] == Reply::integer(1)) {
+        serve_waiting_list(client_, keys_, voucher).IgnoreError();  // as in cancel_holds()
+      }
+      return parts[1].integer();
     }
     if (!may_rebuild) break;
     const absl::Status rebuilt = vouchers_.rebuild(order.voucher);

@@ -110,22 +110,22 @@ local function sell(terms, keys, id, user, order, now)
   end
 end
 
--- Returns how many were served, at most `most`.
+-- Returns how many users were served or dropped, at most `most`.
 local function serve(terms, keys, id, most)
-  local now, served = time_ms(), 0
+  local now, visited = time_ms(), 0
   if terms.waiting == 0 or now < terms.begins or now >= terms.ends then return 0 end
-  while served < most and tonumber(redis.call('GET', keys.stock)) > 0 and not is_total_reached(terms, keys) do
+  while visited < most and tonumber(redis.call('GET', keys.stock)) > 0 and not is_total_reached(terms, keys) do
     local user = redis.call('ZRANGE', keys.waiting, 0, 0)[1]
     if not user then break end
     local order = redis.call('HGET', keys.orders, user)
     if order and allowance_of(terms, keys, user, now) then
       sell(terms, keys, id, user, order, now)
-      served = served + 1
     end
+    visited = visited + 1
     redis.call('ZREM', keys.waiting, user)
     redis.call('HDEL', keys.orders, user)
   end
-  return served
+  return visited
 end
 )lua";
 
@@ -185,6 +185,7 @@ local id, only_due, reason, actor = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
 local now = time_ms()
 local terms = read_terms(voucher, stock)
 local is_closed = not terms or redis.call('HEXISTS', held, 'closed:' .. id) == 1
+local may_serve = 256 -- users, in one script
 
 local function end_hold(order)
   local hold = redis.call('HGET', held, order)
@@ -205,8 +206,9 @@ local function end_hold(order)
   redis.call('HSET', ended, order, id .. ' ' .. user .. ' cancelled ' .. actor)
   redis.call('HDEL', held, order)
   redis.call('ZREM', holds, order)
-  if terms.restock then serve(terms, keys, id, tonumber(quantity)) end
-  return {0}
+  if not terms.restock or terms.waiting == 0 then return {0} end
+  may_serve = may_serve - serve(terms, keys, id, may_serve)
+  return may_serve > 0 and {0} or {0, 1}
 end
 
 local replies = {}
@@ -235,14 +237,14 @@ local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, ho
               held = held, stream = stream, waiting = waiting, orders = orders}
 local order, user, quantity, admitted, id = unpack(ARGV)
 local keeps = redis.call('HGET', refunds, order)
-if keeps then return {0, tonumber(keeps)} end
+if keeps then return {0, tonumber(keeps), 0} end
 local terms = read_terms(voucher, stock)
 if not terms then return {6} end
 keeps = keeps_of(terms)
 give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
 redis.call('HSET', refunds, order, keeps)
-if terms.restock then serve(terms, keys, id, tonumber(quantity)) end
-return {0, keeps}
+local served = terms.restock and serve(terms, keys, id, 256) or 0
+return {0, keeps, served == 256 and 1 or 0}
 )lua";
 
 constexpr const char* kNameKeys = R"lua(

@@ -45,7 +45,9 @@ const Script& record_surplus();
 ///
 /// KEYS voucher, stock, buyers, days, holds, held, ended, order stream, waiting, their orders.
 /// ARGV voucher, only due orders (1/0), reason, actor, orders.
-/// Returns a reply for each order, in their order: {0}, {4, …}, {5}, {6} or {7}.
+/// Returns a reply for each order, in their order: {0}, {4, …}, {5}, {6} or {7}. {0, 1} instead of {0}
+/// says that more waiting users may be served than one script may serve (256): call
+/// serve_waiting().
 ///
 /// The native implementation serves no waiting users: if the voucher may have some, it does nothing
 /// and returns {8}.
@@ -64,13 +66,13 @@ const Script& find_due();
 ///
 /// KEYS voucher, stock, buyers, days, refunds, holds, held, order stream, waiting, their orders.
 /// ARGV order, user, quantity, admitted at (ms), voucher.
-/// Returns {0, keeps_of() of the order} or {6}.
+/// Returns {0, keeps_of() of the order, 1 if more users may be served as by cancel()} or {6}.
 const Script& give_back();
 
 /// Sells free pieces to users that wait for them, in the order of their arrival.
 ///
 /// KEYS voucher, stock, buyers, days, holds, held, order stream, waiting, their orders.
-/// ARGV voucher, the most users. Returns the number of users served.
+/// ARGV voucher, the most users. Returns the number of users served or dropped.
 const Script& serve_waiting();
 
 /// The first element of the reply of wait().

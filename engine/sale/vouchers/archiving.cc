@@ -38,8 +38,9 @@ absl::Status Archiving::archive(VoucherId voucher) {
   const auto archived = is_archived(voucher);
   if (!archived.ok()) return archived.status();
   if (!*archived) {
-    for (const auto check : {&Archiving::check_ended, &Archiving::check_settled,
-                             &Archiving::check_queue, &Archiving::check_payments}) {
+    // The queue before the database: an order that moves meanwhile is found there.
+    for (const auto check : {&Archiving::check_ended, &Archiving::check_queue,
+                             &Archiving::check_settled, &Archiving::check_payments}) {
       if (absl::Status checked = (this->*check)(voucher); !checked.ok()) return checked;
     }
     const absl::Status begun = archive->archive_voucher(voucher, clock_.now_ms());

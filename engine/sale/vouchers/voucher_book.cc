@@ -667,7 +667,9 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),
                  "opening voucher " + std::to_string(id));
   if (!finished.ok()) return finished.status();
-  return *finished == voucher_scripts::kDone ? absl::OkStatus() : being_rebuilt(id);
+  if (*finished != voucher_scripts::kDone) return being_rebuilt(id);
+  return version.voucher.waiting_max > 0 ? serve_waiting_list(client_, keys_, id)
+                                         : absl::OkStatus();
 }
 
 /// Renews the claim, at least once, and makes `buyers` the voucher's. Returns false if the claim is

@@ -70,6 +70,8 @@ TEST_P(ArchiveTest, ArchivedOrdersAreStillKnown) {
   EXPECT_EQ(states_of(orders_[3]), "unpaid>paid>refunding>refunded");
   EXPECT_TRUE(pay(orders_[0], "p0").is_repeated);
   EXPECT_TRUE(sale_->cancel(orders_[1], "no").is_repeated);
+  EXPECT_EQ(sale_->use(orders_[0]).outcome, ChangeOutcome::kTooLate);
+  EXPECT_EQ(sale_->refund(orders_[0], "late").outcome, ChangeOutcome::kTooLate);
   EXPECT_EQ(archive().list_archived({.voucher = 1})->size(), 4U);
   EXPECT_EQ(archive().list_archived({.voucher = 1, .status = OrderStatus::kPaid})->size(), 1U);
 }
@@ -110,7 +112,7 @@ TEST_P(ArchiveTest, UnsettledSaleIsRefused) {
   drain();
   expect_refused("order " + std::to_string(unpaid) + " is unpaid");
   sale_->cancel(unpaid, "no");
-  expect_refused("is unpaid");
+  expect_refused("a change of order " + std::to_string(unpaid) + " is queued");
   drain();
   expect_refused("payment p3 is due");
   sale_->confirm_refund("p3");

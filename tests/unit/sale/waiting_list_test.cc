@@ -83,6 +83,25 @@ TEST_P(WaitingListTest, RefundServesToo) {
   expect_audit_passes();
 }
 
+TEST_P(WaitingListTest, MorePiecesThanOneScriptServesAreSold) {
+  constexpr std::int64_t kPieces = 600;
+  voucher_ = paid_voucher(kPieces);
+  voucher_.waiting_max = 1'000;
+  voucher_.limits.per_user = kPieces;
+  ASSERT_TRUE(sale_->publish(voucher_).ok());
+  const BuyResult all = sale_->buy({.voucher = 1, .user = 1, .quantity = kPieces});
+  ASSERT_EQ(all.outcome, Outcome::kAccepted);
+  for (UserId user = 2; user <= 700; ++user) wait(user);
+
+  ASSERT_EQ(sale_->cancel(all.order, "no").outcome, ChangeOutcome::kDone);
+
+  EXPECT_EQ(waiting().size(), 699U - kPieces);
+  EXPECT_EQ(waiting().front(), kPieces + 2);
+  EXPECT_EQ(free_stock(), 0);
+  drain();
+  expect_audit_passes();
+}
+
 TEST_P(WaitingListTest, AddedStockIsSoldToWaitingUsers) {
   sell_out();
   wait(3);
