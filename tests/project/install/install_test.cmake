@@ -61,11 +61,21 @@ file(WRITE ${SCRATCH}/all/CMakeLists.txt "
   find_package(GTest REQUIRED)  # included by headers of the testing kit
   target_link_libraries(every_module PRIVATE GTest::gmock)
 
-  # Each public header compiles alone, and twice over.
+  # Each public header compiles alone, and twice over. A header with a suite of tests that includes
+  # another such header is not linked with it: both define the other's tests.
   file(GLOB headers RELATIVE ${prefix}/include ${prefix}/include/rushgate/*.h)
+  add_library(unlinked OBJECT)
+  target_link_libraries(unlinked PRIVATE GTest::gmock)
+  foreach(module ${MODULES})
+    target_link_libraries(unlinked PRIVATE rushgate::\${module})
+  endforeach()
   foreach(header \${headers})
     file(CONFIGURE OUTPUT \${header}.cc CONTENT \"#include <\${header}>\\n#include <\${header}>\\n\")
-    target_sources(every_module PRIVATE \${CMAKE_CURRENT_BINARY_DIR}/\${header}.cc)
+    set(target every_module)
+    if(header MATCHES payment_store_contract)
+      set(target unlinked)
+    endif()
+    target_sources(\${target} PRIVATE \${CMAKE_CURRENT_BINARY_DIR}/\${header}.cc)
   endforeach()
   if(NOT rushgate/engine.h IN_LIST headers)
     message(FATAL_ERROR \"no public headers in ${prefix}/include\")
