@@ -205,8 +205,9 @@ class Cancellation {
 
   void free_day(const Hold& hold) {
     const std::string_view days = call_.key(kDays);
-    const std::string known = call_.hash_get(days, hold.user()).value_or("");
-    const std::string_view text = known;
+    const auto known = call_.hash_get(days, hold.user());
+    if (!known) return;
+    const std::string_view text = *known;
     const std::size_t colon = text.find(':');
     if (colon == text.npos) return;
     if (parse_int64(text.substr(0, colon)) !=
