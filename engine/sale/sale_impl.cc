@@ -12,6 +12,7 @@
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/repair.h"
+#include "engine/sale/failure.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/orders/order_entry.h"
@@ -67,16 +68,7 @@ BuyResult failure(const Reply& reply, OrderId order) {
   return result;
 }
 
-/// Returns the result of a request for which nothing was done.
-BuyResult failure(const absl::Status& status) {
-  BuyResult result{.outcome = Outcome::kFailed, .detail = std::string(status.message())};
-  if (is_closed(status)) {
-    result.outcome = Outcome::kUnavailable;
-  } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
-    result.outcome = Outcome::kOverloaded;
-  }
-  return result;
-}
+BuyResult failure(const absl::Status& status) { return failure_of<BuyResult>(status); }
 
 AdmissionRequests::Purchase purchase_of(const BuyRequest& request) {
   return {.voucher = request.voucher, .quantity = request.quantity, .reference = request.reference};
@@ -358,15 +350,7 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
 // ---- Waiting ----
 
 WaitResult Sale::Impl::wait_for(VoucherId voucher, UserId user) {
-  const auto failed = [](const absl::Status& status) {
-    WaitResult result{.outcome = WaitOutcome::kFailed, .detail = std::string(status.message())};
-    if (is_closed(status)) {
-      result.outcome = WaitOutcome::kUnavailable;
-    } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
-      result.outcome = WaitOutcome::kOverloaded;
-    }
-    return result;
-  };
+  const auto failed = failure_of<WaitResult>;
   const auto order = ids_.next_id();
   if (!order.ok()) return failed(order.status());
   const auto join = [&] {

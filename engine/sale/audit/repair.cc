@@ -1,16 +1,15 @@
 #include "engine/sale/audit/repair.h"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "engine/base/concat.h"
-#include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/audit/payment_audit.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include <rushgate/payment_store.h>
 
@@ -18,45 +17,19 @@ namespace rushgate {
 namespace {
 
 using Lines = std::vector<std::string>;
-using EndedHold = std::pair<OrderId, std::string>;
-
-absl::StatusOr<std::vector<EndedHold>> read_ended(Client& client, const SaleKeys& keys) {
-  constexpr int kPortion = 1'000;
-  std::vector<EndedHold> ended;
-  std::string cursor = "0";
-  do {
-    const Reply page = client("HSCAN", keys.ended(), cursor, "COUNT", kPortion);
-    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
-                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-    if (!is_page) return to_status(page, "reading the ends of holds");
-    cursor = page.elements()[0].text();
-    const auto& pairs = page.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      const auto order = pairs[i].is_text() ? parse_int64(pairs[i].text()) : std::nullopt;
-      if (order && pairs[i + 1].is_text()) ended.emplace_back(*order, pairs[i + 1].text());
-    }
-  } while (cursor != "0");
-  return ended;
-}
-
 /// Returns fields and values of the event of a hold that ended; empty if they are not known.
-absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleKeys& keys,
-                                                  const VoucherBook& vouchers,
-                                                  const EndedHold& ended) {
-  const std::string& how = ended.second;
-  const auto first = how.find(' ');
-  const auto second = how.find(' ', first + 1);
-  const auto third = how.find(' ', second + 1);
-  if (third == how.npos) return std::vector<std::string>{};
-  const std::string voucher = how.substr(0, first);
-  const std::string kind = how.substr(second + 1, third - second - 1);
-  const std::string rest = how.substr(third + 1);
+absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStores& stores,
+                                                  const SaleKeys& keys, const EndedHold& ended) {
+  const auto space = ended.how.find(' ');
+  if (space == ended.how.npos) return std::vector<std::string>{};
+  const std::string kind = ended.how.substr(0, space);
+  const std::string rest = ended.how.substr(space + 1);
   std::vector<std::string> fields = {"event",     kind,
-                                     "id",        concat(ended.first),
-                                     "userId",    how.substr(first + 1, second - first - 1),
-                                     "voucherId", voucher};
+                                     "id",        concat(ended.order.id),
+                                     "userId",    concat(ended.order.user),
+                                     "voucherId", concat(ended.order.voucher)};
   if (kind == order_event_name(OrderEvent::Kind::kCancelled)) {
-    const auto version = vouchers.in_force(parse_int64(voucher).value_or(0));
+    const auto version = stores.vouchers.applied(ended.order.voucher);
     if (!version.ok()) return version.status();
     if (!version->has_value()) return std::vector<std::string>{};
     const Voucher& terms = (*version)->voucher;
@@ -77,40 +50,45 @@ absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleKeys
 
 /// Appends events that were lost, and removes ends that are stored.
 absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                         const VoucherBook& vouchers, Lines& lines) {
+                         Lines& lines) {
   // In this order: an event moves from the stream to the database, and its end is removed then.
-  const auto ended = read_ended(client, keys);
-  if (!ended.ok()) return ended.status();
+  std::vector<std::pair<OrderId, std::string>> values;
+  const absl::Status read = for_each_ended_hold(
+      client, keys,
+      [&](OrderId order, std::string_view value) { values.emplace_back(order, value); });
+  if (!read.ok()) return read;
   const auto unstored = read_unstored_orders(client, keys, std::nullopt);
   if (!unstored.ok()) return unstored.status();
   absl::flat_hash_set<OrderId> queued;
   for (const auto* events : {&unstored->events, &unstored->dead_events}) {
     for (const OrderEvent& event : *events) queued.insert(event.order.id);
   }
-  for (const EndedHold& one : *ended) {
-    if (queued.contains(one.first)) continue;
-    const auto order = stores.orders.find(one.first);
+  for (const auto& [id, value] : values) {
+    if (queued.contains(id)) continue;
+    const auto order = stores.orders.find(id);
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
     if (is_stored) {
-      const Reply removed = client("HDEL", keys.ended(), one.first);
+      const Reply removed = client("HDEL", keys.ended(), id);
       if (!removed.is_integer()) return to_status(removed, "removing the end of a hold");
       if (removed.integer() == 1) {
-        lines.push_back(concat("order ", one.first, ": removed its end, which is stored"));
+        lines.push_back(concat("order ", id, ": removed its end, which is stored"));
       }
       continue;
     }
-    auto arguments = event_of(client, keys, vouchers, one);
+    const auto ended = EndedHold::read(id, value);
+    if (!ended) continue;
+    auto arguments = event_of(client, stores, keys, *ended);
     if (!arguments.ok()) return arguments.status();
     if (arguments->empty()) continue;
-    arguments->insert(arguments->begin(), {concat(one.first), one.second});
+    arguments->insert(arguments->begin(), {concat(id), value});
     const std::string ended_key = keys.ended();
     const std::string_view names[] = {ended_key, keys.order_stream};
     const std::vector<std::string_view> views(arguments->begin(), arguments->end());
     const Reply appended = client.run(payment_scripts::append_event(), names, views);
     if (!appended.is_integer()) return to_status(appended, "appending a lost event");
     if (appended.integer() == 1) {
-      lines.push_back(concat("order ", one.first, ": appended its lost event: ", one.second));
+      lines.push_back(concat("order ", id, ": appended its lost event: ", value));
     }
   }
   return absl::OkStatus();
@@ -148,7 +126,7 @@ absl::Status repair_holds(Client& client, const SaleStores& stores, const SaleKe
 absl::StatusOr<std::vector<std::string>> repair(Client& client, const SaleStores& stores,
                                                 const SaleKeys& keys, VoucherBook& vouchers) {
   Lines lines;
-  absl::Status repaired = repair_ends(client, stores, keys, vouchers, lines);
+  absl::Status repaired = repair_ends(client, stores, keys, lines);
   if (repaired.ok()) repaired = repair_holds(client, stores, keys, vouchers, lines);
   if (!repaired.ok()) return repaired;
   return lines;

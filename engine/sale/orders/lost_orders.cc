@@ -15,7 +15,6 @@ namespace {
 //
 // Returns the positions of orders that are not in the stream. After a loss, another order may have
 // the same entry.
-// the same entry.
 const Script& find_missing_script() {
   static const Script* const kScript = new Script(R"lua(
 local function is_there(entry, order)

@@ -31,6 +31,28 @@ bool may_serve_more(const Reply& replies) {
   });
 }
 
+/// Visits the fields of a hash that are orders, with their values. Skips fields such as
+/// `closed:<voucher>`.
+absl::Status for_each_order_in(
+    Client& client, const std::string& key, std::string_view doing,
+    absl::FunctionRef<void(OrderId order, std::string_view value)> visit) {
+  constexpr int kPortion = 1'000;
+  std::string cursor = "0";
+  do {
+    const Reply page = client("HSCAN", key, cursor, "COUNT", kPortion);
+    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
+                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
+    if (!is_page) return to_status(page, doing);
+    cursor = page.elements()[0].text();
+    const auto& pairs = page.elements()[1].elements();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      const auto order = number_in(pairs[i]);
+      if (order && pairs[i + 1].is_text()) visit(*order, pairs[i + 1].text());
+    }
+  } while (cursor != "0");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
@@ -84,23 +106,34 @@ std::string describe_hold(const Order& order) {
                 order.admitted_at_ms);
 }
 
+std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) {
+  const auto first = value.find(' ');
+  const auto second = first == value.npos ? value.npos : value.find(' ', first + 1);
+  if (second == value.npos) return std::nullopt;
+  const auto voucher = parse_int64(value.substr(0, first));
+  const auto user = parse_int64(value.substr(first + 1, second - first - 1));
+  if (!voucher || !user) return std::nullopt;
+  EndedHold ended;
+  ended.how = std::string(value.substr(second + 1));
+  ended.order.id = order;
+  ended.order.voucher = *voucher;
+  ended.order.user = *user;
+  ended.order.status =
+      ended.how.starts_with("paid ") ? OrderStatus::kPaid : OrderStatus::kCancelled;
+  return ended;
+}
+
+absl::Status for_each_ended_hold(
+    Client& client, const SaleKeys& keys,
+    absl::FunctionRef<void(OrderId order, std::string_view value)> visit) {
+  return for_each_order_in(client, keys.ended(), "reading the ends of holds", visit);
+}
+
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,
                            absl::FunctionRef<void(OrderId order, VoucherId voucher)> visit) {
-  constexpr int kPortion = 1'000;
-  std::string cursor = "0";
-  do {
-    const Reply page = client("HSCAN", keys.held(), cursor, "COUNT", kPortion);
-    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
-                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-    if (!is_page) return to_status(page, "reading the holds");
-    cursor = page.elements()[0].text();
-    const auto& pairs = page.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      const auto order = number_in(pairs[i]);  // not so for `closed:<voucher>`
-      if (order && pairs[i + 1].is_text()) visit(*order, voucher_in(pairs[i + 1].text()));
-    }
-  } while (cursor != "0");
-  return absl::OkStatus();
+  return for_each_order_in(
+      client, keys.held(), "reading the holds",
+      [&](OrderId order, std::string_view description) { visit(order, voucher_in(description)); });
 }
 
 }  // namespace rushgate

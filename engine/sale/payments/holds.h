@@ -48,6 +48,20 @@ absl::StatusOr<DueHolds> find_due_holds(Client& client, const SaleKeys& keys, st
 /// Returns the description of an unpaid order in SaleKeys::held().
 std::string describe_hold(const Order& order);
 
+/// How the hold of an order ended (SaleKeys::ended()).
+struct EndedHold {
+  Order order;      // its id, voucher, user and status
+  std::string how;  // "paid <payment>" or "cancelled <actor>"
+
+  /// Reads a value of SaleKeys::ended(). Empty if it is not one.
+  static std::optional<EndedHold> read(OrderId order, std::string_view value);
+};
+
+/// Visits each value of SaleKeys::ended() with its order, as for_each_hold().
+absl::Status for_each_ended_hold(
+    Client& client, const SaleKeys& keys,
+    absl::FunctionRef<void(OrderId order, std::string_view value)> visit);
+
 /// Visits each hold with its order and voucher, in no order and in bounded portions; a hold that is
 /// there during the whole call at least once.
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,

@@ -1,6 +1,5 @@
 #include "engine/sale/payments/order_changes.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -9,7 +8,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
-#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/failure.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
@@ -45,16 +44,7 @@ ChangeResult unknown(OrderId order) {
   return {.outcome = ChangeOutcome::kUnknownOrder, .detail = concat("there is no order ", order)};
 }
 
-/// Returns the result of a change that failed with this status before it did anything.
-ChangeResult failure(const absl::Status& status) {
-  ChangeResult result{.outcome = ChangeOutcome::kFailed, .detail = std::string(status.message())};
-  if (is_closed(status)) {
-    result.outcome = ChangeOutcome::kUnavailable;
-  } else if (absl::IsUnavailable(status) || absl::IsAborted(status)) {
-    result.outcome = ChangeOutcome::kOverloaded;
-  }
-  return result;
-}
+ChangeResult failure(const absl::Status& status) { return failure_of<ChangeResult>(status); }
 
 /// Returns the result of a change whose script got an error.
 ChangeResult failure(const Reply& reply, std::string_view doing) {
@@ -76,29 +66,6 @@ std::string text_in(const Reply& reply) {
              ? ""
              : std::string(reply.elements()[1].text());
 }
-
-/// How a hold ended, as SaleKeys::ended() has it.
-struct EndedHold {
-  Order order;  // its voucher, user and status
-  std::string how;
-
-  static std::optional<EndedHold> read(OrderId order, std::string_view text) {
-    const auto first = text.find(' ');
-    const auto second = first == text.npos ? text.npos : text.find(' ', first + 1);
-    if (second == text.npos) return std::nullopt;
-    const auto voucher = parse_int64(text.substr(0, first));
-    const auto user = parse_int64(text.substr(first + 1, second - first - 1));
-    if (!voucher || !user) return std::nullopt;
-    EndedHold ended;
-    ended.how = std::string(text.substr(second + 1));
-    ended.order.id = order;
-    ended.order.voucher = *voucher;
-    ended.order.user = *user;
-    ended.order.status =
-        ended.how.starts_with("paid ") ? OrderStatus::kPaid : OrderStatus::kCancelled;
-    return ended;
-  }
-};
 
 std::string find_fault(const PayRequest& request) {
   const std::string& id = request.payment;
@@ -148,19 +115,14 @@ absl::StatusOr<std::optional<ChangeResult>> OrderChanges::find_recorded(const Pa
 }
 
 std::vector<ChangeResult> OrderChanges::pay_all(std::span<const PayRequest> requests) {
+  if (const absl::Status possible = check_payments(); !possible.ok()) {
+    return std::vector<ChangeResult>(requests.size(), failure(possible));
+  }
   std::vector<ChangeResult> results(requests.size());
   std::vector<std::size_t> asked;  // the requests that the script decides on
   std::vector<Request> calls;
-  const absl::Status possible = check_payments();
-  const std::array<std::string, 5> names = {keys_.holds(), keys_.held(), keys_.ended(),
-                                            keys_.payments(), keys_.order_stream};
-  const std::vector<std::string_view> keys(names.begin(), names.end());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const PayRequest& request = requests[i];
-    if (!possible.ok()) {
-      results[i] = failure(possible);
-      continue;
-    }
     if (std::string fault = find_fault(request); !fault.empty()) {
       results[i] = refused(std::move(fault));
       continue;
@@ -170,11 +132,8 @@ std::vector<ChangeResult> OrderChanges::pay_all(std::span<const PayRequest> requ
       results[i] = recorded.ok() ? **std::move(recorded) : failure(recorded.status());
       continue;
     }
-    const DecimalText order(request.order);
-    const DecimalText amount(request.amount_cents);
-    const std::string_view arguments[] = {order, request.payment, amount};
     asked.push_back(i);
-    calls.push_back(client_.script_request(scripts::pay(), keys, arguments));
+    calls.push_back(make_pay(request));
   }
   const std::vector<Reply> replies = client_.run_all(scripts::pay(), calls);
   for (std::size_t i = 0; i < replies.size(); ++i) {
@@ -227,14 +186,18 @@ absl::StatusOr<OrderStatus> OrderChanges::present_status(OrderId order) {
   return found->value_or(Order{}).status;
 }
 
-Reply OrderChanges::run_pay(const PayRequest& request) {
+Request OrderChanges::make_pay(const PayRequest& request) const {
   const std::array<std::string, 5> names = {keys_.holds(), keys_.held(), keys_.ended(),
                                             keys_.payments(), keys_.order_stream};
   const std::vector<std::string_view> keys(names.begin(), names.end());
   const DecimalText order(request.order);
   const DecimalText amount(request.amount_cents);
   const std::string_view arguments[] = {order, request.payment, amount};
-  return client_.run(scripts::pay(), keys, arguments);
+  return client_.script_request(scripts::pay(), keys, arguments);
+}
+
+Reply OrderChanges::run_pay(const PayRequest& request) {
+  return client_.run(scripts::pay(), [&] { return make_pay(request); });
 }
 
 /// Pays an order whose voucher is closed. The process that closed it may have ended.
@@ -462,10 +425,7 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
   event.order.id = order;
   ChangeResult begun = change_stored(event, OrderStatus::kRefunded);
   if (begun.outcome != ChangeOutcome::kDone) return begun;
-  const auto stored = stores_.orders.find(order);
-  if (!stored.ok()) return failure(stored.status());
-  if (!stored->has_value()) return unknown(order);
-  const absl::Status ended = end_refund(**stored);
+  const absl::Status ended = end_refund(order);
   return ended.ok() ? begun : failure(ended);
 }
 
@@ -473,12 +433,12 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
 /// keyspace remembers the order until a rebuild, which counts it as the database does. Forgetting it
 /// earlier would let a concurrent call give back once more. The end is refused if a rebuild began
 /// since the step before.
-absl::Status OrderChanges::end_refund(const Order& begun) {
+absl::Status OrderChanges::end_refund(OrderId id) {
   constexpr int kTries = 10;
   for (int i = 1;; ++i) {
     const auto state = stores_.orders.state();
     if (!state.ok()) return state.status();
-    const auto stored = stores_.orders.find(begun.id);  // another call may have ended it
+    const auto stored = stores_.orders.find(id);  // another call may have ended it
     if (!stored.ok()) return stored.status();
     if (!stored->has_value() || (*stored)->status != OrderStatus::kRefunding) break;
     const Order& order = **stored;
@@ -544,17 +504,17 @@ absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
 
 absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {
   if (stores_.orders.payments() == nullptr) return 0;
-  std::vector<Order> begun;
+  std::vector<OrderId> begun;
   const auto vouchers = stores_.orders.vouchers_with_orders();
   if (!vouchers.ok()) return vouchers.status();
   for (const VoucherId voucher : *vouchers) {
     const OrderFilter filter{
         .voucher = voucher, .status = OrderStatus::kRefunding, .count_max = kPortion};
-    const absl::Status read =
-        for_each_order(stores_.orders, filter, [&](const Order& order) { begun.push_back(order); });
+    const absl::Status read = for_each_order(
+        stores_.orders, filter, [&](const Order& order) { begun.push_back(order.id); });
     if (!read.ok()) return read;
   }
-  for (const Order& order : begun) {
+  for (const OrderId order : begun) {
     const absl::Status ended = end_refund(order);
     if (!ended.ok()) return ended;
   }

@@ -56,6 +56,7 @@ class OrderChanges {
   [[nodiscard]] absl::Status check_payments() const;
   absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
   absl::StatusOr<OrderStatus> present_status(OrderId order);
+  [[nodiscard]] Request make_pay(const PayRequest& request) const;
   Reply run_pay(const PayRequest& request);
   ChangeResult conclude_pay(const Reply& reply, const PayRequest& request, bool may_rebuild);
   ChangeResult pay_without_hold(const PayRequest& request, bool may_rebuild);
@@ -70,7 +71,7 @@ class OrderChanges {
   absl::StatusOr<bool> is_archived(OrderId order);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
-  absl::Status end_refund(const Order& begun);
+  absl::Status end_refund(OrderId id);
   absl::StatusOr<std::int64_t> give_back(const Order& order);
   ChangeResult repeat_payment(const OrderEvent& event);
 

@@ -93,7 +93,7 @@ absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId 
   while (true) {
     const Reply served = client.run(payment_scripts::serve_waiting(), views, arguments);
     if (!served.is_integer()) {
-      return to_status(served, concat("serving those who wait for voucher ", voucher));
+      return to_status(served, concat("serving the waiting users of voucher ", voucher));
     }
     if (served.integer() < kPortion) return absl::OkStatus();
   }

@@ -70,11 +70,6 @@ class VoucherBook {
   /// another process is rebuilding it.
   absl::Status rebuild(VoucherId voucher);
 
-  /// Returns the version in force, if there is one.
-  [[nodiscard]] absl::StatusOr<std::optional<VoucherVersion>> in_force(VoucherId voucher) const {
-    return stores_.vouchers.applied(voucher);
-  }
-
   /// Rebuilds a voucher of which the keyspace has lost a hold. Errors: as rebuild().
   absl::Status rebuild_holds(VoucherId voucher) { return restore(voucher, {}).status(); }
   /// Rebuilds each voucher that demands payment and is closed or lost. No purchase might do so
