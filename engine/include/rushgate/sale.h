@@ -460,13 +460,14 @@ class Sale {
   /// and the orders alone:
   /// - The database knows each voucher that is on sale, and the same version is in force, with the
   ///   same terms.
-  /// - published = free + admitted - given back, and no more orders than published.
-  /// - Every admitted order is in exactly one place, and each buyer has as many as the record says.
-  ///   A discarded dead letter explains why a buyer has one less.
+  /// - published = free + admitted - given back + withheld, and no more pieces sold than published.
+  /// - Every admitted order is in exactly one place, and each buyer has as many pieces as the record
+  ///   says. A discarded dead letter explains why a buyer has fewer.
+  /// - Payments, holds and waiting lists fit the orders (docs/orders.md).
   /// - No order was acknowledged without being stored, and each entry of the streams can be read.
   /// - The limits of the sale, per user and per day hold, and each order was admitted while the
-  ///   sale was open. An order does not name its version, so the loosest terms of all versions
-  ///   count. A limit per day is checked if every version has one, at the same UTC offset.
+  ///   sale was open. Of all versions of the voucher, the loosest terms count. A limit per day is
+  ///   checked if every version has one, at the same UTC offset.
   ///
   /// May run during the sale, and ignores orders admitted after it began. Reads the streams once,
   /// everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers,

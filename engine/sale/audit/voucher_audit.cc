@@ -257,7 +257,7 @@ void VoucherAuditor::check_window(const Order& order) {
                      std::to_string(order.admitted_at_ms) + " ms, outside the window of the sale");
 }
 
-/// Finds the limit per day. An order does not name its version, so the loosest one counts.
+/// Finds the limit per day. Older orders do not name their version, so the loosest one counts.
 void VoucherAuditor::find_day_rule() {
   for (const VoucherVersion& version : evidence_.versions) {
     const Limits& limits = version.voucher.limits;
