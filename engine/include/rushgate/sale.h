@@ -424,7 +424,8 @@ class Sale {
   ///   unpaid, dead letters or due to be refunded; the message says which. Or the order store
   ///   keeps no archive.
   absl::Status archive(VoucherId voucher);
-  /// Deletes the archived orders of a voucher, in portions. Returns their number.
+  /// Deletes the archived orders of a voucher, in portions, and its discarded dead letters. Returns
+  /// the number of orders.
   /// kFailedPrecondition: it is not archived.
   absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 

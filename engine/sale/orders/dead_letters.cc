@@ -103,6 +103,17 @@ return 1
   return *kScript;
 }
 
+// KEYS discarded letters, index. ARGV letter, its order or ''
+const Script& delete_discarded_script() {
+  static const Script* const kScript = new Script(R"lua(
+if redis.call('HGET', KEYS[2], ARGV[2]) == 'discarded ' .. ARGV[1] then
+  redis.call('HDEL', KEYS[2], ARGV[2])
+end
+return redis.call('XDEL', KEYS[1], ARGV[1])
+)lua");
+  return *kScript;
+}
+
 // KEYS dead letters, discarded letters, index. ARGV order
 //
 // Returns the kind of letter and the letter; 0 if there is none; 1 if some are not indexed.
@@ -323,6 +334,29 @@ absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
   const Reply moved = client.run(discard_script(), names, arguments);
   if (!moved.is_integer()) return to_status(moved, "discarding a dead letter");
   return moved.integer() == 1;
+}
+
+absl::Status delete_discarded_letters(Client& client, const SaleKeys& keys, VoucherId voucher) {
+  const std::string voucher_text = std::to_string(voucher);
+  std::vector<std::pair<std::string, std::string>> letters;  // with their orders
+  const absl::Status read = for_each_entry(
+      client, keys.discarded_letters(), StreamId::min(), StreamId::max(),
+      [&](const OrderEntry& found) {
+        if (found.field("voucherId") == voucher_text) {
+          letters.emplace_back(found.id, std::string(found.field("id").value_or("")));
+        }
+        return true;
+      });
+  if (!read.ok()) return read;
+  const std::string discarded = keys.discarded_letters();
+  const std::string index = keys.dead_letter_orders();
+  const std::string_view names[] = {discarded, index};
+  for (const auto& [letter, order] : letters) {
+    const std::string_view arguments[] = {letter, order};
+    const Reply deleted = client.run(delete_discarded_script(), names, arguments);
+    if (!deleted.is_integer()) return to_status(deleted, "deleting a discarded letter");
+  }
+  return absl::OkStatus();
 }
 
 std::string_view retry_name(Retry retry) {

@@ -70,4 +70,7 @@ absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why);
 
+/// Deletes the discarded letters of a voucher's orders for good.
+absl::Status delete_discarded_letters(Client& client, const SaleKeys& keys, VoucherId voucher);
+
 }  // namespace rushgate

@@ -5,6 +5,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include <rushgate/payment_store.h>
@@ -145,8 +146,12 @@ absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {
     const auto portion = archive->delete_orders(voucher, kPortion);
     if (!portion.ok()) return portion.status();
     deleted += *portion;
-    if (*portion < kPortion) return deleted;
+    if (*portion < kPortion) break;
   }
+  if (absl::Status letters = delete_discarded_letters(client_, keys_, voucher); !letters.ok()) {
+    return letters;
+  }
+  return deleted;
 }
 
 }  // namespace rushgate

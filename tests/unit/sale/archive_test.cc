@@ -152,5 +152,26 @@ TEST_P(ArchiveTest, ArchivedOrdersAreDeleted) {
   EXPECT_EQ(sale_->publish(paid_voucher()).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_P(ArchiveTest, DiscardedLettersGoWithTheirOrders) {
+  sell();
+  end();
+  for (const VoucherId voucher : {1, 2}) {  // order 11 of voucher 1, order 12 of voucher 2
+    backend_.client()("XADD", SaleKeys{}.dead_letters(), "*", "entry", "1-1", "reason", "broken",
+                      "userId", 9, "voucherId", voucher, "id", 10 + voucher);
+    ASSERT_TRUE(*sale_->discard_dead_letter(sale_->dead_letters()->at(0).id, "a test"));
+  }
+  ASSERT_TRUE(sale_->archive(1).ok());
+  EXPECT_EQ(sale_->discarded_letters()->size(), 2U);
+  EXPECT_EQ(sale_->status(11)->kind, OrderState::Kind::kFailed);
+
+  ASSERT_TRUE(sale_->delete_archived(1).ok());
+
+  const auto letters = *sale_->discarded_letters();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters[0].letter.order.field("voucherId"), "2");
+  EXPECT_EQ(sale_->status(11)->kind, OrderState::Kind::kUnknown);
+  EXPECT_EQ(sale_->status(12)->kind, OrderState::Kind::kFailed);
+}
+
 }  // namespace
 }  // namespace rushgate
