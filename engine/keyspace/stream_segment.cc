@@ -52,7 +52,7 @@ void SegmentWriter::append(StreamId id, StreamFields fields) {
   const bool fits = fits_columns(fields);
   begin_entry(id, fits, out);
   if (!fits) {
-    out.varint(fields.size());
+    begin_columns(fields.size(), out);
     for (const auto& [name, value] : fields) write_column(name, value.is_integer(), out);
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -76,18 +76,18 @@ std::size_t SegmentWriter::append_rows(StreamId id, std::span<const std::string_
   const bool fits = fits_integers(names);
   begin_entry(id, fits, out);
   if (!fits) {
-    out.varint(names.size());
+    begin_columns(names.size(), out);
     for (const std::string_view name : names) write_column(name, true, out);
   }
   std::size_t rows = 0;
+  auto value = values.begin();
   while (true) {
     for (Column& column : columns_) {
-      out.varint(fold(distance(column.last, values.front())));
-      column.last = values.front();
-      values = values.subspan(1);
+      out.varint(fold(distance(column.last, *value)));
+      column.last = *value++;
     }
     ++rows;
-    if (values.empty() || bytes_.size() + out.unflushed() >= kBytesMax) break;
+    if (value == values.end() || bytes_.size() + out.unflushed() >= kBytesMax) break;
     out.varint(0);  // the same ms, the same columns
     out.varint(1);  // the next seq
   }
@@ -121,6 +121,14 @@ bool SegmentWriter::fits_integers(std::span<const std::string_view> names) const
   return std::ranges::equal(columns_, names, [this](const Column& column, std::string_view name) {
     return column.is_integer && same_bytes(name, name_of(column));
   });
+}
+
+/// Reserves memory for columns of usual size, and for the values of one entry.
+void SegmentWriter::begin_columns(std::size_t count, VarintAppender& out) {
+  constexpr std::size_t kColumnBytes = 16;
+  columns_.reserve(count);
+  bytes_.reserve(bytes_.size() + out.unflushed() + kColumnBytes * (count + 1));
+  out.varint(count);
 }
 
 void SegmentWriter::write_column(std::string_view name, bool is_integer, VarintAppender& out) {

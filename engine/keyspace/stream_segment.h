@@ -87,6 +87,7 @@ class SegmentWriter {
   [[nodiscard]] bool fits_columns(StreamFields fields) const;
   void begin_entry(StreamId id, bool has_same_columns, VarintAppender& out);
   [[nodiscard]] bool fits_integers(std::span<const std::string_view> names) const;
+  void begin_columns(std::size_t count, VarintAppender& out);
   void write_column(std::string_view name, bool is_integer, VarintAppender& out);
 
   std::string bytes_;

@@ -54,8 +54,9 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() { return impl_->summaries(); }
 
 BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view idempotency_key) {
-  return impl_->buy(
-      {.voucher = voucher, .user = user, .idempotency_key = std::string(idempotency_key)});
+  BuyRequest request{.voucher = voucher, .user = user};
+  if (!idempotency_key.empty()) request.idempotency_key = idempotency_key;
+  return impl_->buy(request);
 }
 BuyResult Sale::buy(const BuyRequest& request) { return impl_->buy(request); }
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {

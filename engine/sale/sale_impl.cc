@@ -74,12 +74,17 @@ AdmissionRequests::Purchase purchase_of(const BuyRequest& request) {
   return {.voucher = request.voucher, .quantity = request.quantity, .reference = request.reference};
 }
 
+/// Returns true if both can share a call with one voucher, quantity and reference.
+bool have_one_purchase(const BuyRequest& a, const BuyRequest& b) {
+  return a.voucher == b.voucher && a.quantity == b.quantity && a.reference == b.reference;
+}
+
 /// Returns the end of the requests that can share a call with the one at `begin`.
 std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin) {
   const BuyRequest& first = requests[begin];
   const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
   std::size_t end = begin + 1;
-  while (end < end_max && purchase_of(requests[end]) == purchase_of(first) &&
+  while (end < end_max && have_one_purchase(requests[end], first) &&
          requests[end].idempotency_key.empty() == first.idempotency_key.empty()) {
     ++end;
   }
@@ -182,8 +187,15 @@ absl::Status Sale::Impl::publish(const Voucher& voucher,
 
 // ---- Buying ----
 
-/// Returns the fault of the request itself; empty if it has none.
-std::string Sale::Impl::find_fault(const BuyRequest& request) const {
+/// Returns true if the request itself has a fault.
+bool Sale::Impl::has_fault(const BuyRequest& request) const {
+  return request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax ||
+         request.reference.size() > Order::kReferenceBytesMax ||
+         (custom_ && !AdmissionRequests::is_plain(purchase_of(request)));
+}
+
+/// Describes the fault of a request that has one.
+std::string Sale::Impl::describe_fault(const BuyRequest& request) const {
   if (request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax) {
     return concat("the quantity must be from 1 to ", BuyRequest::kQuantityMax, ", not ",
                   request.quantity);
@@ -192,24 +204,14 @@ std::string Sale::Impl::find_fault(const BuyRequest& request) const {
     return concat("the reference must have at most ", Order::kReferenceBytesMax, " bytes, not ",
                   request.reference.size());
   }
-  const bool is_plain = request.quantity == 1 && request.reference.empty();
-  if (custom_ && !is_plain) {
-    return "a custom admission script sells one piece, and takes no reference";
-  }
-  return {};
+  return "a custom admission script sells one piece, and takes no reference";
 }
 
 BuyResult Sale::Impl::buy(const BuyRequest& request) {
-  if (std::string fault = find_fault(request); !fault.empty()) {
-    return {.outcome = Outcome::kFailed, .detail = std::move(fault)};
-  }
+  if (has_fault(request)) return {.outcome = Outcome::kFailed, .detail = describe_fault(request)};
   const auto order = ids_.next_id();
   if (!order.ok()) return failure(order.status());
-  const Reply reply = admit(request, *order);
-  const auto admission = custom_ ? std::nullopt : AdmissionReply::read(reply, *order);
-  BuyResult result = admission && !lacks_keyspace(admission->code)
-                         ? result_of(*admission)
-                         : conclude(reply, request, *order);
+  BuyResult result = conclude(admit(request, *order), request, *order);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   if (recent_) name_order(request.voucher, request.user, result);
   return result;
@@ -231,15 +233,16 @@ void Sale::Impl::name_order(VoucherId voucher, UserId user, BuyResult& result) {
 
 Reply Sale::Impl::admit(const BuyRequest& request, OrderId order) {
   const AdmissionRequests::Buyer buyer{request.user, order, request.idempotency_key};
-  const AdmissionRequests::Purchase purchase = purchase_of(request);
-  const bool is_usual = purchase == AdmissionRequests::Purchase{.voucher = request.voucher};
+  const bool may_join =
+      groups_ && buyer.idempotency_key.empty() && AdmissionRequests::is_plain(purchase_of(request));
   // A caller that opened a batch may wait for space in the queue, which only callbacks can free.
-  if (groups_ && is_usual && buyer.idempotency_key.empty() && !client_->inside_callback()) {
+  if (may_join && !client_->inside_callback()) {
     Reply reply = groups_->admit(request.voucher, buyer);
     if (!has_code(reply, redis_error_code::kNoScript)) return reply;
   }
   return client_->run(script(), [&] {
-    return custom_ ? custom_->make(request.voucher, buyer) : requests_.make(purchase, {&buyer, 1});
+    return custom_ ? custom_->make(request.voucher, buyer)
+                   : requests_.make(purchase_of(request), {&buyer, 1});
   });
 }
 
@@ -248,7 +251,7 @@ const Script& Sale::Impl::script() const {
 }
 
 std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests) {
-  const auto is_faulty = [this](const BuyRequest& request) { return !find_fault(request).empty(); };
+  const auto is_faulty = [this](const BuyRequest& request) { return has_fault(request); };
   if (std::ranges::any_of(requests, is_faulty)) return buy_each(requests);
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
@@ -327,9 +330,10 @@ BuyResult Sale::Impl::read_result(const Reply& reply, OrderId order) const {
 
 BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order) {
   const auto admission = read_admission(reply, order);
-  return admission && lacks_keyspace(admission->code)
-             ? buy_after_rebuild(admission->code, request, order)
-             : read_result(reply, order);
+  if (admission && lacks_keyspace(admission->code)) {
+    return buy_after_rebuild(admission->code, request, order);
+  }
+  return admission && !custom_ ? result_of(*admission) : read_result(reply, order);
 }
 
 /// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.

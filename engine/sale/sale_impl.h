@@ -75,7 +75,8 @@ class Sale::Impl {
 
  private:
   Reply admit(const BuyRequest& request, OrderId order);
-  [[nodiscard]] std::string find_fault(const BuyRequest& request) const;
+  [[nodiscard]] bool has_fault(const BuyRequest& request) const;
+  [[nodiscard]] std::string describe_fault(const BuyRequest& request) const;
   std::vector<BuyResult> buy_each(std::span<const BuyRequest> requests);
   std::vector<Request> make_calls(std::span<const BuyRequest> requests,
                                   std::span<const AdmissionRequests::Buyer> buyers,

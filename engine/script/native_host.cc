@@ -78,7 +78,8 @@ class KeyspaceCall final : public NativeCall {
   std::optional<Scores> sorted_set_scores(std::string_view key) override;
   bool hash_remove(std::string_view key, std::string_view field) override;
   bool set_remove(std::string_view key, std::string_view member) override;
-  std::optional<double> sorted_set_score(std::string_view key, std::string_view member) override;
+  bool sorted_set_at(std::string_view key, std::size_t rank,
+                     absl::FunctionRef<void(std::string_view member, double score)> visit) override;
   bool sorted_set_remove(std::string_view key, std::string_view member) override;
   bool sorted_set_add(std::string_view key, std::string_view member, double score) override;
   std::size_t sorted_set_remove_up_to(std::string_view key, double score_max) override;
@@ -304,11 +305,14 @@ bool KeyspaceCall::sorted_set_add(std::string_view key, std::string_view member,
   return sorted_sets::set(db_, *object, member, score);
 }
 
-std::optional<double> KeyspaceCall::sorted_set_score(std::string_view key,
-                                                     std::string_view member) {
+bool KeyspaceCall::sorted_set_at(
+    std::string_view key, std::size_t rank,
+    absl::FunctionRef<void(std::string_view member, double score)> visit) {
   Object* const object = find(key, ValueType::kSortedSet);
-  if (object == nullptr) return std::nullopt;
-  return object->sorted_set().score(member);
+  if (object == nullptr || rank >= object->sorted_set().size()) return false;
+  const SortedSetElement& element = object->sorted_set().at(rank);
+  visit(element.member(), element.score);
+  return true;
 }
 
 bool KeyspaceCall::sorted_set_remove(std::string_view key, std::string_view member) {

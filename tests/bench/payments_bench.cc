@@ -96,19 +96,12 @@ void paid(benchmark::State& state) {
 
 /// Ends every hold that is due, as a worker does. Returns their number.
 std::size_t expire(Client& client) {
-  constexpr std::size_t kPortion = 256;
   std::size_t ended = 0;
   while (true) {
-    const auto due = find_due_holds(client, SaleKeys{}, 0, kPortion);
-    if (!due.ok()) fail(due.status().ToString());
-    if (due->holds.empty()) return ended;
-    std::vector<OrderId> orders;
-    for (const DueHolds::Hold& hold : due->holds) orders.push_back(hold.order);
-    const Reply reply =
-        cancel_holds(client, SaleKeys{}, kPaidVoucher, orders,
-                     {.reason = "not paid in time", .actor = "timeout", .only_due = true});
-    if (!reply.is_aggregate()) fail("a timeout failed: " + to_debug_string(reply));
-    ended += orders.size();
+    const auto expired = expire_holds(client, SaleKeys{}, 0);
+    if (!expired.ok()) fail(expired.status().ToString());
+    ended += expired->ended;
+    if (!expired->next_ms || *expired->next_ms > expired->now_ms) return ended;
   }
 }
 

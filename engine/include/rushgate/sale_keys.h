@@ -29,14 +29,14 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view idempotency_key) const {
     return prefix + "request:" + std::string(idempotency_key);
   }
-  /// Holds the orders that are not paid yet. Sorted set: order, by the time when payment is due (ms).
-  [[nodiscard]] std::string holds() const { return prefix + "holds"; }
-  /// Describes each order in holds(). Hash: order -> "<voucher> <user> <quantity> <amount>
-  /// <admitted at (ms)>". Also has a field `closed:<voucher>` while a rebuild checks its holds.
+  /// Holds the orders that are not paid yet, and those whose end is not stored yet. Hash: order ->
+  /// "<voucher> <user> <quantity> <amount> <admitted at (ms)> <due at (ms)>", or at the end of its
+  /// hold "<voucher> <user> paid <payment>" or "<voucher> <user> cancelled <actor>". Also has a field
+  /// `closed:<voucher>` while a rebuild checks its holds.
   [[nodiscard]] std::string held() const { return prefix + "held"; }
-  /// Holds the ends of holds that are not stored yet. Hash: order -> "<voucher> <user> paid
-  /// <payment>" or "<voucher> <user> cancelled <actor>".
-  [[nodiscard]] std::string ended() const { return prefix + "ended"; }
+  /// Holds the deadlines of payments. Sorted set: the orders admitted by one call, separated by
+  /// spaces, by the time when their payment is due (ms). Some of them may have ended.
+  [[nodiscard]] std::string deadlines() const { return prefix + "deadlines"; }
   /// Holds the payments that are not stored yet. Hash: payment -> "<order> <amount> <kind>".
   [[nodiscard]] std::string payments() const { return prefix + "payments"; }
   /// Holds the refunded orders that were given back since the last rebuild. Hash: order -> 1 if it

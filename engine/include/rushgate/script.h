@@ -131,8 +131,11 @@ class NativeCall {
   /// Returns true if the member is new; otherwise does nothing. The score must not be NaN.
   virtual bool sorted_set_add(std::string_view key, std::string_view member,
                               double score) = 0;  // ZADD … NX
-  virtual std::optional<double> sorted_set_score(std::string_view key,
-                                                 std::string_view member) = 0;  // ZSCORE
+  /// ZRANGE key rank rank WITHSCORES. Returns false if there is no such member; else calls `visit`,
+  /// which must not change anything.
+  virtual bool sorted_set_at(
+      std::string_view key, std::size_t rank,
+      absl::FunctionRef<void(std::string_view member, double score)> visit) = 0;
   virtual bool sorted_set_remove(std::string_view key,
                                  std::string_view member) = 0;  // ZREM, true if it was there
   /// Removes the members with scores of at most `score_max`. Returns their number.

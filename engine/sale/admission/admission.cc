@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 
 namespace rushgate {
@@ -21,7 +22,7 @@ Request AdmissionRequests::make(const Purchase& purchase, std::span<const Buyer>
   constexpr std::size_t kBytesPerBuyer = 40;  // two numbers
   Request request;
   const bool with_keys = !buyers.front().idempotency_key.empty();
-  const bool is_usual = !with_keys && purchase == Purchase{.voucher = purchase.voucher};
+  const bool is_usual = !with_keys && is_plain(purchase);
   const Known* const known = is_usual ? find_known(purchase.voucher) : nullptr;
   if (known != nullptr) {
     request.reserve(known->beginning.size() + 2 * buyers.size(),
@@ -56,14 +57,14 @@ Request AdmissionRequests::beginning(const Purchase& purchase,
   const VoucherId voucher = purchase.voucher;
   const std::array<std::string, 7> names = {
       keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher), keys_.days(voucher),
-      keys_.order_stream,     keys_.holds(),        keys_.held()};
+      keys_.order_stream,     keys_.deadlines(),    keys_.held()};
   std::vector<std::string_view> keys(names.begin(), names.end());
   keys.insert(keys.end(), requests.begin(), requests.end());
   const DecimalText voucher_text(voucher);
-  const DecimalText ttl_text(request_ttl_ms_);
-  const DecimalText quantity_text(purchase.quantity);
-  const std::array<std::string_view, 4> arguments = {voucher_text, ttl_text, quantity_text,
-                                                     purchase.reference};
+  const bool is_usual = requests.empty() && is_plain(purchase);
+  const std::string options =
+      is_usual ? "" : concat(purchase.quantity, " ", request_ttl_ms_, " ", purchase.reference);
+  const std::array<std::string_view, 2> arguments = {voucher_text, options};
   return client_.script_request(admission_script(), keys, arguments);
 }
 

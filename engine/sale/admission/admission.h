@@ -55,9 +55,11 @@ class AdmissionRequests {
     VoucherId voucher;
     std::int64_t quantity = 1;
     std::string_view reference = {};  // the caller's; may be empty
-
-    friend bool operator==(const Purchase&, const Purchase&) = default;
   };
+  /// Returns true if it is of one piece, without a reference.
+  static bool is_plain(const Purchase& purchase) {
+    return purchase.quantity == 1 && purchase.reference.empty();
+  }
   /// One buyer of a request.
   struct Buyer {
     UserId user;

@@ -5,18 +5,23 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  6 holds  7 held
+// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  6 deadlines  7 held
 //       [8… request, one for each user]
-// ARGV  1 voucher  2 how long the result of a request is kept (ms)  3 quantity  4 reference or ''
-//       5 user  6 order  [7 user …]
+// ARGV  1 voucher
+//       2 '' or '<quantity> <how long the result of a request is kept (ms)> <reference>'
+//       3 user  4 order  [5 user …]
+//
+// '' means one piece, no reference and no request, the usual case.
 //
 // Returns the reply for one user, or an array of replies for several, which are decided on in
 // order. All checks of a user precede the first change for that user. A failure for one of several
 // users fails only that user's reply.
 constexpr const char* kText = R"lua(
-local voucher, ttl, quantity, reference = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local users = (#ARGV - 4) / 2
-local wanted = quantity == 1 and voucher or voucher .. 'x' .. ARGV[3]
+local voucher, pieces, ttl, reference = ARGV[1], '1', nil, ''
+if ARGV[2] ~= '' then pieces, ttl, reference = string.match(ARGV[2], '^(%d+) (%d+) (.*)$') end
+local quantity = tonumber(pieces)
+local users = (#ARGV - 2) / 2
+local wanted = quantity == 1 and voucher or voucher .. 'x' .. pieces
 
 local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'total', 'admitted',
                          'counted', 'per_user', 'per_day', 'offset',
@@ -26,6 +31,7 @@ local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber
 local version, price, pay_ms = terms[10] or '0', terms[11] or '0', tonumber(terms[12] or 0)
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local due, unpaid = string.format('%.0f', now + pay_ms), {}
 
 -- As the commands that count read a value.
 local function is_integer(text)
@@ -47,7 +53,7 @@ local function time_of_next_entry()
 end
 
 local function admit(i)
-  local user, order, request = ARGV[2 * i + 3], ARGV[2 * i + 4], KEYS[7 + i]
+  local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[7 + i]
 
   -- A request that was accepted before gets the same reply. A refused one is decided on once more:
   -- a click before the sale began says nothing of one after it.
@@ -97,8 +103,7 @@ local function admit(i)
     entry[#entry + 1] = name
     entry[#entry + 1] = value
   end
-  if quantity ~= 1 then add_field('quantity', ARGV[3]) end
-  local due = string.format('%.0f', now + pay_ms)
+  if quantity ~= 1 then add_field('quantity', pieces) end
   if pay_ms > 0 then
     redis.call('ZCARD', KEYS[6])
     redis.call('HLEN', KEYS[7])
@@ -108,17 +113,17 @@ local function admit(i)
 
   -- The stream first: of all the keys, only its type has not been checked by a read above.
   local id = redis.call('XADD', KEYS[5], '*', unpack(entry))
-  redis.call('DECRBY', KEYS[2], ARGV[3])
-  if counted then redis.call('HINCRBY', KEYS[3], user, ARGV[3]) else redis.call('SADD', KEYS[3], user) end
+  redis.call('DECRBY', KEYS[2], pieces)
+  if counted then redis.call('HINCRBY', KEYS[3], user, pieces) else redis.call('SADD', KEYS[3], user) end
   if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + quantity)) end
   if total > 0 then
-    admitted = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'admitted', ARGV[3]))
+    admitted = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'admitted', pieces))
   end
   if pay_ms > 0 then
     local amount = string.format('%.0f', price * quantity)
-    redis.call('ZADD', KEYS[6], due, order)
-    redis.call('HSET', KEYS[7], order, voucher .. ' ' .. user .. ' ' .. ARGV[3] .. ' ' .. amount .. ' ' ..
-                                       string.match(id, '^%d+'))
+    redis.call('HSET', KEYS[7], order, voucher .. ' ' .. user .. ' ' .. pieces .. ' ' .. amount .. ' ' ..
+                                       string.match(id, '^%d+') .. ' ' .. due)
+    unpaid[#unpaid + 1] = order
   end
   if request then
     redis.call('SET', request, user .. ' ' .. wanted .. ' 0 ' .. order, 'PX', ttl)
@@ -126,13 +131,23 @@ local function admit(i)
   return 0
 end
 
-if users == 1 then return admit(1) end
+-- The orders of one call have one deadline, so they are one member.
+local function set_deadline()
+  if #unpaid > 0 then redis.call('ZADD', KEYS[6], due, table.concat(unpaid, ' ')) end
+end
+
+if users == 1 then
+  local reply = admit(1)
+  set_deadline()
+  return reply
+end
 local replies = {}
 for i = 1, users do
   local done, reply = pcall(admit, i)
   if not done and type(reply) ~= 'table' then reply = redis.error_reply(tostring(reply)) end
   replies[i] = reply
 end
+set_deadline()
 return replies
 )lua";
 

@@ -32,11 +32,11 @@ enum Key : std::size_t {
   kBuyersKey,
   kDaysKey,
   kStreamKey,
-  kHoldsKey,
+  kDeadlinesKey,
   kHeldKey,
   kRequestKey
 };
-enum Argument : std::size_t { kVoucherId, kRequestTtl, kQuantity, kReference, kFirstUser };
+enum Argument : std::size_t { kVoucherId, kOptions, kFirstUser };
 constexpr std::size_t kArgumentsPerUser = 2;  // the user, the order
 
 enum Term : std::size_t {
@@ -82,10 +82,10 @@ constexpr bool is_decided_together(Term term) {
     case kOffset:   // has no meaning without a limit per day
     case kVersion:
     case kPrice:
+    case kPayMs:
       return true;
     case kCounted:
     case kPerDay:
-    case kPayMs:
     case kTerms:
       return false;
   }
@@ -127,6 +127,29 @@ class TermsCache {
   std::array<Terms, kKnown> known_;
 };
 
+/// What the users of one call ask for, beyond one piece of the voucher.
+struct Options {
+  /// Reads the script's second argument.
+  explicit Options(std::string_view text) {
+    if (text.empty()) return;
+    const std::size_t first = text.find(' ');
+    const std::size_t second = first == text.npos ? first : text.find(' ', first + 1);
+    if (second == text.npos) throw ScriptError("ERR the options need three parts");
+    quantity_text = text.substr(0, first);
+    request_ttl = text.substr(first + 1, second - first - 1);
+    reference = text.substr(second + 1);
+    quantity = parse_int64(quantity_text).value_or(0);
+    if (quantity <= 0) throw ScriptError("ERR the quantity must be positive");
+    is_usual = quantity == 1 && reference.empty();
+  }
+
+  std::string_view quantity_text = "1";
+  std::string_view request_ttl = {};
+  std::string_view reference = {};
+  std::int64_t quantity = 1;
+  bool is_usual = true;
+};
+
 /// Decides on the users of one call, one after the other. Reads the values that they share once,
 /// and writes them once, at the end.
 class Admissions {
@@ -139,9 +162,8 @@ class Admissions {
         is_counted_(term(kCounted) != 0),
         per_user_(term(kPerUser)),
         per_day_(term(kPerDay)),
-        quantity_(parse_int64(call.argument(kQuantity)).value_or(0)) {
-    if (quantity_ <= 0) throw ScriptError("ERR the quantity must be positive");
-  }
+        options_(call.argument(kOptions)),
+        quantity_(options_.quantity) {}
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
@@ -173,6 +195,8 @@ class Admissions {
     std::int64_t bought_today = 0;
   };
 
+  /// Returns true if each user comes with an idempotency key.
+  [[nodiscard]] bool has_requests() const { return call_.key_count() > kRequestKey; }
   static std::size_t argument_of(std::size_t index) {
     return kFirstUser + kArgumentsPerUser * index;
   }
@@ -182,7 +206,7 @@ class Admissions {
 
   /// Decides on the `index`th user. If it throws, nothing about the user is remembered here.
   Reply decide_on(std::size_t index) {
-    const bool has_request = call_.key_count() > kRequestKey + index;
+    const bool has_request = has_requests();
     if (!has_request) {  // a refusal of every user needs no valid user
       if (const auto refusal = refusal_of_all()) return reply_of(*refusal);
     }
@@ -194,7 +218,10 @@ class Admissions {
     const AdmissionCode code = code_for(buyer);
     if (code == AdmissionCode::kAccepted) admit(buyer);
     if (code == AdmissionCode::kAccepted && has_request) keep_acceptance(buyer);
-    if (code == AdmissionCode::kAccepted) accepted_ += quantity_;
+    if (code == AdmissionCode::kAccepted) {
+      accepted_ += quantity_;
+      if (is_paid()) note_unpaid(buyer.order.text());
+    }
     return reply_of(code);
   }
 
@@ -231,7 +258,7 @@ class Admissions {
     std::string known = parameters(buyer) + "0 ";
     known += buyer.order.text();
     const Reply kept =
-        call_.call(Request::of("SET", buyer.request, known, "PX", call_.argument(kRequestTtl)));
+        call_.call(Request::of("SET", buyer.request, known, "PX", options_.request_ttl));
     if (kept.is_error()) throw ScriptError(kept.text());
   }
 
@@ -265,9 +292,7 @@ class Admissions {
   /// one user after the other, and appends the replies. Returns false, with nothing done, in
   /// another case or on a failure.
   bool decide_together(std::size_t users, std::vector<Reply>& replies) {
-    const bool have_requests = call_.key_count() > kRequestKey;
-    const bool is_usual = quantity_ == 1 && call_.argument(kReference).empty();
-    if (!terms_.are_decided_together || have_requests || !is_usual) return false;
+    if (!terms_.are_decided_together || has_requests() || !options_.is_usual) return false;
     const Reply done = call_.attempt([&] {
       admit_together(users, replies);
       return Reply::nil();
@@ -276,6 +301,7 @@ class Admissions {
     replies.clear();
     stock_.reset();
     accepted_ = 0;
+    unpaid_.clear();
     return false;
   }
 
@@ -290,24 +316,52 @@ class Admissions {
     const std::size_t asked = call_.set_add_integers(
         call_.key(kBuyersKey), members, static_cast<std::size_t>(left()), {is_new.get(), users});
 
-    static constexpr std::array<std::string_view, 6> kFields = {"userId", "voucherId", "id",
-                                                                "limit",  "version",   "price"};
-    std::vector<std::int64_t> rows;
-    rows.reserve(asked * kFields.size());
-    const std::int64_t voucher = integer_of(call_.argument(kVoucherId));
-    for (std::size_t i = 0; i < asked; ++i) {
-      if (!is_new[i]) continue;
-      const std::int64_t order = integer_of(call_.argument(argument_of(i) + 1));
-      rows.insert(rows.end(),
-                  {members[i], voucher, order, per_user_, term(kVersion), term(kPrice)});
-      ++accepted_;
-    }
-    call_.stream_append_rows(call_.key(kStreamKey), kFields, rows);
+    append_rows(members, {is_new.get(), asked});
     finish();
     for (std::size_t i = 0; i < users; ++i) {
       replies.push_back(reply_of(i >= asked  ? AdmissionCode::kSoldOut
                                  : is_new[i] ? AdmissionCode::kAccepted
                                              : AdmissionCode::kLimitReached));
+    }
+  }
+
+  static constexpr std::array<std::string_view, 7> kRowFields = {
+      "userId", "voucherId", "id", "limit", "version", "price", "due"};
+  using Row = std::array<std::int64_t, kRowFields.size()>;
+
+  /// Returns the number of fields of an entry in the usual case.
+  [[nodiscard]] std::size_t row_size() const { return kRowFields.size() - (is_paid() ? 0 : 1); }
+  [[nodiscard]] auto row_fields() const { return std::span(kRowFields).first(row_size()); }
+  [[nodiscard]] Row make_row(std::int64_t voucher) const {
+    return {0, voucher, 0, per_user_, term(kVersion), term(kPrice), due_ms()};
+  }
+  static void set_buyer(Row& row, std::int64_t user, std::int64_t order) {
+    row[0] = user;
+    row[2] = order;
+  }
+
+  /// Appends an entry for each new buyer.
+  void append_rows(std::span<const std::int64_t> users, std::span<const bool> is_new) {
+    Row row = make_row(integer_of(call_.argument(kVoucherId)));
+    const std::size_t size = row_size();
+    std::vector<std::int64_t> rows(is_new.size() * size + row.size());
+    std::int64_t* next = rows.data();
+    for (std::size_t i = 0; i < is_new.size(); ++i) {
+      if (!is_new[i]) continue;
+      set_buyer(row, users[i], integer_of(call_.argument(argument_of(i) + 1)));
+      std::copy_n(row.data(), row.size(), next);  // the next row overwrites what is too much
+      next += size;
+      ++accepted_;
+    }
+    rows.resize(static_cast<std::size_t>(next - rows.data()));
+    call_.stream_append_rows(call_.key(kStreamKey), row_fields(), rows);
+    if (!is_paid()) return;
+    HoldText hold(*this);
+    for (std::size_t i = 0; i < is_new.size(); ++i) {
+      if (!is_new[i]) continue;
+      const std::string_view order = call_.argument(argument_of(i) + 1);
+      call_.hash_set(call_.key(kHeldKey), order, hold.of(call_.argument(argument_of(i))));
+      note_unpaid(order);
     }
   }
 
@@ -320,6 +374,9 @@ class Admissions {
   /// Writes the values that the decisions share.
   void finish() {
     if (accepted_ == 0) return;
+    if (!unpaid_.empty()) {
+      call_.sorted_set_add(call_.key(kDeadlinesKey), unpaid_, static_cast<double>(due_ms()));
+    }
     call_.increment_by(call_.key(kStockKey), -accepted_);
     if (total_ <= 0) return;
     const std::string_view voucher = call_.key(kVoucherKey);
@@ -358,7 +415,7 @@ class Admissions {
   }
 
   void admit(const Buyer& buyer) {
-    const StreamId entry = append_entry(buyer);
+    append_entry(buyer);
     const std::string_view buyers = call_.key(kBuyersKey);
     if (is_counted_) {
       call_.hash_increment_by(buyers, buyer.user.text(), quantity_);
@@ -370,37 +427,71 @@ class Admissions {
           call_.key(kDaysKey), buyer.user.text(),
           std::to_string(buyer.today) + ':' + std::to_string(buyer.bought_today + quantity_));
     }
-    if (term(kPayMs) > 0) hold(buyer, entry);
+    if (is_paid()) {
+      call_.hash_set(call_.key(kHeldKey), buyer.order.text(),
+                     HoldText(*this).of(buyer.user.text()));
+    }
   }
 
+  [[nodiscard]] bool is_paid() const { return term(kPayMs) > 0; }
   [[nodiscard]] std::int64_t due_ms() const { return call_.now_ms() + term(kPayMs); }
 
-  StreamId append_entry(const Buyer& buyer) {
+  void append_entry(const Buyer& buyer) {
+    const MaybeInteger voucher = call_.argument(kVoucherId);
+    if (options_.is_usual && voucher.is_integer() && buyer.user.is_integer() &&
+        buyer.order.is_integer()) {
+      Row row = make_row(voucher.integer());
+      set_buyer(row, buyer.user.integer(), buyer.order.integer());
+      call_.stream_append_rows(call_.key(kStreamKey), row_fields(),
+                               std::span(row).first(row_size()));
+      return;
+    }
     constexpr std::size_t kFieldsMax = 9;
     const DecimalText limit(per_user_);
     const DecimalText version(term(kVersion));
     const DecimalText price(term(kPrice));
     const DecimalText due(due_ms());
     std::array<NativeCall::Field, kFieldsMax> fields = {{{"userId", buyer.user},
-                                                         {"voucherId", call_.argument(kVoucherId)},
+                                                         {"voucherId", voucher},
                                                          {"id", buyer.order},
                                                          {"limit", limit.view()},
                                                          {"version", version.view()},
                                                          {"price", price.view()}}};
     std::size_t count = 6;
-    if (quantity_ != 1) fields[count++] = {"quantity", call_.argument(kQuantity)};
-    if (term(kPayMs) > 0) fields[count++] = {"due", due.view()};
-    const std::string_view reference = call_.argument(kReference);
-    if (!reference.empty()) fields[count++] = {"reference", reference};
-    return call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
+    if (quantity_ != 1) fields[count++] = {"quantity", options_.quantity_text};
+    if (is_paid()) fields[count++] = {"due", due.view()};
+    if (!options_.reference.empty()) fields[count++] = {"reference", options_.reference};
+    call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
   }
 
-  /// Adds the order to the unpaid ones.
-  void hold(const Buyer& buyer, StreamId entry) {
-    call_.sorted_set_add(call_.key(kHoldsKey), buyer.order.text(), static_cast<double>(due_ms()));
-    call_.hash_set(call_.key(kHeldKey), buyer.order.text(),
-                   concat(call_.argument(kVoucherId), " ", buyer.user.text(), " ", quantity_, " ",
-                          term(kPrice) * quantity_, " ", entry.ms));
+  /// Describes the holds of orders whose entries were appended last.
+  class HoldText {
+   public:
+    explicit HoldText(const Admissions& admissions)
+        : text_(concat(admissions.call_.argument(kVoucherId), " ")),
+          user_at_(text_.size()),
+          end_(concat(" ", admissions.quantity_, " ",
+                      admissions.term(kPrice) * admissions.quantity_, " ",
+                      admissions.call_.stream_last_ms(admissions.call_.key(kStreamKey)), " ",
+                      admissions.due_ms())) {}
+
+    /// Returns the description of a user's order. Valid until the next call.
+    std::string_view of(std::string_view user) {
+      text_.resize(user_at_);
+      text_.append(user).append(end_);
+      return text_;
+    }
+
+   private:
+    std::string text_;
+    const std::size_t user_at_;
+    const std::string end_;
+  };
+
+  /// Adds the order to those that get a deadline at the end of the call.
+  void note_unpaid(std::string_view order) {
+    if (!unpaid_.empty()) unpaid_ += ' ';
+    unpaid_ += order;
   }
 
   [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }
@@ -412,9 +503,11 @@ class Admissions {
   const bool is_counted_;
   const std::int64_t per_user_;
   const std::int64_t per_day_;
+  const Options options_;
   const std::int64_t quantity_;        // of each buyer
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // pieces, in this call
+  std::string unpaid_;                 // the orders of this call that wait for a payment
 };
 
 }  // namespace
@@ -423,7 +516,7 @@ NativeScript native_admission() {
   return [cache = TermsCache()](NativeCall& call) mutable {
     if (call.key_count() < kRequestKey || call.argument_count() < kFirstUser + kArgumentsPerUser) {
       throw ScriptError(
-          "ERR admission needs seven keys, and four arguments before the first user's");
+          "ERR admission needs seven keys, and two arguments before the first user's");
     }
     const std::size_t users = (call.argument_count() - kFirstUser) / kArgumentsPerUser;
     Admissions admissions(call, cache);  // a failure here fails for all users

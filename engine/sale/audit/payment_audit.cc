@@ -94,13 +94,6 @@ absl::Status PaymentAuditor::check_payments(AuditReport& report) {
   return absl::OkStatus();
 }
 
-/// Returns true if a change of the order is on its way to the database.
-absl::StatusOr<bool> PaymentAuditor::is_moving(OrderId order) {
-  const Reply ended = client_("HEXISTS", keys_.ended(), order);
-  if (!ended.is_integer()) return to_status(ended, "looking for the end of a hold");
-  return ended.integer() == 1;
-}
-
 absl::StatusOr<std::vector<PaymentAuditor::WrongHold>> PaymentAuditor::find_wrong_holds() {
   absl::flat_hash_map<OrderId, VoucherId> held;
   absl::Status read = for_each_hold(
@@ -115,15 +108,13 @@ absl::StatusOr<std::vector<PaymentAuditor::WrongHold>> PaymentAuditor::find_wron
   if (!read.ok()) return read;
   std::vector<WrongHold> wrong;
   for (const Order& suspect : suspects) {
-    // In this order: a hold moves to the ends, and from there to the database.
-    const Reply hold = client_("HEXISTS", keys_.held(), suspect.id);
-    if (!hold.is_integer()) return to_status(hold, "looking for a hold");
-    const auto moving = is_moving(suspect.id);
-    if (!moving.ok()) return moving.status();
+    // In this order: the end of a hold moves from the keyspace to the database.
+    const auto hold = find_hold(client_, keys_, suspect.id);
+    if (!hold.ok()) return hold.status();
     const auto now = orders_.find(suspect.id);
     if (!now.ok()) return now.status();
-    if (!now->has_value() || *moving) continue;
-    const bool is_held = hold.integer() == 1;
+    const bool is_held = hold->has_value();
+    if (!now->has_value() || (is_held && (*hold)->ended)) continue;
     const bool is_unpaid = (*now)->status == OrderStatus::kUnpaid;
     if (is_held != is_unpaid) wrong.push_back({.order = **now, .is_held = is_held});
   }

@@ -42,7 +42,6 @@ class PaymentAuditor {
   absl::Status check_payments(AuditReport& report);
   absl::Status check_holds(AuditReport& report);
   absl::Status check_waiting(AuditReport& report);
-  absl::StatusOr<bool> is_moving(OrderId order);
 
   Client& client_;
   const SaleStores stores_;

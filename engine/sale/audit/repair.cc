@@ -52,10 +52,10 @@ absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStor
 absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKeys& keys,
                          Lines& lines) {
   // In this order: an event moves from the stream to the database, and its end is removed then.
-  std::vector<std::pair<OrderId, std::string>> values;
+  std::vector<std::pair<EndedHold, std::string>> ends;
   const absl::Status read = for_each_ended_hold(
       client, keys,
-      [&](OrderId order, std::string_view value) { values.emplace_back(order, value); });
+      [&](const EndedHold& ended, std::string_view value) { ends.emplace_back(ended, value); });
   if (!read.ok()) return read;
   const auto unstored = read_unstored_orders(client, keys, std::nullopt);
   if (!unstored.ok()) return unstored.status();
@@ -63,27 +63,26 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
   for (const auto* events : {&unstored->events, &unstored->dead_events}) {
     for (const OrderEvent& event : *events) queued.insert(event.order.id);
   }
-  for (const auto& [id, value] : values) {
+  for (const auto& [ended, value] : ends) {
+    const OrderId id = ended.order.id;
     if (queued.contains(id)) continue;
     const auto order = stores.orders.find(id);
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
     if (is_stored) {
-      const Reply removed = client("HDEL", keys.ended(), id);
+      const Reply removed = client("HDEL", keys.held(), id);
       if (!removed.is_integer()) return to_status(removed, "removing the end of a hold");
       if (removed.integer() == 1) {
         lines.push_back(concat("order ", id, ": removed its end, which is stored"));
       }
       continue;
     }
-    const auto ended = EndedHold::read(id, value);
-    if (!ended) continue;
-    auto arguments = event_of(client, stores, keys, *ended);
+    auto arguments = event_of(client, stores, keys, ended);
     if (!arguments.ok()) return arguments.status();
     if (arguments->empty()) continue;
     arguments->insert(arguments->begin(), {concat(id), value});
-    const std::string ended_key = keys.ended();
-    const std::string_view names[] = {ended_key, keys.order_stream};
+    const std::string held = keys.held();
+    const std::string_view names[] = {held, keys.order_stream};
     const std::vector<std::string_view> views(arguments->begin(), arguments->end());
     const Reply appended = client.run(payment_scripts::append_event(), names, views);
     if (!appended.is_integer()) return to_status(appended, "appending a lost event");
@@ -105,11 +104,8 @@ absl::Status repair_holds(Client& client, const SaleStores& stores, const SaleKe
       incomplete.insert(order.voucher);
       continue;
     }
-    for (const Request& request : {Request::of("HDEL", keys.held(), order.id),
-                                   Request::of("ZREM", keys.holds(), order.id)}) {
-      const Reply removed = client.call(request);
-      if (!removed.is_integer()) return to_status(removed, "removing a hold");
-    }
+    const Reply removed = client("HDEL", keys.held(), order.id);
+    if (!removed.is_integer()) return to_status(removed, "removing a hold");
     lines.push_back(
         concat("order ", order.id, ": removed its hold, it is ", order_status_name(order.status)));
   }

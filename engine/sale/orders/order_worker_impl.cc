@@ -66,9 +66,7 @@ absl::Status thrown() {
   }
 }
 
-/// Holds that end in one script: buyers wait until it ends.
-constexpr std::size_t kHoldsPerScript = 256;
-/// Scripts of a step, before it goes on with orders.
+/// Scripts that end holds in one step, before it goes on with orders.
 constexpr int kExpiringScriptsMax = 16;
 /// How often holds are looked for while there are any, and while there are none.
 constexpr std::int64_t kExpireEveryMs = 1'000;
@@ -712,7 +710,7 @@ absl::Status OrderWorker::Impl::acknowledge_stored(const std::vector<Decided>& d
 
 /// Forgets the ends of holds and the payments that are in the database now.
 absl::Status OrderWorker::Impl::forget_ends(std::span<const OrderEntry* const> entries) {
-  Request ends = Request::of("HDEL", keys_.ended());
+  Request ends = Request::of("HDEL", keys_.held());
   Request payments = Request::of("HDEL", keys_.payments());
   const std::size_t empty = ends.size();
   for (const OrderEntry* entry : entries) {
@@ -922,19 +920,19 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     if (!rebuilt.ok()) return rebuilt;
     look_for_lost_at_ms_ = now_ms + kLookForHoldsEveryMs;
   }
-  std::size_t skip = 0;  // holds of closed vouchers
+  std::size_t skip = 0;  // deadlines of closed vouchers
   std::vector<VoucherId> closed;
   for (int i = 0; i < kExpiringScriptsMax; ++i) {
-    const auto due = find_due_holds(*client_, keys_, skip, kHoldsPerScript);
-    if (!due.ok()) return due.status();
-    const auto expired = expire(*due, closed);
+    const auto expired = rushgate::expire_holds(*client_, keys_, skip);
     if (!expired.ok()) return expired.status();
-    step.expired += *expired;
-    skip += due->holds.size() - *expired;
-    if (due->holds.size() == kHoldsPerScript) continue;
-    const std::int64_t next_ms = due->next_ms.value_or(due->now_ms + kLookForHoldsEveryMs);
-    const std::int64_t pause_ms = std::min(next_ms - due->now_ms, kLookForHoldsEveryMs);
-    expire_at_ms_ = now_ms + (due->holds.empty() ? pause_ms : std::min(pause_ms, kExpireEveryMs));
+    step.expired += expired->ended;
+    skip += expired->left;
+    closed.insert(closed.end(), expired->closed.begin(), expired->closed.end());
+    const std::int64_t next_ms = expired->next_ms.value_or(expired->now_ms + kLookForHoldsEveryMs);
+    if (next_ms <= expired->now_ms) continue;
+    const std::int64_t pause_ms = std::min(next_ms - expired->now_ms, kLookForHoldsEveryMs);
+    const bool found_some = expired->ended + expired->left > 0;
+    expire_at_ms_ = now_ms + (found_some ? std::min(pause_ms, kExpireEveryMs) : pause_ms);
     break;
   }
   if (step.expired == 0 && skip > 0) expire_at_ms_ = now_ms + kExpireEveryMs;
@@ -945,34 +943,6 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     if (!rebuilt.ok() && !may_wait) return rebuilt;
   }
   return absl::OkStatus();
-}
-
-/// Cancels these orders, neighbours of one voucher by one script. Returns how many have ended. Adds
-/// the vouchers that are closed or lost.
-absl::StatusOr<std::size_t> OrderWorker::Impl::expire(const DueHolds& due,
-                                                      std::vector<VoucherId>& closed) {
-  std::size_t ended = 0;
-  std::vector<OrderId> orders;
-  for (std::size_t i = 0; i < due.holds.size(); ++i) {
-    const VoucherId voucher = due.holds[i].voucher;
-    orders.push_back(due.holds[i].order);
-    if (i + 1 < due.holds.size() && due.holds[i + 1].voucher == voucher) continue;
-    const Reply replies =
-        cancel_holds(*client_, keys_, voucher, orders,
-                     {.reason = "not paid in time", .actor = "timeout", .only_due = true});
-    if (!replies.is_aggregate()) return to_status(replies, "cancelling orders");
-    for (const Reply& reply : replies.elements()) {
-      if (!reply.is_aggregate() || reply.elements().empty() || !reply.elements()[0].is_integer()) {
-        return to_status(reply, "cancelling an order");
-      }
-      const std::int64_t outcome = reply.elements()[0].integer();
-      if (outcome == payment_scripts::kDone) ++ended;
-      const bool is_closed = outcome == payment_scripts::kRebuilding;
-      if (is_closed && (closed.empty() || closed.back() != voucher)) closed.push_back(voucher);
-    }
-    orders.clear();
-  }
-  return ended;
 }
 
 // ---- Bad days ----

@@ -143,7 +143,6 @@ class OrderWorker::Impl {
   }
   absl::StatusOr<bool> is_fault_final(const OrderEntry& entry);
   absl::Status expire_holds(Step& step);
-  absl::StatusOr<std::size_t> expire(const DueHolds& due, std::vector<VoucherId>& closed);
   [[nodiscard]] bool has_payments() const { return stores_.orders.payments() != nullptr; }
   absl::Status trim();
   void keep_undecided(Batch batch, const std::vector<Decided>& decided);

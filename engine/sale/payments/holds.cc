@@ -31,18 +31,16 @@ bool may_serve_more(const Reply& replies) {
   });
 }
 
-/// Visits the fields of a hash that are orders, with their values. Skips fields such as
-/// `closed:<voucher>`.
-absl::Status for_each_order_in(
-    Client& client, const std::string& key, std::string_view doing,
-    absl::FunctionRef<void(OrderId order, std::string_view value)> visit) {
+/// Visits the fields of SaleKeys::held() that are orders, with their values.
+absl::Status for_each_held(Client& client, const std::string& key,
+                           absl::FunctionRef<void(OrderId order, std::string_view value)> visit) {
   constexpr int kPortion = 1'000;
   std::string cursor = "0";
   do {
     const Reply page = client("HSCAN", key, cursor, "COUNT", kPortion);
     const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
                          page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-    if (!is_page) return to_status(page, doing);
+    if (!is_page) return to_status(page, "reading the holds");
     cursor = page.elements()[0].text();
     const auto& pairs = page.elements()[1].elements();
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
@@ -53,15 +51,104 @@ absl::Status for_each_order_in(
   return absl::OkStatus();
 }
 
+// Holds that one script ends, if their deadlines have few enough.
+constexpr std::size_t kHoldsPerScript = 256;
+
+/// Holds that are due.
+struct DueHolds {
+  /// The holds of one deadline.
+  struct Deadline {
+    VoucherId voucher;
+    std::vector<OrderId> orders = {};
+  };
+  std::vector<Deadline> deadlines = {};
+  std::int64_t now_ms = 0;
+  std::optional<std::int64_t> next_ms = {};
+};
+
+absl::StatusOr<DueHolds> find_due_holds(Client& client, const SaleKeys& keys, std::size_t skip) {
+  constexpr std::string_view kDoing = "looking for holds that are due";
+  constexpr std::size_t kFirstDeadline = 2;
+  const std::string deadlines = keys.deadlines();
+  const std::string held = keys.held();
+  const std::string_view names[] = {deadlines, held};
+  const DecimalText skipped(static_cast<std::int64_t>(skip));
+  const DecimalText enough(static_cast<std::int64_t>(kHoldsPerScript));
+  const std::string_view arguments[] = {skipped, enough};
+  const Reply reply = client.run(payment_scripts::find_due(), names, arguments);
+  if (!reply.is_aggregate() || reply.elements().size() < kFirstDeadline) {
+    return to_status(reply, kDoing);
+  }
+  const auto now_ms = number_in(reply.elements()[0]);
+  if (!now_ms) return to_status(reply.elements()[0], kDoing);
+  DueHolds due{.now_ms = *now_ms, .next_ms = number_in(reply.elements()[1])};
+  for (const Reply& found : std::span(reply.elements()).subspan(kFirstDeadline)) {
+    if (!found.is_aggregate() || found.elements().empty()) return to_status(found, kDoing);
+    DueHolds::Deadline deadline{.voucher = number_in(found.elements()[0]).value_or(0)};
+    for (const Reply& order : std::span(found.elements()).subspan(1)) {
+      const auto id = number_in(order);
+      if (!id) return to_status(order, kDoing);
+      deadline.orders.push_back(*id);
+    }
+    due.deadlines.push_back(std::move(deadline));
+  }
+  return due;
+}
+
+/// Returns the end of the deadlines whose holds one script can end with those of the one at `begin`.
+std::size_t end_of_call(std::span<const DueHolds::Deadline> deadlines, std::size_t begin) {
+  std::size_t holds = deadlines[begin].orders.size();
+  std::size_t end = begin + 1;
+  for (; end < deadlines.size() && deadlines[end].voucher == deadlines[begin].voucher; ++end) {
+    holds += deadlines[end].orders.size();
+    if (holds > kHoldsPerScript) break;
+  }
+  return end;
+}
+
+/// Ends the holds of one voucher.
+absl::Status expire(Client& client, const SaleKeys& keys,
+                    std::span<const DueHolds::Deadline> deadlines, ExpiredHolds& expired) {
+  const VoucherId voucher = deadlines.front().voucher;
+  std::vector<OrderId> orders;
+  for (const auto& deadline : deadlines) {
+    orders.insert(orders.end(), deadline.orders.begin(), deadline.orders.end());
+  }
+  const Reply replies =
+      cancel_holds(client, keys, voucher, orders,
+                   {.reason = "not paid in time", .actor = "timeout", .only_due = true});
+  if (!replies.is_aggregate() || replies.elements().size() != orders.size()) {
+    return to_status(replies, "cancelling orders");
+  }
+  auto reply = replies.elements().begin();
+  for (const auto& deadline : deadlines) {
+    bool is_left = false;
+    for (std::size_t i = 0; i < deadline.orders.size(); ++i, ++reply) {
+      if (!reply->is_aggregate() || reply->elements().empty() ||
+          !reply->elements()[0].is_integer()) {
+        return to_status(*reply, "cancelling an order");
+      }
+      const std::int64_t outcome = reply->elements()[0].integer();
+      if (outcome == payment_scripts::kDone) ++expired.ended;
+      const bool is_closed = outcome == payment_scripts::kRebuilding;
+      if (is_closed && (expired.closed.empty() || expired.closed.back() != voucher)) {
+        expired.closed.push_back(voucher);
+      }
+      if (is_closed || outcome == payment_scripts::kNotDue) is_left = true;
+    }
+    if (is_left) ++expired.left;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
                    std::span<const OrderId> orders, const HoldEnd& end) {
-  const std::array<std::string, 10> names = {keys.voucher(voucher), keys.stock(voucher),
-                                             keys.buyers(voucher),  keys.days(voucher),
-                                             keys.holds(),          keys.held(),
-                                             keys.ended(),          keys.order_stream,
-                                             keys.waiting(voucher), keys.waiting_orders(voucher)};
+  const std::array<std::string, 9> names = {
+      keys.voucher(voucher), keys.stock(voucher),   keys.buyers(voucher),
+      keys.days(voucher),    keys.deadlines(),      keys.held(),
+      keys.order_stream,     keys.waiting(voucher), keys.waiting_orders(voucher)};
   const std::vector<std::string_view> views(names.begin(), names.end());
   std::vector<std::string> arguments = {concat(voucher), end.only_due ? "1" : "0",
                                         std::string(end.reason), std::string(end.actor)};
@@ -76,34 +163,23 @@ Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
   return reply;
 }
 
-absl::StatusOr<DueHolds> find_due_holds(Client& client, const SaleKeys& keys, std::size_t skip,
-                                        std::size_t count_max) {
-  constexpr std::string_view kDoing = "looking for holds that are due";
-  constexpr std::size_t kFirstHold = 2;
-  const std::string holds = keys.holds();
-  const std::string held = keys.held();
-  const std::string_view names[] = {holds, held};
-  const DecimalText skipped(static_cast<std::int64_t>(skip));
-  const DecimalText most(static_cast<std::int64_t>(count_max));
-  const std::string_view arguments[] = {skipped, most};
-  const Reply reply = client.run(payment_scripts::find_due(), names, arguments);
-  if (!reply.is_aggregate() || reply.elements().size() < kFirstHold) {
-    return to_status(reply, kDoing);
+absl::StatusOr<ExpiredHolds> expire_holds(Client& client, const SaleKeys& keys, std::size_t skip) {
+  const auto due = find_due_holds(client, keys, skip);
+  if (!due.ok()) return due.status();
+  ExpiredHolds expired{.now_ms = due->now_ms, .next_ms = due->next_ms};
+  const auto& deadlines = due->deadlines;
+  for (std::size_t begin = 0; begin < deadlines.size();) {
+    const std::size_t end = end_of_call(deadlines, begin);
+    const auto one_call = std::span(deadlines).subspan(begin, end - begin);
+    if (absl::Status ended = expire(client, keys, one_call, expired); !ended.ok()) return ended;
+    begin = end;
   }
-  const auto now_ms = number_in(reply.elements()[0]);
-  if (!now_ms) return to_status(reply.elements()[0], kDoing);
-  DueHolds due{.now_ms = *now_ms, .next_ms = number_in(reply.elements()[1])};
-  for (std::size_t i = kFirstHold; i + 1 < reply.elements().size(); i += 2) {
-    const auto order = number_in(reply.elements()[i]);
-    if (!order) return to_status(reply.elements()[i], kDoing);
-    due.holds.push_back({*order, number_in(reply.elements()[i + 1]).value_or(0)});
-  }
-  return due;
+  return expired;
 }
 
 std::string describe_hold(const Order& order) {
   return concat(order.voucher, " ", order.user, " ", order.quantity, " ", amount_of(order), " ",
-                order.admitted_at_ms);
+                order.admitted_at_ms, " ", order.due_at_ms);
 }
 
 std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) {
@@ -115,6 +191,7 @@ std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) 
   if (!voucher || !user) return std::nullopt;
   EndedHold ended;
   ended.how = std::string(value.substr(second + 1));
+  if (!ended.how.starts_with("paid ") && !ended.how.starts_with("cancelled ")) return std::nullopt;
   ended.order.id = order;
   ended.order.voucher = *voucher;
   ended.order.user = *user;
@@ -123,17 +200,28 @@ std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) 
   return ended;
 }
 
+absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
+                                                   OrderId order) {
+  const Reply value = client("HGET", keys.held(), order);
+  if (value.is_nil()) return std::nullopt;
+  const VoucherId voucher = value.is_text() ? voucher_in(value.text()) : 0;
+  if (voucher == 0) return to_status(value, concat("looking for the hold of order ", order));
+  return KnownHold{.voucher = voucher, .ended = EndedHold::read(order, value.text())};
+}
+
 absl::Status for_each_ended_hold(
     Client& client, const SaleKeys& keys,
-    absl::FunctionRef<void(OrderId order, std::string_view value)> visit) {
-  return for_each_order_in(client, keys.ended(), "reading the ends of holds", visit);
+    absl::FunctionRef<void(const EndedHold& ended, std::string_view value)> visit) {
+  return for_each_held(client, keys.held(), [&](OrderId order, std::string_view value) {
+    if (const auto ended = EndedHold::read(order, value)) visit(*ended, value);
+  });
 }
 
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,
                            absl::FunctionRef<void(OrderId order, VoucherId voucher)> visit) {
-  return for_each_order_in(
-      client, keys.held(), "reading the holds",
-      [&](OrderId order, std::string_view description) { visit(order, voucher_in(description)); });
+  return for_each_held(client, keys.held(), [&](OrderId order, std::string_view value) {
+    if (!EndedHold::read(order, value)) visit(order, voucher_in(value));
+  });
 }
 
 }  // namespace rushgate

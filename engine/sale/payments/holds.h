@@ -31,36 +31,43 @@ struct HoldEnd {
 Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
                    std::span<const OrderId> orders, const HoldEnd& end);
 
-/// A portion of the holds that are due, in the order of their deadlines.
-struct DueHolds {
-  struct Hold {
-    OrderId order;
-    VoucherId voucher;  // 0: the hold has no description
-  };
-  std::vector<Hold> holds = {};
+/// A portion of the holds that were due.
+struct ExpiredHolds {
+  std::size_t ended = 0;
+  std::size_t left = 0;                      // deadlines of which a hold has not ended
+  std::vector<VoucherId> closed = {};        // the vouchers of these holds: closed or lost
   std::int64_t now_ms = 0;                   // the keyspace's time
-  std::optional<std::int64_t> next_ms = {};  // the deadline of the first hold after them
+  std::optional<std::int64_t> next_ms = {};  // the first deadline after them
 };
-/// Finds up to `count_max` holds that are due, after the first `skip`.
-absl::StatusOr<DueHolds> find_due_holds(Client& client, const SaleKeys& keys, std::size_t skip,
-                                        std::size_t count_max);
+/// Ends a few hundred holds that are due, in the order of their deadlines, after the first `skip`
+/// deadlines.
+absl::StatusOr<ExpiredHolds> expire_holds(Client& client, const SaleKeys& keys, std::size_t skip);
 
 /// Returns the description of an unpaid order in SaleKeys::held().
 std::string describe_hold(const Order& order);
 
-/// How the hold of an order ended (SaleKeys::ended()).
+/// How the hold of an order ended, until that is stored (SaleKeys::held()).
 struct EndedHold {
   Order order;      // its id, voucher, user and status
   std::string how;  // "paid <payment>" or "cancelled <actor>"
 
-  /// Reads a value of SaleKeys::ended(). Empty if it is not one.
+  /// Reads a value of SaleKeys::held(). Empty if it is not an end.
   static std::optional<EndedHold> read(OrderId order, std::string_view value);
 };
 
-/// Visits each value of SaleKeys::ended() with its order, as for_each_hold().
+/// An order in SaleKeys::held().
+struct KnownHold {
+  VoucherId voucher;
+  std::optional<EndedHold> ended;  // empty: the order is unpaid
+};
+/// Finds an order; empty if it is not there.
+absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
+                                                   OrderId order);
+
+/// Visits each end in SaleKeys::held() with its order, as for_each_hold().
 absl::Status for_each_ended_hold(
     Client& client, const SaleKeys& keys,
-    absl::FunctionRef<void(OrderId order, std::string_view value)> visit);
+    absl::FunctionRef<void(const EndedHold& ended, std::string_view value)> visit);
 
 /// Visits each hold with its order and voucher, in no order and in bounded portions; a hold that is
 /// there during the whole call at least once.

@@ -35,64 +35,90 @@ std::array<std::string_view, kParts> split(std::string_view text) {
   return parts;
 }
 
-/// The description of a hold (SaleKeys::held()).
+/// A value of SaleKeys::held(): a hold, or its end.
 struct Hold {
-  explicit Hold(std::string description) : text(std::move(description)), parts(split<5>(text)) {}
+  explicit Hold(std::string value) : text(std::move(value)), parts(split<6>(text)) {}
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
+  /// Returns false for the end of a hold: its third part is no number.
+  [[nodiscard]] bool is_open() const { return parse_int64(parts[2]).has_value(); }
   [[nodiscard]] std::string_view voucher() const { return parts[0]; }
   [[nodiscard]] std::string_view user() const { return parts[1]; }
   [[nodiscard]] std::int64_t quantity() const { return parse_int64(parts[2]).value_or(0); }
   [[nodiscard]] std::string_view amount() const { return parts[3]; }
   [[nodiscard]] std::int64_t admitted_ms() const { return parse_int64(parts[4]).value_or(0); }
+  [[nodiscard]] std::int64_t due_ms() const { return parse_int64(parts[5]).value_or(0); }
 
   const std::string text;
-  const std::array<std::string_view, 5> parts;
+  const std::array<std::string_view, 6> parts;
 };
 
 bool is_closed(NativeCall& call, std::string_view held, std::string_view voucher) {
   return call.hash_get(held, concat("closed:", voucher)).has_value();
 }
 
-/// Returns how an order's hold ended before, or that there was none.
-Reply without_hold(NativeCall& call, std::string_view ended, std::string_view order) {
-  const auto how = call.hash_get(ended, order);
-  return how ? reply_of(kEnded, *how) : reply_of(kNotHeld);
-}
+/// Pays orders.
+class Paying {
+ public:
+  explicit Paying(NativeCall& call) : call_(call) {}
+
+  Reply run() {
+    std::vector<Reply> replies;
+    replies.reserve(call_.argument_count() / kArguments);
+    for (std::size_t i = 0; i < call_.argument_count(); i += kArguments) {
+      replies.push_back(pay(call_.argument(i + kOrder), call_.argument(i + kPayment),
+                            call_.argument(i + kAmount)));
+    }
+    return Reply::array(std::move(replies));
+  }
+
+  enum Key : std::size_t { kHeld, kPayments, kStream, kKeys };
+  enum Argument : std::size_t { kOrder, kPayment, kAmount, kArguments };  // of each payment
+
+ private:
+  Reply pay(std::string_view order, std::string_view payment, std::string_view amount) {
+    if (const auto known = call_.hash_get(call_.key(kPayments), payment)) {
+      const auto [its_order, its_amount, kind] = split<3>(*known);
+      return its_order == order && its_amount == amount
+                 ? reply_of(kRepeated, kind)
+                 : reply_of(kIdReused, concat(its_order, " ", its_amount));
+    }
+    auto value = call_.hash_get(call_.key(kHeld), order);
+    if (!value) return reply_of(kNotHeld);
+    const Hold hold(*std::move(value));
+    if (!hold.is_open()) return reply_of(kEnded, hold.text);
+    if (is_closed(hold.voucher())) return reply_of(kRebuilding, hold.voucher());
+    if (hold.amount() != amount) return reply_of(kWrongAmount, hold.amount());
+    const NativeCall::Field fields[] = {{"event", "paid"},       {"id", order},
+                                        {"userId", hold.user()}, {"voucherId", hold.voucher()},
+                                        {"payment", payment},    {"amount", amount}};
+    call_.stream_append(call_.key(kStream), fields);
+    call_.hash_set(call_.key(kPayments), payment, concat(order, " ", amount, " paid"));
+    call_.hash_set(call_.key(kHeld), order,
+                   concat(hold.voucher(), " ", hold.user(), " paid ", payment));
+    return reply_of(kDone);
+  }
+
+  /// Remembers the last voucher: nothing closes it during the call.
+  bool is_closed(std::string_view voucher) {
+    if (voucher != asked_voucher_) {
+      asked_voucher_ = voucher;
+      is_closed_ = payment_scripts::is_closed(call_, call_.key(kHeld), voucher);
+    }
+    return is_closed_;
+  }
+
+  NativeCall& call_;
+  std::string asked_voucher_;
+  bool is_closed_ = false;
+};
 
 Reply run_pay(NativeCall& call) {
-  enum Key : std::size_t { kHolds, kHeld, kEndedKey, kPayments, kStream, kKeys };
-  enum Argument : std::size_t { kOrder, kPayment, kAmount, kArguments };
-  if (call.key_count() != kKeys || call.argument_count() != kArguments) {
-    throw ScriptError("ERR paying needs five keys and three arguments");
+  if (call.key_count() != Paying::kKeys || call.argument_count() % Paying::kArguments != 0) {
+    throw ScriptError("ERR paying needs three keys, and three arguments for each payment");
   }
-  const std::string_view order = call.argument(kOrder);
-  const std::string_view payment = call.argument(kPayment);
-  const std::string_view amount = call.argument(kAmount);
-  if (const auto known = call.hash_get(call.key(kPayments), payment)) {
-    const auto [its_order, its_amount, kind] = split<3>(*known);
-    return its_order == order && its_amount == amount
-               ? reply_of(kRepeated, kind)
-               : reply_of(kIdReused, concat(its_order, " ", its_amount));
-  }
-  auto description = call.hash_get(call.key(kHeld), order);
-  if (!description) return without_hold(call, call.key(kEndedKey), order);
-  const Hold hold(*std::move(description));
-  if (is_closed(call, call.key(kHeld), hold.voucher())) {
-    return reply_of(kRebuilding, hold.voucher());
-  }
-  if (hold.amount() != amount) return reply_of(kWrongAmount, hold.amount());
-  const NativeCall::Field fields[] = {{"event", "paid"},       {"id", order},
-                                      {"userId", hold.user()}, {"voucherId", hold.voucher()},
-                                      {"payment", payment},    {"amount", amount}};
-  call.stream_append(call.key(kStream), fields);
-  call.hash_set(call.key(kPayments), payment, concat(order, " ", amount, " paid"));
-  call.hash_set(call.key(kEndedKey), order,
-                concat(hold.voucher(), " ", hold.user(), " paid ", payment));
-  call.hash_remove(call.key(kHeld), order);
-  call.sorted_set_remove(call.key(kHolds), order);
-  return reply_of(kDone);
+  return Paying(call).run();
 }
 
 /// Cancels orders of one voucher.
@@ -114,6 +140,7 @@ class Cancellation {
     for (std::size_t i = kFirstOrder; i < call_.argument_count(); ++i) {
       replies.push_back(end_hold(call_.argument(i)));
     }
+    give_back_pieces();
     return Reply::array(std::move(replies));
   }
 
@@ -122,9 +149,8 @@ class Cancellation {
     kStock,
     kBuyers,
     kDays,
-    kHolds,
+    kDeadlines,
     kHeld,
-    kEndedKey,
     kStream,
     kWaitingKey,
     kWaitingOrdersKey,
@@ -152,22 +178,18 @@ class Cancellation {
   }
 
   Reply end_hold(std::string_view order) {
-    auto description = call_.hash_get(call_.key(kHeld), order);
-    if (!description) return without_hold(call_, call_.key(kEndedKey), order);
+    auto value = call_.hash_get(call_.key(kHeld), order);
+    if (!value) return reply_of(kNotHeld);
+    const Hold hold(*std::move(value));
+    if (!hold.is_open()) return reply_of(kEnded, hold.text);
     if (is_closed_) return reply_of(kRebuilding);
     const bool only_due = call_.argument(kOnlyDue) == "1";
-    const auto deadline = call_.sorted_set_score(call_.key(kHolds), order);
-    if (only_due && deadline && *deadline > static_cast<double>(call_.now_ms())) {
-      return reply_of(kNotDue);
-    }
-    const Hold hold(*std::move(description));
+    if (only_due && hold.due_ms() > call_.now_ms()) return reply_of(kNotDue);
     if (hold.voucher() != call_.argument(kId)) return reply_of(kNotHeld);
     append_event(order, hold);
     give_back(hold);
-    call_.hash_set(call_.key(kEndedKey), order,
+    call_.hash_set(call_.key(kHeld), order,
                    concat(hold.voucher(), " ", hold.user(), " cancelled ", call_.argument(kActor)));
-    call_.hash_remove(call_.key(kHeld), order);
-    call_.sorted_set_remove(call_.key(kHolds), order);
     return reply_of(kDone);
   }
 
@@ -181,26 +203,30 @@ class Cancellation {
     call_.stream_append(call_.key(kStream), fields);
   }
 
+  /// Gives the user's allowance back, and notes the pieces.
   void give_back(const Hold& hold) {
     const std::int64_t quantity = hold.quantity();
+    pieces_ += quantity;
+    if (!restores_allowance_) return;
+    const std::string_view buyers = call_.key(kBuyers);
+    if (field(kCounted).value_or(0) == 0) {
+      call_.set_remove(buyers, hold.user());
+    } else if (call_.hash_increment_by(buyers, hold.user(), -quantity) <= 0) {
+      call_.hash_remove(buyers, hold.user());
+    }
+    if (field(kPerDay).value_or(0) > 0) free_day(hold);
+  }
+
+  /// Gives the pieces of all orders of this call back.
+  void give_back_pieces() {
+    if (pieces_ == 0) return;
     const std::string_view voucher = call_.key(kVoucher);
     if (restocks_) {
-      call_.increment_by(call_.key(kStock), quantity);
-      if (field(kTotal).value_or(0) > 0) call_.hash_increment_by(voucher, "admitted", -quantity);
+      call_.increment_by(call_.key(kStock), pieces_);
+      if (field(kTotal).value_or(0) > 0) call_.hash_increment_by(voucher, "admitted", -pieces_);
     }
-    if (restores_allowance_) {
-      const std::string_view buyers = call_.key(kBuyers);
-      if (field(kCounted).value_or(0) == 0) {
-        call_.set_remove(buyers, hold.user());
-      } else if (call_.hash_increment_by(buyers, hold.user(), -quantity) <= 0) {
-        call_.hash_remove(buyers, hold.user());
-      }
-      if (field(kPerDay).value_or(0) > 0) free_day(hold);
-    }
-    if (restocks_ && !restores_allowance_) {
-      call_.hash_increment_by(voucher, "given_back", quantity);
-    }
-    if (restores_allowance_ && !restocks_) call_.hash_increment_by(voucher, "withheld", quantity);
+    if (restocks_ && !restores_allowance_) call_.hash_increment_by(voucher, "given_back", pieces_);
+    if (restores_allowance_ && !restocks_) call_.hash_increment_by(voucher, "withheld", pieces_);
   }
 
   void free_day(const Hold& hold) {
@@ -227,20 +253,97 @@ class Cancellation {
   bool is_closed_ = false;
   bool restocks_ = false;
   bool restores_allowance_ = false;
+  std::int64_t pieces_ = 0;  // of the holds that this call ended
 };
 
 Reply run_cancel(NativeCall& call) {
   if (call.key_count() != Cancellation::kKeys ||
       call.argument_count() <= Cancellation::kFirstOrder) {
-    throw ScriptError("ERR cancelling needs ten keys, and four arguments before the first order");
+    throw ScriptError("ERR cancelling needs nine keys, and four arguments before the first order");
   }
   return Cancellation(call).run();
+}
+
+/// Finds holds that are due.
+class DueSearch {
+ public:
+  explicit DueSearch(NativeCall& call) : call_(call) {}
+
+  Reply run() {
+    auto skip = static_cast<std::size_t>(parse_int64(call_.argument(kSkip)).value_or(0));
+    const auto enough = static_cast<std::size_t>(parse_int64(call_.argument(kEnough)).value_or(0));
+    constexpr int kVisitedMax = 256;
+    std::vector<Reply> found(kFirstDeadline);
+    std::size_t count = 0;
+    bool is_left = read(skip);
+    for (int i = 0; is_left && i < kVisitedMax && count < enough && deadline_ms_ <= now_ms(); ++i) {
+      std::vector<Reply> held = find_held();
+      if (held.empty()) {
+        call_.sorted_set_remove(call_.key(kDeadlines), orders_);
+      } else {
+        count += held.size() - 1;
+        ++skip;
+        found.push_back(Reply::array(std::move(held)));
+      }
+      is_left = read(skip);
+    }
+    found[0] = Reply::bulk(concat(now_ms()));
+    found[1] = Reply::bulk(is_left ? concat(deadline_ms_) : "");
+    return Reply::array(std::move(found));
+  }
+
+  enum Key : std::size_t { kDeadlines, kHeld, kKeys };
+  enum Argument : std::size_t { kSkip, kEnough, kArguments };
+
+ private:
+  static constexpr std::size_t kFirstDeadline = 2;
+
+  /// Reads the deadline of this rank. Returns false if there is none.
+  bool read(std::size_t rank) {
+    return call_.sorted_set_at(call_.key(kDeadlines), rank,
+                               [this](std::string_view member, double score) {
+                                 orders_ = member;
+                                 deadline_ms_ = static_cast<std::int64_t>(score);
+                               });
+  }
+
+  /// Returns the voucher and the orders that are held; nothing if all have ended.
+  std::vector<Reply> find_held() {
+    std::vector<Reply> held;
+    for (std::string_view rest = orders_; !rest.empty();) {
+      const std::size_t space = rest.find(' ');
+      const std::string_view order = rest.substr(0, space);
+      rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
+      auto value = call_.hash_get(call_.key(kHeld), order);
+      if (!value) continue;
+      const Hold hold(*std::move(value));
+      if (!hold.is_open()) continue;
+      if (held.empty()) held.push_back(Reply::bulk(hold.voucher()));
+      held.push_back(Reply::bulk(order));
+    }
+    return held;
+  }
+
+  [[nodiscard]] std::int64_t now_ms() const { return call_.now_ms(); }
+
+  NativeCall& call_;
+  std::string orders_;
+  std::int64_t deadline_ms_ = 0;
+};
+
+Reply run_find_due(NativeCall& call) {
+  if (call.key_count() != DueSearch::kKeys || call.argument_count() != DueSearch::kArguments) {
+    throw ScriptError("ERR looking for holds that are due needs two keys and two arguments");
+  }
+  return DueSearch(call).run();
 }
 
 }  // namespace
 
 std::vector<NamedScript> native() {
-  return {{std::string(kNativePay), run_pay}, {std::string(kNativeCancel), run_cancel}};
+  return {{std::string(kNativePay), run_pay},
+          {std::string(kNativeCancel), run_cancel},
+          {std::string(kNativeFindDue), run_find_due}};
 }
 
 }  // namespace rushgate::payment_scripts

@@ -23,6 +23,8 @@ namespace scripts = payment_scripts;
 
 // Orders in one read of the database.
 constexpr std::size_t kPortion = 1'000;
+// Payments that one script decides on: buyers wait until it ends.
+constexpr std::size_t kPaymentsPerCall = 256;
 
 ChangeResult refused(std::string detail) {
   return {.outcome = ChangeOutcome::kRefused, .detail = std::move(detail)};
@@ -65,6 +67,12 @@ std::string text_in(const Reply& reply) {
   return reply.elements().size() < 2 || !reply.elements()[1].is_text()
              ? ""
              : std::string(reply.elements()[1].text());
+}
+
+/// Returns the reply for the `index`th payment of a call; an error is that of all.
+const Reply& part_of(const Reply& reply, std::size_t index) {
+  const bool is_list = reply.is_aggregate() && index < reply.elements().size();
+  return is_list ? reply.elements()[index] : reply;
 }
 
 std::string find_fault(const PayRequest& request) {
@@ -120,7 +128,7 @@ std::vector<ChangeResult> OrderChanges::pay_all(std::span<const PayRequest> requ
   }
   std::vector<ChangeResult> results(requests.size());
   std::vector<std::size_t> asked;  // the requests that the script decides on
-  std::vector<Request> calls;
+  std::vector<const PayRequest*> payments;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const PayRequest& request = requests[i];
     if (std::string fault = find_fault(request); !fault.empty()) {
@@ -133,11 +141,17 @@ std::vector<ChangeResult> OrderChanges::pay_all(std::span<const PayRequest> requ
       continue;
     }
     asked.push_back(i);
-    calls.push_back(make_pay(request));
+    payments.push_back(&request);
+  }
+  std::vector<Request> calls;
+  for (std::size_t i = 0; i < payments.size(); i += kPaymentsPerCall) {
+    const std::size_t count = std::min(kPaymentsPerCall, payments.size() - i);
+    calls.push_back(make_pay(std::span(payments).subspan(i, count)));
   }
   const std::vector<Reply> replies = client_.run_all(scripts::pay(), calls);
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    results[asked[i]] = conclude_pay(replies[i], requests[asked[i]], true);
+  for (std::size_t i = 0; i < payments.size(); ++i) {
+    const Reply& reply = part_of(replies[i / kPaymentsPerCall], i % kPaymentsPerCall);
+    results[asked[i]] = conclude_pay(reply, *payments[i], true);
   }
   return results;
 }
@@ -177,27 +191,31 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
 
 /// Returns the state of an accepted order, even if its change is not stored yet.
 absl::StatusOr<OrderStatus> OrderChanges::present_status(OrderId order) {
-  const Reply how = client_("HGET", keys_.ended(), order);
-  if (how.is_error()) return to_status(how, "looking for the end of a hold");
-  const auto ended = how.is_nil() ? std::nullopt : EndedHold::read(order, how.text());
-  if (ended) return ended->order.status;
+  const auto hold = find_hold(client_, keys_, order);
+  if (!hold.ok()) return hold.status();
+  if (hold->has_value() && (*hold)->ended) return (*hold)->ended->order.status;
   const auto found = find_order(order);
   if (!found.ok()) return found.status();
   return found->value_or(Order{}).status;
 }
 
-Request OrderChanges::make_pay(const PayRequest& request) const {
-  const std::array<std::string, 5> names = {keys_.holds(), keys_.held(), keys_.ended(),
-                                            keys_.payments(), keys_.order_stream};
-  const std::vector<std::string_view> keys(names.begin(), names.end());
-  const DecimalText order(request.order);
-  const DecimalText amount(request.amount_cents);
-  const std::string_view arguments[] = {order, request.payment, amount};
-  return client_.script_request(scripts::pay(), keys, arguments);
+Request OrderChanges::make_pay(std::span<const PayRequest* const> requests) const {
+  const std::string held = keys_.held();
+  const std::string payments = keys_.payments();
+  const std::string_view keys[] = {held, payments, keys_.order_stream};
+  Request call = client_.script_request(scripts::pay(), keys, {});
+  for (const PayRequest* request : requests) {
+    call.add(request->order);
+    call.add(request->payment);
+    call.add(request->amount_cents);
+  }
+  return call;
 }
 
 Reply OrderChanges::run_pay(const PayRequest& request) {
-  return client_.run(scripts::pay(), [&] { return make_pay(request); });
+  const PayRequest* const one = &request;
+  const Reply reply = client_.run(scripts::pay(), [&] { return make_pay({&one, 1}); });
+  return part_of(reply, 0);
 }
 
 /// Pays an order whose voucher is closed. The process that closed it may have ended.
@@ -269,23 +287,18 @@ ChangeResult OrderChanges::cancel(OrderId order, const std::string& reason,
 ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
                                        const std::string& actor, bool may_rebuild) {
   const auto try_again = [&] { return cancel_held(order, reason, actor, false); };
-  const Reply held = client_("HGET", keys_.held(), order);
-  if (held.is_error()) return failure(held, "looking for a hold");
-  if (held.is_nil()) {
-    const Reply how = client_("HGET", keys_.ended(), order);
-    if (how.is_error()) return failure(how, "looking for the end of a hold");
-    if (how.is_nil()) return cancel_without_hold(order, try_again, may_rebuild);
-    const auto ended = EndedHold::read(order, how.text());
-    if (!ended) return failure(how, "reading the end of a hold");
+  const auto hold = find_hold(client_, keys_, order);
+  if (!hold.ok()) return failure(hold.status());
+  if (!hold->has_value()) return cancel_without_hold(order, try_again, may_rebuild);
+  if (const auto& ended = (*hold)->ended) {
     if (ended->order.status == OrderStatus::kPaid) return too_late(OrderStatus::kPaid, ended->how);
     ChangeResult result = done(OrderStatus::kCancelled, true);
     result.detail = ended->how;
     return result;
   }
-  const auto voucher = parse_int64(held.text().substr(0, held.text().find(' ')));
-  if (!voucher) return failure(held, "reading a hold");
+  const VoucherId voucher = (*hold)->voucher;
   const auto cancelled =
-      cancel_holds(client_, keys_, *voucher, {&order, 1}, {.reason = reason, .actor = actor});
+      cancel_holds(client_, keys_, voucher, {&order, 1}, {.reason = reason, .actor = actor});
   if (!cancelled.is_aggregate() || cancelled.elements().size() != 1) {
     return failure(cancelled, concat("cancelling order ", order));
   }
@@ -296,7 +309,7 @@ ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
     return may_rebuild ? try_again() : overloaded("it is changed by another call");
   }
   if (!may_rebuild) return overloaded("its voucher is being rebuilt");
-  const absl::Status rebuilt = vouchers_.rebuild(*voucher);
+  const absl::Status rebuilt = vouchers_.rebuild(voucher);
   return rebuilt.ok() ? try_again() : failure(rebuilt);
 }
 
@@ -369,9 +382,11 @@ absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
 /// Carries out an event that makes the order `status`.
 ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus status) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
-  const auto queued = client_("HEXISTS", keys_.ended(), event.order.id);
-  if (!queued.is_integer()) return failure(queued, "looking for the end of a hold");
-  if (queued.integer() == 1) return overloaded("its payment or cancellation is not stored yet");
+  const auto hold = find_hold(client_, keys_, event.order.id);
+  if (!hold.ok()) return failure(hold.status());
+  if (hold->has_value() && (*hold)->ended) {
+    return overloaded("its payment or cancellation is not stored yet");
+  }
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());
   switch (result->kind) {
@@ -471,7 +486,7 @@ absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
   const VoucherId voucher = order.voucher;
   const std::array<std::string, 10> names = {keys_.voucher(voucher), keys_.stock(voucher),
                                              keys_.buyers(voucher),  keys_.days(voucher),
-                                             keys_.refunds(voucher), keys_.holds(),
+                                             keys_.refunds(voucher), keys_.deadlines(),
                                              keys_.held(),           keys_.order_stream,
                                              keys_.waiting(voucher), keys_.waiting_orders(voucher)};
   const std::vector<std::string_view> keys(names.begin(), names.end());

@@ -56,7 +56,7 @@ class OrderChanges {
   [[nodiscard]] absl::Status check_payments() const;
   absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
   absl::StatusOr<OrderStatus> present_status(OrderId order);
-  [[nodiscard]] Request make_pay(const PayRequest& request) const;
+  [[nodiscard]] Request make_pay(std::span<const PayRequest* const> requests) const;
   Reply run_pay(const PayRequest& request);
   ChangeResult conclude_pay(const Reply& reply, const PayRequest& request, bool may_rebuild);
   ChangeResult pay_without_hold(const PayRequest& request, bool may_rebuild);

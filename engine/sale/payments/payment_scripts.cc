@@ -66,7 +66,7 @@ end
 // The waiting list: admission to it, and the sale of free pieces to waiting users, in the order of
 // their arrival. A user at the limit is dropped.
 //
-// `keys` has voucher, stock, buyers, days, holds, held, stream, waiting and orders.
+// `keys` has voucher, stock, buyers, days, deadlines, held, stream, waiting and orders.
 constexpr const char* kServe = R"lua(
 -- Returns the day and the pieces bought on it; nil if the user may not buy one more piece.
 local function allowance_of(terms, keys, user, now)
@@ -105,8 +105,9 @@ local function sell(terms, keys, id, user, order, now)
   if terms.per_day > 0 then redis.call('HSET', keys.days, user, day .. ':' .. (count + 1)) end
   if terms.total > 0 then redis.call('HINCRBY', keys.voucher, 'admitted', 1) end
   if terms.pay_ms > 0 then
-    redis.call('ZADD', keys.holds, due, order)
-    redis.call('HSET', keys.held, order, id .. ' ' .. user .. ' 1 ' .. terms.price .. ' ' .. string.match(admitted, '^%d+'))
+    redis.call('ZADD', keys.deadlines, due, order)
+    redis.call('HSET', keys.held, order, id .. ' ' .. user .. ' 1 ' .. terms.price .. ' ' ..
+                                         string.match(admitted, '^%d+') .. ' ' .. due)
   end
 end
 
@@ -140,30 +141,37 @@ local function known_payment(payments, payment, order, amount)
 end
 )lua";
 
+// A hold (SaleKeys::held()), or its end.
+constexpr const char* kReadHold = R"lua(
+-- Returns voucher, user, quantity, amount, time of the admission and deadline; nil for an end.
+local function read_hold(text)
+  return string.match(text, '^(%d+) (%S+) (%d+) (%d+) (%d+) (%d+)$')
+end
+)lua";
+
 // The stream first: of all the keys, only its type has not been checked by a read.
 constexpr const char* kPay = R"lua(
-local holds, held, ended, payments, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local order, payment, amount = ARGV[1], ARGV[2], ARGV[3]
-local known = known_payment(payments, payment, order, amount)
-if known then return known end
-local hold = redis.call('HGET', held, order)
-if not hold then
-  local how = redis.call('HGET', ended, order)
-  if how then return {4, how} end
-  return {5}
+local held, payments, stream = unpack(KEYS)
+
+local function pay(order, payment, amount)
+  local known = known_payment(payments, payment, order, amount)
+  if known then return known end
+  local hold = redis.call('HGET', held, order)
+  if not hold then return {5} end
+  local voucher, user, _, due_amount = read_hold(hold)
+  if not voucher then return {4, hold} end
+  if redis.call('HEXISTS', held, 'closed:' .. voucher) == 1 then return {6, voucher} end
+  if due_amount ~= amount then return {3, due_amount} end
+  redis.call('XADD', stream, '*', 'event', 'paid', 'id', order, 'userId', user, 'voucherId', voucher,
+             'payment', payment, 'amount', amount)
+  redis.call('HSET', payments, payment, order .. ' ' .. amount .. ' paid')
+  redis.call('HSET', held, order, voucher .. ' ' .. user .. ' paid ' .. payment)
+  return {0}
 end
-local voucher, user, quantity, due, admitted = string.match(hold, '^(%d+) (%S+) (%d+) (%d+) (%d+)$')
-if redis.call('HEXISTS', held, 'closed:' .. voucher) == 1 then return {6, voucher} end
-if due ~= amount then return {3, due} end
-redis.call('ZSCORE', holds, order)
-redis.call('HLEN', ended)
-redis.call('XADD', stream, '*', 'event', 'paid', 'id', order, 'userId', user, 'voucherId', voucher,
-           'payment', payment, 'amount', amount)
-redis.call('HSET', payments, payment, order .. ' ' .. amount .. ' paid')
-redis.call('HSET', ended, order, voucher .. ' ' .. user .. ' paid ' .. payment)
-redis.call('HDEL', held, order)
-redis.call('ZREM', holds, order)
-return {0}
+
+local replies = {}
+for i = 1, #ARGV, 3 do replies[#replies + 1] = pay(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+return replies
 )lua";
 
 constexpr const char* kRecordSurplus = R"lua(
@@ -178,8 +186,8 @@ return {0}
 )lua";
 
 constexpr const char* kCancel = R"lua(
-local voucher, stock, buyers, days, holds, held, ended, stream, waiting, orders = unpack(KEYS)
-local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, holds = holds,
+local voucher, stock, buyers, days, deadlines, held, stream, waiting, orders = unpack(KEYS)
+local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, deadlines = deadlines,
               held = held, stream = stream, waiting = waiting, orders = orders}
 local id, only_due, reason, actor = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
 local now = time_ms()
@@ -189,23 +197,17 @@ local may_serve = 256 -- users, in one script
 
 local function end_hold(order)
   local hold = redis.call('HGET', held, order)
-  if not hold then
-    local how = redis.call('HGET', ended, order)
-    if how then return {4, how} end
-    return {5}
-  end
+  if not hold then return {5} end
+  local its_voucher, user, quantity, _, admitted, deadline = read_hold(hold)
+  if not its_voucher then return {4, hold} end
   if is_closed then return {6} end
-  local deadline = redis.call('ZSCORE', holds, order)
-  if only_due and deadline and tonumber(deadline) > now then return {7} end
-  local its_voucher, user, quantity, due, admitted = string.match(hold, '^(%d+) (%S+) (%d+) (%d+) (%d+)$')
+  if only_due and tonumber(deadline) > now then return {7} end
   if its_voucher ~= id then return {5} end
   local keeps = keeps_of(terms)
   redis.call('XADD', stream, '*', 'event', 'cancelled', 'id', order, 'userId', user, 'voucherId', id,
              'keeps', keeps, 'reason', reason, 'actor', actor)
   give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
-  redis.call('HSET', ended, order, id .. ' ' .. user .. ' cancelled ' .. actor)
-  redis.call('HDEL', held, order)
-  redis.call('ZREM', holds, order)
+  redis.call('HSET', held, order, id .. ' ' .. user .. ' cancelled ' .. actor)
   if not terms.restock or terms.waiting == 0 then return {0} end
   may_serve = may_serve - serve(terms, keys, id, may_serve)
   return may_serve > 0 and {0} or {0, 1}
@@ -216,24 +218,47 @@ for i = 5, #ARGV do replies[#replies + 1] = end_hold(ARGV[i]) end
 return replies
 )lua";
 
+// A member has at most 256 orders (AdmissionRequests::kBuyersMax).
 constexpr const char* kFindDue = R"lua(
+local deadlines, held = KEYS[1], KEYS[2]
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local skip, most = tonumber(ARGV[1]), tonumber(ARGV[2])
-local orders = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', skip, most)
-local found = {now, redis.call('ZRANGE', KEYS[1], skip + #orders, skip + #orders, 'WITHSCORES')[2] or ''}
-if #orders == 0 then return found end
-local holds = redis.call('HMGET', KEYS[2], unpack(orders))
-for i, order in ipairs(orders) do
-  found[#found + 1] = order
-  found[#found + 1] = holds[i] and string.match(holds[i], '^%d+') or ''
+
+local function add_held(member, found)
+  local orders, voucher = {}, nil
+  for order in string.gmatch(member, '%S+') do orders[#orders + 1] = order end
+  local its_orders = {''}
+  for i, hold in ipairs(redis.call('HMGET', held, unpack(orders))) do
+    local its_voucher = hold and read_hold(hold)
+    if its_voucher then
+      its_orders[1] = its_voucher
+      its_orders[#its_orders + 1] = orders[i]
+    end
+  end
+  if #its_orders > 1 then found[#found + 1] = its_orders end
+  return #its_orders - 1
 end
+
+local found, count, visited = {now, ''}, 0, 0
+while count < most and visited < 256 do
+  local members, ended = redis.call('ZRANGEBYSCORE', deadlines, '-inf', now, 'LIMIT', skip, 16), {}
+  if #members == 0 then break end
+  for _, member in ipairs(members) do
+    local orders = add_held(member, found)
+    count, visited = count + orders, visited + 1
+    if orders > 0 then skip = skip + 1 else ended[#ended + 1] = member end
+    if count >= most then break end
+  end
+  if #ended > 0 then redis.call('ZREM', deadlines, unpack(ended)) end
+end
+found[2] = redis.call('ZRANGE', deadlines, skip, skip, 'WITHSCORES')[2] or ''
 return found
 )lua";
 
 constexpr const char* kGiveBackRefund = R"lua(
-local voucher, stock, buyers, days, refunds, holds, held, stream, waiting, orders = unpack(KEYS)
-local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, holds = holds,
+local voucher, stock, buyers, days, refunds, deadlines, held, stream, waiting, orders = unpack(KEYS)
+local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, deadlines = deadlines,
               held = held, stream = stream, waiting = waiting, orders = orders}
 local order, user, quantity, admitted, id = unpack(ARGV)
 local keeps = redis.call('HGET', refunds, order)
@@ -248,8 +273,8 @@ return {0, keeps, served == 256 and 1 or 0}
 )lua";
 
 constexpr const char* kNameKeys = R"lua(
-local voucher, stock, buyers, days, holds, held, stream, waiting, orders = unpack(KEYS)
-local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, holds = holds,
+local voucher, stock, buyers, days, deadlines, held, stream, waiting, orders = unpack(KEYS)
+local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, deadlines = deadlines,
               held = held, stream = stream, waiting = waiting, orders = orders}
 )lua";
 
@@ -303,13 +328,13 @@ redis.call('HDEL', KEYS[2], ARGV[1])
 return redis.call('ZREM', KEYS[1], ARGV[1])
 )lua";
 
-std::string cancel_text() { return concat(kGiveBack, kServe, kCancel); }
+std::string cancel_text() { return concat(kReadHold, kGiveBack, kServe, kCancel); }
 
 }  // namespace
 
 const Script& pay() {
   static const Script* const kScript =
-      new Script(std::string(kKnownPayment) + kPay, std::string(kNativePay));
+      new Script(concat(kReadHold, kKnownPayment, kPay), std::string(kNativePay));
   return *kScript;
 }
 
@@ -329,7 +354,8 @@ const Script& cancel_serving() {
 }
 
 const Script& find_due() {
-  static const Script* const kScript = new Script(kFindDue);
+  static const Script* const kScript =
+      new Script(concat(kReadHold, kFindDue), std::string(kNativeFindDue));
   return *kScript;
 }
 

@@ -1,8 +1,8 @@
 // The scripts that end the hold of an unpaid order, and give pieces back. Their replies are
 // documented here; the Lua is in payment_scripts.cc.
 //
-// An order is unpaid while it is among the holds. The script that removes it from them wins. It also
-// appends the event to the order stream, from which a worker applies it to the database.
+// An order is unpaid while SaleKeys::held() has its hold. The script that replaces the hold by its end
+// wins. It also appends the event to the order stream, from which a worker applies it to the database.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ enum Outcome : int {
   kRepeated = 1,     // this payment is known: {1, "paid" or "surplus payment"}
   kIdReused = 2,     // the payment id came with another order or amount: {2, "<order> <amount>"}
   kWrongAmount = 3,  // {3, the amount that is due}
-  kEnded = 4,        // the hold ended before, and that is not stored yet: {4, SaleKeys::ended()}
+  kEnded = 4,        // the hold ended before, and that is not stored yet: {4, its end}
   kNotHeld = 5,      // the keyspace knows nothing of this order
   kRebuilding = 6,   // its voucher is closed by a rebuild, or lost
   kNotDue = 7,       // its payment is not due yet
   kServes = 8,       // only of the native cancel(): run cancel_serving() instead
 };
 
-/// Ends a hold by a payment. Checks the payment id against the payments not stored yet.
+/// Ends holds by payments. Checks the payment ids against the payments not stored yet.
 ///
-/// KEYS holds, held, ended, payments, order stream. ARGV order, payment, amount. {6} has the voucher
-/// too.
+/// KEYS held, payments, order stream. ARGV order, payment, amount, of each payment. Returns a reply
+/// for each, in their order. {6} has the voucher too.
 const Script& pay();
 
 /// Records a payment that pays nothing: its order is paid or has ended.
@@ -43,7 +43,7 @@ const Script& record_surplus();
 /// Ends the holds of orders of one voucher, and gives their pieces back as the voucher's terms say.
 /// Sells them to waiting users.
 ///
-/// KEYS voucher, stock, buyers, days, holds, held, ended, order stream, waiting, their orders.
+/// KEYS voucher, stock, buyers, days, deadlines, held, order stream, waiting, their orders.
 /// ARGV voucher, only due orders (1/0), reason, actor, orders.
 /// Returns a reply for each order, in their order: {0}, {4, …}, {5}, {6} or {7}. {0, 1} instead of {0}
 /// says that more waiting users may be served than one script may serve (256): call
@@ -55,23 +55,23 @@ const Script& cancel();
 /// The same without a native implementation.
 const Script& cancel_serving();
 
-/// Finds holds that are due.
+/// Finds holds that are due, and removes deadlines whose holds have all ended.
 ///
-/// KEYS holds, held. ARGV the first one's number in the order of the deadlines, the most of them.
-/// Returns {the keyspace's time (ms), the next deadline after them or "", order, its voucher or "",
-/// …}.
+/// KEYS deadlines, held. ARGV the number of deadlines to skip, how many holds are enough.
+/// Returns {the keyspace's time (ms), the next deadline after them or "", {voucher, order, …}, …},
+/// with an array for each deadline.
 const Script& find_due();
 
 /// Gives the pieces of a refunded order back, once under this order's id.
 ///
-/// KEYS voucher, stock, buyers, days, refunds, holds, held, order stream, waiting, their orders.
+/// KEYS voucher, stock, buyers, days, refunds, deadlines, held, order stream, waiting, their orders.
 /// ARGV order, user, quantity, admitted at (ms), voucher.
 /// Returns {0, keeps_of() of the order, 1 if more users may be served as by cancel()} or {6}.
 const Script& give_back();
 
 /// Sells free pieces to users that wait for them, in the order of their arrival.
 ///
-/// KEYS voucher, stock, buyers, days, holds, held, order stream, waiting, their orders.
+/// KEYS voucher, stock, buyers, days, deadlines, held, order stream, waiting, their orders.
 /// ARGV voucher, the most users. Returns the number of users served or dropped.
 const Script& serve_waiting();
 
@@ -100,7 +100,7 @@ const Script& look_at_waiting_list();
 /// Appends the event of a hold that ended, if the hold still counts as ended in this way and the
 /// event was lost.
 ///
-/// KEYS ended, order stream. ARGV order, the value in SaleKeys::ended(), fields and values of the
+/// KEYS held, order stream. ARGV order, its end in SaleKeys::held(), fields and values of the
 /// event. Returns 1 if it appended the event, else 0.
 const Script& append_event();
 
@@ -109,10 +109,11 @@ const Script& append_event();
 /// KEYS waiting, their orders. ARGV user.
 const Script& leave();
 
-/// Returns the native implementations of pay() and cancel().
+/// Returns the native implementations of pay(), cancel() and find_due().
 std::vector<NamedScript> native();
 inline constexpr std::string_view kNativePay = "rushgate.pay";
 inline constexpr std::string_view kNativeCancel = "rushgate.cancel";
+inline constexpr std::string_view kNativeFindDue = "rushgate.find_due";
 
 }  // namespace rushgate::payment_scripts
 

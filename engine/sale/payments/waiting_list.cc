@@ -14,7 +14,7 @@ namespace {
 
 std::array<std::string, 9> key_names(const SaleKeys& keys, VoucherId voucher) {
   return {keys.voucher(voucher), keys.stock(voucher),   keys.buyers(voucher),
-          keys.days(voucher),    keys.holds(),          keys.held(),
+          keys.days(voucher),    keys.deadlines(),      keys.held(),
           keys.order_stream,     keys.waiting(voucher), keys.waiting_orders(voucher)};
 }
 

@@ -702,7 +702,7 @@ absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::stri
 absl::StatusOr<bool> VoucherBook::load_holds(VoucherId voucher, const std::string& token,
                                              const Buyers& buyers) {
   constexpr std::size_t kHoldsPerCall = 1'000;
-  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.holds(), keys_.held()};
+  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.deadlines(), keys_.held()};
   std::vector<std::string> arguments;
   const auto send = [&]() -> absl::StatusOr<bool> {
     arguments.insert(arguments.begin(), token);

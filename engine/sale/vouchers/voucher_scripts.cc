@@ -157,12 +157,12 @@ return {0}
 constexpr const char* kLoadHolds = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 for i = 2, #ARGV, 3 do
-  if ARGV[i + 1] == '' then
-    redis.call('ZREM', KEYS[2], ARGV[i])
-    redis.call('HDEL', KEYS[3], ARGV[i])
+  local order, deadline, hold = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if hold == '' then
+    redis.call('HDEL', KEYS[3], order)
   else
-    redis.call('ZADD', KEYS[2], ARGV[i + 1], ARGV[i])
-    redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 2])
+    redis.call('ZADD', KEYS[2], deadline, order)
+    redis.call('HSET', KEYS[3], order, hold)
   end
 end
 return {0}

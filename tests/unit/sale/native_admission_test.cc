@@ -80,7 +80,7 @@ std::string everything(Client& client) {
     requests.push_back(Request::of("PTTL", keys.request(idempotency_key(number))));
   }
   requests.push_back(Request::of("HGETALL", keys.held()));
-  requests.push_back(Request::of("ZRANGE", keys.holds(), 0, -1, "WITHSCORES"));
+  requests.push_back(Request::of("ZRANGE", keys.deadlines(), 0, -1, "WITHSCORES"));
   requests.push_back(Request::of("XRANGE", keys.order_stream, "-", "+"));
   const std::vector<Reply> replies = client.pipeline(requests);
   std::string all;
@@ -337,13 +337,13 @@ TEST_P(NativeAdmissionTest, NegativeTotalIsNoLimit) {
 TEST(NativeAdmissionTest, CallWithoutKeysIsRefused) {
   Side native = native_side();
   Client& client = *native.client;
-  for (const Request& request : {Request::of("FCALL", kNativeAdmission, 0),
-                                 Request::of("FCALL", kNativeAdmission, 4, 1, 2, 3, 4, 5, 6, 7, 8),
-                                 Request::of("FCALL", kNativeAdmission, 7, 1, 2, 3, 4, 5, 6, 7,
-                                             "voucher", "ttl", 1, "", "user")}) {
+  for (const Request& request :
+       {Request::of("FCALL", kNativeAdmission, 0),
+        Request::of("FCALL", kNativeAdmission, 4, 1, 2, 3, 4, 5, 6, 7, 8),
+        Request::of("FCALL", kNativeAdmission, 7, 1, 2, 3, 4, 5, 6, 7, "voucher", "", "user")}) {
     EXPECT_EQ(
         client.call(request),
-        Reply::error("ERR admission needs seven keys, and four arguments before the first user's"));
+        Reply::error("ERR admission needs seven keys, and two arguments before the first user's"));
   }
 }
 

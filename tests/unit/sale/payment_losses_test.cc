@@ -44,9 +44,7 @@ class PaymentLossesTest : public PaidSaleTest {
           if (point == Point::kBeforeWrite && !std::exchange(done, true)) happens();
         });
   }
-  bool is_held(OrderId order) {
-    return backend_.client()("HEXISTS", SaleKeys{}.held(), order) == Reply::integer(1);
-  }
+  bool is_held(OrderId order) { return is_order_held(backend_.client(), order); }
   /// Steps the worker until it has stored everything, also after a pause.
   void drain_for_good() {
     for (int i = 0; i < 4; ++i) {

@@ -343,7 +343,7 @@ class PaymentModelTest : public PaidSaleTest {
       backend_.client()("DEL", keys.voucher(id), keys.stock(id), keys.buyers(id), keys.days(id),
                         keys.refunds(id));
     }
-    backend_.client()("DEL", keys.held(), keys.holds());
+    backend_.client()("DEL", keys.held(), keys.deadlines());
   }
   /// A purchase that is too large rebuilds a lost voucher.
   void rebuild(VoucherId id) {
@@ -377,7 +377,9 @@ class PaymentModelTest : public PaidSaleTest {
     }
   }
   bool has_ended(OrderId id) {
-    if (backend_.client()("HEXISTS", SaleKeys{}.ended(), id) == Reply::integer(1)) return true;
+    const auto hold = find_hold(backend_.client(), SaleKeys{}, id);
+    EXPECT_TRUE(hold.ok()) << hold.status();
+    if (hold->has_value() && (*hold)->ended) return true;
     const auto order = backend_.orders().find(id);
     return order.ok() && order->has_value() && (*order)->status == OrderStatus::kCancelled;
   }
@@ -417,7 +419,7 @@ class PaymentModelTest : public PaidSaleTest {
       ASSERT_TRUE(summary.ok() && summary->has_value()) << summary.status();
       EXPECT_EQ((*summary)->free, voucher.stock - model_.taken(id)) << "voucher " << id;
     }
-    EXPECT_EQ(backend_.client()("HLEN", SaleKeys{}.ended()), Reply::integer(0));
+    EXPECT_EQ(count_ended_holds(backend_.client()), 0);
     EXPECT_EQ(backend_.client()("HLEN", SaleKeys{}.payments()), Reply::integer(0));
     recent_.erase(recent_.begin(),
                   recent_.end() - std::min<std::ptrdiff_t>(std::ssize(recent_), 12));

@@ -189,7 +189,7 @@ class Race {
     note_timeouts();
     check_orders();
     check_payments();
-    EXPECT_EQ(sale_.client()("HLEN", SaleKeys{}.ended()), Reply::integer(0));
+    EXPECT_EQ(count_ended_holds(sale_.client()), 0);
     EXPECT_EQ(sale_.client()("HLEN", SaleKeys{}.payments()), Reply::integer(0));
     const auto summary = sale_.sale().summary(voucher_);
     ASSERT_TRUE(summary.ok() && summary->has_value()) << summary.status();
@@ -246,9 +246,7 @@ class Race {
     EXPECT_GE(expired, was_unpaid ? 1U : 0U);
     if (was_unpaid) status_ = OrderStatus::kCancelled;
   }
-  bool is_held(OrderId order) {
-    return sale_.client()("HEXISTS", SaleKeys{}.held(), order) == Reply::integer(1);
-  }
+  bool is_held(OrderId order) { return is_order_held(sale_.client(), order); }
   bool is_held() { return is_held(order_); }
 
   /// Notes the other orders of the voucher that a step has cancelled.

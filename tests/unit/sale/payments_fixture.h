@@ -7,10 +7,27 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/sale/payments/holds.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
+
+/// Returns true if the keyspace knows the order as unpaid.
+inline bool is_order_held(Client& client, OrderId order) {
+  const auto hold = find_hold(client, SaleKeys{}, order);
+  EXPECT_TRUE(hold.ok()) << hold.status();
+  return hold.ok() && hold->has_value() && !(*hold)->ended;
+}
+
+/// Returns the number of ended holds whose end is not stored.
+inline int count_ended_holds(Client& client) {
+  int ended = 0;
+  const absl::Status read =
+      for_each_ended_hold(client, SaleKeys{}, [&](const EndedHold&, std::string_view) { ++ended; });
+  EXPECT_TRUE(read.ok()) << read;
+  return ended;
+}
 
 class PaidSaleTest : public SaleTest {
  protected:

@@ -284,12 +284,16 @@ TEST_F(NativeHostTest, ElementsAreRemovedWithTheirKeys) {
     EXPECT_FALSE(call.hash_remove("h", "f"));
     EXPECT_FALSE(call.set_remove("m", "1"));
     EXPECT_FALSE(call.sorted_set_remove("z", "a"));
-    EXPECT_FALSE(call.sorted_set_score("z", "a").has_value());
+    EXPECT_FALSE(call.sorted_set_at("z", 0, [](std::string_view, double) { ADD_FAILURE(); }));
     call.hash_set("h", "f", "v");
     call.hash_set("h", "g", "v");
     call.set_add("m", MaybeInteger("1"));
     call.sorted_set_add("z", "a", 2);
-    EXPECT_EQ(call.sorted_set_score("z", "a"), 2);
+    EXPECT_TRUE(call.sorted_set_at("z", 0, [](std::string_view member, double score) {
+      EXPECT_EQ(member, "a");
+      EXPECT_EQ(score, 2);
+    }));
+    EXPECT_FALSE(call.sorted_set_at("z", 1, [](std::string_view, double) { ADD_FAILURE(); }));
     return Reply::ok();
   });
   run([](NativeCall& call) {
