@@ -446,8 +446,8 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
 
 /// Gives the pieces of a refunded order back, and records that. Each step may be repeated: the
 /// keyspace remembers the order until a rebuild, which counts it as the database does. Forgetting it
-/// earlier would let a concurrent call give back once more. The end is refused if a rebuild began
-/// since the step before.
+/// earlier would let a concurrent call give back once more. Giving back is refused if a rebuild began
+/// since the order was read, and the end if one began since the step before.
 absl::Status OrderChanges::end_refund(OrderId id) {
   constexpr int kTries = 10;
   for (int i = 1;; ++i) {
@@ -457,8 +457,12 @@ absl::Status OrderChanges::end_refund(OrderId id) {
     if (!stored.ok()) return stored.status();
     if (!stored->has_value() || (*stored)->status != OrderStatus::kRefunding) break;
     const Order& order = **stored;
-    const auto keeps = give_back(order);
+    const auto keeps = give_back(order, state->epoch);
     if (!keeps.ok()) return keeps.status();
+    if (!keeps->has_value()) {
+      if (i < kTries) continue;
+      return absl::AbortedError(concat("voucher ", order.voucher, " is rebuilt again and again"));
+    }
     // Reveals a keyspace that loses the given-back pieces and no later write.
     const auto checkpoint = owner_.draw_checkpoint(client_);
     if (absl::IsNotFound(checkpoint.status())) {
@@ -471,7 +475,7 @@ absl::Status OrderChanges::end_refund(OrderId id) {
     }
     OrderEvent event{.kind = Kind::kRefundEnded, .at_ms = now_ms()};
     event.order.id = order.id;
-    set_keeps(*keeps, event.order);
+    set_keeps(**keeps, event.order);
     const auto results =
         stores_.apply({&event, 1}, {.epoch = state->epoch, .checkpoint = *checkpoint});
     if (absl::IsAborted(results.status()) && i < kTries) continue;
@@ -481,8 +485,10 @@ absl::Status OrderChanges::end_refund(OrderId id) {
   return absl::OkStatus();
 }
 
-/// Returns keeps_of() of the order. Rebuilds the voucher first if the keyspace lost it.
-absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
+/// Returns keeps_of() of the order, which was read in this epoch or later. Empty: the voucher was
+/// rebuilt in a later one. Rebuilds the voucher first if the keyspace lost it.
+absl::StatusOr<std::optional<std::int64_t>> OrderChanges::give_back(const Order& order,
+                                                                    std::int64_t epoch) {
   const VoucherId voucher = order.voucher;
   const std::array<std::string, 10> names = {keys_.voucher(voucher), keys_.stock(voucher),
                                              keys_.buyers(voucher),  keys_.days(voucher),
@@ -495,7 +501,8 @@ absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
   const DecimalText quantity(order.quantity);
   const DecimalText admitted(order.admitted_at_ms);
   const DecimalText voucher_text(voucher);
-  const std::string_view arguments[] = {id, user, quantity, admitted, voucher_text};
+  const DecimalText epoch_text(epoch);
+  const std::string_view arguments[] = {id, user, quantity, admitted, voucher_text, epoch_text};
   for (const bool may_rebuild : {true, false}) {
     const Reply reply = client_.run(scripts::give_back(), keys, arguments);
     const auto outcome = outcome_in(reply);
@@ -510,11 +517,28 @@ absl::StatusOr<std::int64_t> OrderChanges::give_back(const Order& order) {
       }
       return parts[1].integer();
     }
+    if (*outcome == scripts::kOutdated) {
+      const absl::Status passed = pass_epoch(voucher, reply);
+      if (!passed.ok()) return passed;
+      return std::nullopt;
+    }
     if (!may_rebuild) break;
     const absl::Status rebuilt = vouchers_.rebuild(order.voucher);
     if (!rebuilt.ok()) return rebuilt;
   }
   return absl::AbortedError(concat("voucher ", order.voucher, " is being rebuilt"));
+}
+
+/// Makes sure that the database has reached the epoch of a voucher's rebuild. An older copy of the
+/// database has not: then the voucher is rebuilt.
+absl::Status OrderChanges::pass_epoch(VoucherId voucher, const Reply& outdated) {
+  const std::vector<Reply>& parts = outdated.elements();
+  if (parts.size() != 2 || !parts[1].is_integer()) {
+    return to_status(outdated, "reading the epoch of a rebuild");
+  }
+  const auto state = stores_.orders.state();
+  if (!state.ok()) return state.status();
+  return state->epoch >= parts[1].integer() ? absl::OkStatus() : vouchers_.rebuild_holds(voucher);
 }
 
 absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {

@@ -72,7 +72,8 @@ class OrderChanges {
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
   absl::Status end_refund(OrderId id);
-  absl::StatusOr<std::int64_t> give_back(const Order& order);
+  absl::StatusOr<std::optional<std::int64_t>> give_back(const Order& order, std::int64_t epoch);
+  absl::Status pass_epoch(VoucherId voucher, const Reply& outdated);
   ChangeResult repeat_payment(const OrderEvent& event);
 
   [[nodiscard]] std::int64_t now_ms() const { return clock_.now_ms(); }

@@ -260,7 +260,9 @@ constexpr const char* kGiveBackRefund = R"lua(
 local voucher, stock, buyers, days, refunds, deadlines, held, stream, waiting, orders = unpack(KEYS)
 local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, deadlines = deadlines,
               held = held, stream = stream, waiting = waiting, orders = orders}
-local order, user, quantity, admitted, id = unpack(ARGV)
+local order, user, quantity, admitted, id, epoch = unpack(ARGV)
+local rebuilt_in = tonumber(redis.call('HGET', voucher, 'epoch') or 0)
+if rebuilt_in > tonumber(epoch) then return {9, rebuilt_in} end
 local keeps = redis.call('HGET', refunds, order)
 if keeps then return {0, tonumber(keeps), 0} end
 local terms = read_terms(voucher, stock)

@@ -25,6 +25,7 @@ enum Outcome : int {
   kRebuilding = 6,   // its voucher is closed by a rebuild, or lost
   kNotDue = 7,       // its payment is not due yet
   kServes = 8,       // only of the native cancel(): run cancel_serving() instead
+  kOutdated = 9,     // the voucher was rebuilt after the order was read: {9, the epoch of that}
 };
 
 /// Ends holds by payments. Checks the payment ids against the payments not stored yet.
@@ -62,11 +63,14 @@ const Script& cancel_serving();
 /// with an array for each deadline.
 const Script& find_due();
 
-/// Gives the pieces of a refunded order back, once under this order's id.
+/// Gives the pieces of a refunded order back, once under this order's id. A rebuild forgets the ids.
+/// It counts the orders as the database has them in its epoch, so a caller that read the order in an
+/// earlier epoch must read it again.
 ///
 /// KEYS voucher, stock, buyers, days, refunds, deadlines, held, order stream, waiting, their orders.
-/// ARGV order, user, quantity, admitted at (ms), voucher.
-/// Returns {0, keeps_of() of the order, 1 if more users may be served as by cancel()} or {6}.
+/// ARGV order, user, quantity, admitted at (ms), voucher, the database's epoch before the order was
+/// read.
+/// Returns {0, keeps_of() of the order, 1 if more users may be served as by cancel()}, {6} or {9, …}.
 const Script& give_back();
 
 /// Sells free pieces to users that wait for them, in the order of their arrival.

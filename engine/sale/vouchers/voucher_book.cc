@@ -97,6 +97,7 @@ struct VoucherBook::Buyers {
   std::int64_t withheld = 0;
   bool counted = false;    // a set cannot hold the counts
   bool with_days = false;  // there is a limit per day
+  std::int64_t epoch = 0;  // that began before they were read
 
   void add(const Order& order, const Limits& limits) {
     const std::int64_t of_user = pieces_of_user(order);
@@ -575,6 +576,7 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   Buyers buyers;
   buyers.counted = version.voucher.limits.per_user != 1;
   buyers.with_days = version.voucher.limits.per_user_day > 0;
+  buyers.epoch = fenced->epoch;
   const auto visit = [&](const Order& order) {
     not_stored.erase(order.id);
     find(order);
@@ -661,7 +663,8 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
                                         std::to_string(id),
                                         std::to_string(buyers->bought.size()),
                                         std::to_string(buyers->given_back),
-                                        std::to_string(buyers->withheld)};
+                                        std::to_string(buyers->withheld),
+                                        std::to_string(buyers->epoch)};
   append_terms(version, arguments);
   const auto finished =
       outcome_of(client_.run(voucher_scripts::finish_rebuild(), views(names), views(arguments)),

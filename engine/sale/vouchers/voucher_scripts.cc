@@ -174,11 +174,11 @@ if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 local buyers = redis.call(ARGV[4] == '1' and 'HLEN' or 'SCARD', KEYS[4])
 if buyers ~= tonumber(ARGV[6]) then return {5} end
 local new = {}
-for i = 9, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
+for i = 10, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
 redis.call('SADD', KEYS[3], ARGV[5])
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[2])
-redis.call('HSET', KEYS[1], 'counted', ARGV[4], unpack(ARGV, 9))
+redis.call('HSET', KEYS[1], 'counted', ARGV[4], 'epoch', ARGV[9], unpack(ARGV, 10))
 if new.total > 0 then redis.call('HSET', KEYS[1], 'admitted', ARGV[3]) end
 if ARGV[7] ~= '0' then redis.call('HSET', KEYS[1], 'given_back', ARGV[7]) end
 if ARGV[8] ~= '0' then redis.call('HSET', KEYS[1], 'withheld', ARGV[8]) end

@@ -55,7 +55,8 @@ const Script& load_holds();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
 /// KEYS voucher, stock, vouchers, buyers, held. ARGV token, free, taken, counted, its id, the
-/// number of buyers, given back, withheld (payment_scripts.cc), then field and value of each of the terms (append_terms()).
+/// number of buyers, given back, withheld (payment_scripts.cc), the database's epoch before the
+/// orders were read, then field and value of each of the terms (append_terms()).
 const Script& finish_rebuild();
 const Script& append_lost();
 

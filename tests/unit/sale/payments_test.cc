@@ -1,6 +1,7 @@
 // Payments, cancellations and timeouts of orders, on every backend.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -399,6 +400,48 @@ TEST_P(PaymentsTest, RefundGivesBackOnce) {
   EXPECT_THAT(payments(), ElementsAre("p1 due"));
   EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
   drain();
+  expect_audit_passes();
+}
+
+/// A second call has read the order. Then the first one ends the refund, and the voucher's keys are
+/// rebuilt.
+TEST_P(PaymentsTest, ConcurrentRefundAcrossRebuildGivesBackOnce) {
+  publish(1);
+  const OrderId order = bought(5);
+  pay(order, "p1");
+  drain();
+  bool is_armed = false;
+  HookedBackend slow(backend_.keyspace(), {.before = [&](const Request& request) {
+                       if (request[0] == "HEXISTS" || !std::exchange(is_armed, false)) return;
+                       EXPECT_EQ(sale_->refund(order, "broken").outcome, ChangeOutcome::kDone);
+                       backend_.client()("DEL", SaleKeys{}.stock(1));
+                       EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
+                     }});
+  const auto second = open_sale(slow);
+  is_armed = true;
+
+  const ChangeResult refunded = second->refund(order, "broken");
+
+  EXPECT_EQ(refunded.outcome, ChangeOutcome::kDone) << refunded.detail;
+  EXPECT_FALSE(is_armed);
+  EXPECT_EQ(buy(1, 7), Outcome::kSoldOut);
+  drain();
+  EXPECT_EQ(states_of(order), "unpaid>paid>refunding>refunded");
+  expect_audit_passes();
+}
+
+/// The voucher was rebuilt in an epoch that an older copy of the database has not reached.
+TEST_P(PaymentsTest, OlderDatabaseRefunds) {
+  publish(1);
+  const OrderId order = bought(5);
+  pay(order, "p1");
+  drain();
+  backend_.client()("HSET", SaleKeys{}.voucher(1), "epoch", 1'000);
+
+  const ChangeResult refunded = sale_->refund(order, "broken");
+
+  EXPECT_EQ(refunded.outcome, ChangeOutcome::kDone) << refunded.detail;
+  EXPECT_EQ(free_stock(), 1);
   expect_audit_passes();
 }
 
