@@ -127,7 +127,7 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
                      },
                  .logger = options_.logger}),
       changes_(*client_, backend.clock(), stores, options_.keys, owner_, vouchers_),
-      archiving_(*client_, backend.clock(), stores, options_.keys, changes_),
+      archiving_(*client_, stores, options_.keys, changes_),
       connection_check_([this](Client& connection) {
         if (server_run_.may_have_lost_writes(connection)) {
           ids_.forget_draws();

@@ -19,6 +19,11 @@ bool matches(const Payment& payment, const PaymentFilter& filter) {
   return payment.state == filter.state.value_or(payment.state);
 }
 
+/// Returns true if an archived voucher's orders no longer allow such an event.
+bool is_begun_in_database(OrderEvent::Kind kind) {
+  return kind == OrderEvent::Kind::kUsed || kind == OrderEvent::Kind::kRefundBegun;
+}
+
 template <class Map, class Key>
 auto value_or_default(const Map& map, const Key& key) {
   const auto found = map.find(key);
@@ -175,7 +180,8 @@ EventContext MemoryOrderStore::context_of(const OrderEvent& event) const {
   const bool may_be_archived = event.kind == OrderEvent::Kind::kSurplusPayment;
   const auto order = orders_.find(id);
   if (order != orders_.end()) {
-    context.order = order->second;
+    const bool is_archived = archived_vouchers_.contains(order->second.voucher);
+    if (!is_archived || !is_begun_in_database(event.kind)) context.order = order->second;
   } else if (const Order* const archived = find_anywhere(id); archived && may_be_archived) {
     context.order = *archived;
   }
@@ -279,17 +285,21 @@ absl::Status MemoryOrderStore::archive_voucher(VoucherId voucher, std::int64_t a
   const std::lock_guard lock(mutex_);
   if (archived_vouchers_.contains(voucher)) return absl::OkStatus();
   ArchivedVoucher archived{.archived_at_ms = at_ms};
-  bool has_pending = false;
-  bool is_in_force = false;
+  ArchiveContext context;
   for (const VoucherVersion& version : value_or_default(vouchers_, voucher)) {
-    has_pending = has_pending || version.state == State::kPending;
+    context.has_pending_version = context.has_pending_version || version.state == State::kPending;
     if (version.state != State::kApplied) continue;
     archived.last = version;
-    is_in_force = true;
+    context.end_ms = version.voucher.end_ms;
   }
-  if (absl::Status checked = check_archivable(voucher, has_pending, is_in_force); !checked.ok()) {
-    return checked;
+  for (const OrderId id : value_or_default(of_voucher_, voucher)) {
+    const Order& order = orders_.at(id);
+    const bool is_open =
+        order.status == OrderStatus::kUnpaid || order.status == OrderStatus::kRefunding;
+    if (is_open && !context.open_order) context.open_order = order;
   }
+  const absl::Status checked = check_archivable(voucher, at_ms, context);
+  if (!checked.ok()) return checked;
   archived_vouchers_.emplace(voucher, archived);
   vouchers_.erase(voucher);
   taken_of_voucher_.erase(voucher);
@@ -310,7 +320,12 @@ absl::StatusOr<std::size_t> MemoryOrderStore::archive_orders(VoucherId voucher,
 
 void MemoryOrderStore::move_to_archive(const Order& order) {
   archived_orders_.emplace(order.id, order);
+  absl::btree_set<std::string> due;
   for (const std::string& id : value_or_default(payments_of_order_, order.id)) {
+    if (payments_.at(id).state == Payment::State::kDue) {
+      due.insert(id);
+      continue;
+    }
     archived_payments_.emplace(id, payments_.at(id));
     payments_.erase(id);
   }
@@ -319,6 +334,7 @@ void MemoryOrderStore::move_to_archive(const Order& order) {
     changes_.erase(position);
   }
   payments_of_order_.erase(order.id);
+  if (!due.empty()) payments_of_order_.emplace(order.id, std::move(due));
   changes_of_order_.erase(order.id);
   const auto erase_from = [&order](auto& index, std::int64_t key) {
     const auto ids = index.find(key);

@@ -37,13 +37,14 @@ std::vector<SQLite::Statement> prepare(const SQLite::Database& database,
   return statements;
 }
 
-/// The payments and changes of the orders go first: their portion is found by the orders.
+/// The payments and changes of the orders go first: their portion is found by the orders. Payments
+/// that are due stay.
 std::vector<std::string> move_texts() {
   const std::string portion = portion_of("orders");
   return {
       absl::StrCat("INSERT INTO archived_payments (", kPaymentColumns, ") SELECT ", kPaymentColumns,
-                   " FROM payments WHERE order_id IN (", portion, ")"),
-      absl::StrCat("DELETE FROM payments WHERE order_id IN (", portion, ")"),
+                   " FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
+      absl::StrCat("DELETE FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
       absl::StrCat("INSERT INTO archived_changes (", kChangeColumns, ") SELECT ", kChangeColumns,
                    " FROM order_changes WHERE order_id IN (", portion, ")"),
       absl::StrCat("DELETE FROM order_changes WHERE order_id IN (", portion, ")"),
@@ -86,6 +87,7 @@ ArchiveReader::ArchiveReader(const SQLite::Database& database)
                                      "OR user_id = ?4) AND (?5 OR status = ?6) AND voucher_id = "
                                      "?7 ORDER BY id LIMIT ?2")),
       find_(database, select_orders("WHERE id = ?1")),
+      is_archived_(database, "SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1"),
       find_payment_(database, select_payments("WHERE id = ?1")),
       payments_of_(database, select_payments("WHERE order_id = ?1 ORDER BY id")),
       changes_of_(database, absl::StrCat("SELECT ", kChangeColumns,
@@ -123,6 +125,8 @@ std::optional<Order> ArchiveReader::find(OrderId id) {
   return to_order(query);
 }
 
+bool ArchiveReader::is_archived(VoucherId voucher) { return Query(is_archived_, voucher).next(); }
+
 std::optional<Payment> ArchiveReader::find_payment(std::string_view id) {
   Query query(find_payment_, std::string(id));
   if (!query.next()) return std::nullopt;
@@ -145,9 +149,17 @@ std::vector<OrderChange> ArchiveReader::changes_of(OrderId order) {
 
 ArchiveWriter::ArchiveWriter(const SQLite::Database& database)
     : is_archived_(database, "SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1"),
-      count_versions_(database,
-                      "SELECT count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 1) "
-                      "FROM voucher_versions WHERE voucher_id = ?1"),
+      look_at_versions_(database,
+                        "SELECT EXISTS (SELECT 1 FROM voucher_versions WHERE voucher_id = ?1 AND "
+                        "state = 0), (SELECT end_ms FROM voucher_versions WHERE voucher_id = ?1 "
+                        "AND state = 1 ORDER BY version DESC LIMIT 1)"),
+      find_open_(database,
+                 absl::StrCat("SELECT ", kOrderColumns,
+                              " FROM orders INDEXED BY orders_unpaid WHERE voucher_id = ?1 AND "
+                              "status = 2 UNION ALL SELECT ",
+                              kOrderColumns,
+                              " FROM orders INDEXED BY orders_refunding WHERE voucher_id = ?1 AND "
+                              "status = 5 LIMIT 1")),
       archive_voucher_(prepare(database, archive_voucher_texts())),
       find_orders_(database,
                    "SELECT count(*), max(id) FROM (SELECT id FROM orders INDEXED BY "
@@ -162,15 +174,23 @@ ArchiveWriter::ArchiveWriter(const SQLite::Database& database)
 
 absl::Status ArchiveWriter::archive_voucher(VoucherId voucher, std::int64_t at_ms) {
   if (Query(is_archived_, voucher).next()) return absl::OkStatus();
-  {
-    Query counts(count_versions_, voucher);
-    counts.next();
-    const absl::Status checked =
-        check_archivable(voucher, counts.integer(0) > 0, counts.integer(1) > 0);
-    if (!checked.ok()) return checked;
-  }
+  const absl::Status checked = check_archivable(voucher, at_ms, context_of(voucher));
+  if (!checked.ok()) return checked;
   for (SQLite::Statement& statement : archive_voucher_) Query(statement, voucher, at_ms).next();
   return absl::OkStatus();
+}
+
+ArchiveContext ArchiveWriter::context_of(VoucherId voucher) {
+  ArchiveContext context;
+  {
+    Query versions(look_at_versions_, voucher);
+    versions.next();
+    context.has_pending_version = versions.integer(0) != 0;
+    if (!versions.is_null(1)) context.end_ms = versions.integer(1);
+  }
+  Query open(find_open_, voucher);
+  if (open.next()) context.open_order = to_order(open);
+  return context;
 }
 
 absl::Status ArchiveWriter::check_archived(VoucherId voucher) {

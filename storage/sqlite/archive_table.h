@@ -27,6 +27,7 @@ class ArchiveReader {
   std::vector<ArchivedVoucher> vouchers();
   std::vector<Order> list(const OrderFilter& filter);
   std::optional<Order> find(OrderId id);
+  bool is_archived(VoucherId voucher);
   std::optional<Payment> find_payment(std::string_view id);
   std::vector<Payment> payments_of(OrderId order);
   std::vector<OrderChange> changes_of(OrderId order);
@@ -36,6 +37,7 @@ class ArchiveReader {
   SQLite::Statement list_;
   SQLite::Statement list_of_voucher_;
   SQLite::Statement find_;
+  SQLite::Statement is_archived_;
   SQLite::Statement find_payment_;
   SQLite::Statement payments_of_;
   SQLite::Statement changes_of_;
@@ -57,10 +59,12 @@ class ArchiveWriter {
     OrderId last = 0;
   };
   static Portion find_portion(SQLite::Statement& find, VoucherId voucher, std::size_t count_max);
+  ArchiveContext context_of(VoucherId voucher);
   absl::Status check_archived(VoucherId voucher);
 
   SQLite::Statement is_archived_;
-  SQLite::Statement count_versions_;  // pending ones, and those in force
+  SQLite::Statement look_at_versions_;  // is one pending, and the end of the one in force
+  SQLite::Statement find_open_;         // an order that is unpaid or refunding
   std::vector<SQLite::Statement> archive_voucher_;
   SQLite::Statement find_orders_;
   std::vector<SQLite::Statement> move_orders_;

@@ -38,6 +38,10 @@ EventContext EventWriter::context_of(const OrderEvent& event) {
   if (is_of_payment) context.payment = payments_.find(event.payment.id);
   if (event.kind == Kind::kPaymentRefunded) order = context.payment ? context.payment->order : 0;
   context.order = orders_.find(order);
+  const bool is_begun_here = event.kind == Kind::kUsed || event.kind == Kind::kRefundBegun;
+  if (is_begun_here && context.order && archive_.is_archived(context.order->voucher)) {
+    context.order.reset();  // it will be moved
+  }
   if (is_of_payment && !context.payment) context.payment = archive_.find_payment(event.payment.id);
   // Of an archived order, only a late payment is recorded.
   if (event.kind == Kind::kSurplusPayment && !context.order) context.order = archive_.find(order);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,12 +29,15 @@ class ArchiveStore {
   virtual ~ArchiveStore() = default;
 
   /// Archives a voucher's versions: the voucher store has none of it any more, and refuses new ones
-  /// (record_pending() returns kFailedPrecondition). Does nothing if it is archived. Errors:
+  /// (record_pending() returns kFailedPrecondition). From then on the payment store's apply()
+  /// returns kTooEarly for kUsed and kRefundBegun events of its orders. Does nothing if it is
+  /// archived. Errors, which leave everything as it was; check_archivable() decides:
   /// - kNotFound: it has no version in force.
-  /// - kFailedPrecondition: a version is pending.
+  /// - kFailedPrecondition: a version is pending, the sale ends after `at_ms`, or an order is unpaid
+  ///   or refunding.
   virtual absl::Status archive_voucher(VoucherId voucher, std::int64_t at_ms) = 0;
   /// Moves up to `count_max` orders of an archived voucher to the archive, with their payments and
-  /// changes. Returns how many were moved; fewer than `count_max`: all are. list(), count_live()
+  /// changes. Payments that are due stay where they are. Returns how many were moved; fewer than `count_max`: all are. list(), count_live()
   /// and vouchers_with_orders() do not see them any more. Changes keep their positions, but
   /// changes() of all orders skips them. kFailedPrecondition: the voucher is not archived.
   virtual absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max) = 0;
@@ -50,9 +54,15 @@ class ArchiveStore {
 
 // ---- For implementations: the same errors everywhere ----
 
+/// The contents of a database as far as they decide on the archiving of a voucher.
+struct ArchiveContext {
+  bool has_pending_version = false;
+  std::optional<std::int64_t> end_ms = {};  // of the version in force; empty: there is none
+  std::optional<Order> open_order = {};     // one that is unpaid or refunding
+};
 /// Returns the error of archive_voucher() for a voucher that is not archived yet; OK if there is
 /// none.
-absl::Status check_archivable(VoucherId voucher, bool has_pending_version, bool is_in_force);
+absl::Status check_archivable(VoucherId voucher, std::int64_t at_ms, const ArchiveContext& context);
 /// Returns the error of archive_orders() and delete_orders() for a voucher that is not archived.
 absl::Status not_archived(VoucherId voucher);
 /// Returns the error of delete_orders() for a voucher whose orders were not all moved.

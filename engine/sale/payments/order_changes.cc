@@ -1,5 +1,6 @@
 #include "engine/sale/payments/order_changes.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/payments/waiting_list.h"
+#include <rushgate/archive_store.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
@@ -355,14 +357,13 @@ absl::StatusOr<std::optional<Order>> OrderChanges::find_order(OrderId order) {
 
 // ---- Changes that begin in the database ----
 
-/// Returns true if the order is stored and no list has it.
-absl::StatusOr<bool> OrderChanges::is_archived(OrderId order) {
-  const auto stored = stores_.orders.find(order);
-  if (!stored.ok()) return stored.status();
-  if (!stored->has_value()) return false;
-  const auto listed = stores_.orders.list({.after = order - 1, .count_max = 1});
-  if (!listed.ok()) return listed.status();
-  return listed->empty() || listed->front().id != order;
+/// Returns true if the sale of the voucher is archived. Its orders may still move.
+absl::StatusOr<bool> OrderChanges::is_archived(VoucherId voucher) {
+  if (stores_.orders.archive() == nullptr) return false;
+  const auto archived = stores_.orders.archive()->archived_vouchers();
+  if (!archived.ok()) return archived.status();
+  return std::ranges::any_of(
+      *archived, [voucher](const ArchivedVoucher& one) { return one.last.voucher.id == voucher; });
 }
 
 /// Applies one event in the present epoch.
@@ -405,7 +406,7 @@ ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus st
   const auto order = find_order(event.order.id);
   if (!order.ok()) return failure(order.status());
   if (!order->has_value()) return unknown(event.order.id);
-  const auto archived = is_archived(event.order.id);
+  const auto archived = is_archived((*order)->voucher);
   if (!archived.ok()) return failure(archived.status());
   return *archived ? too_late((*order)->status, "its sale is archived")
                    : overloaded("the order is not stored yet");

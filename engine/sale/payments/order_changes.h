@@ -68,7 +68,7 @@ class OrderChanges {
   ChangeResult cancel_without_hold(OrderId order, absl::FunctionRef<ChangeResult()> try_again,
                                    bool may_rebuild);
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
-  absl::StatusOr<bool> is_archived(OrderId order);
+  absl::StatusOr<bool> is_archived(VoucherId voucher);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
   absl::Status end_refund(OrderId id);

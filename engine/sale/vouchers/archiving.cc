@@ -8,6 +8,7 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/vouchers/keyspace_time.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -44,7 +45,9 @@ absl::Status Archiving::archive(VoucherId voucher) {
                              &Archiving::check_settled, &Archiving::check_payments}) {
       if (absl::Status checked = (this->*check)(voucher); !checked.ok()) return checked;
     }
-    const absl::Status begun = archive->archive_voucher(voucher, clock_.now_ms());
+    const auto now_ms = keyspace_time_ms(client_);
+    if (!now_ms.ok()) return now_ms.status();
+    const absl::Status begun = archive->archive_voucher(voucher, *now_ms);
     if (!begun.ok()) return begun;
   }
   return move(voucher);
@@ -53,12 +56,15 @@ absl::Status Archiving::archive(VoucherId voucher) {
 absl::Status Archiving::check_ended(VoucherId voucher) {
   const auto in_force = stores_.vouchers.applied(voucher);
   if (!in_force.ok()) return in_force.status();
-  if (!in_force->has_value()) return check_archivable(voucher, false, false);
-  const std::int64_t end_ms = (*in_force)->voucher.end_ms;
-  return clock_.now_ms() >= end_ms ? absl::OkStatus() : not_yet(voucher, "its sale has not ended");
+  const auto now_ms = keyspace_time_ms(client_);
+  if (!now_ms.ok()) return now_ms.status();
+  ArchiveContext context;
+  if (in_force->has_value()) context.end_ms = (*in_force)->voucher.end_ms;
+  return check_archivable(voucher, *now_ms, context);
 }
 
-/// Checks that no stored order waits for something.
+/// Ends the refunds that were begun, and checks that no stored order waits for something. The
+/// database checks that once more when it archives the voucher.
 absl::Status Archiving::check_settled(VoucherId voucher) {
   const auto finished = changes_.finish_refunds();
   if (!finished.ok()) return finished.status();

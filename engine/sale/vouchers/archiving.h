@@ -9,22 +9,21 @@
 #include "engine/sale/payments/order_changes.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/client.h>
-#include <rushgate/clock.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
 
-/// The database comes first: once it has archived the voucher, no process can rebuild or publish it.
-/// Then its keys go, and its orders move. Each step may be repeated.
+/// The database comes first: once it has archived the voucher, no process can rebuild or publish it,
+/// and no call can use or refund its orders. Then its keys go, also those of a rebuild that is going
+/// on, and its orders move. Each step may be repeated.
 ///
 /// Thread-safe. Does not own its arguments, which must outlive it.
 class Archiving {
  public:
-  Archiving(Client& client, const Clock& clock, const SaleStores& stores, const SaleKeys& keys,
-            OrderChanges& changes)
-      : client_(client), clock_(clock), stores_(stores), keys_(keys), changes_(changes) {}
+  Archiving(Client& client, const SaleStores& stores, const SaleKeys& keys, OrderChanges& changes)
+      : client_(client), stores_(stores), keys_(keys), changes_(changes) {}
 
   /// As Sale::archive().
   absl::Status archive(VoucherId voucher);
@@ -42,7 +41,6 @@ class Archiving {
   absl::Status move(VoucherId voucher);
 
   Client& client_;
-  const Clock& clock_;
   const SaleStores stores_;
   const SaleKeys keys_;
   OrderChanges& changes_;

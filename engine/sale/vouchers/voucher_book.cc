@@ -25,6 +25,7 @@
 #include "engine/sale/payments/waiting_list.h"
 #include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/keyspace_run.h"
+#include "engine/sale/vouchers/keyspace_time.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "engine/sale/vouchers/voucher_terms.h"
@@ -50,17 +51,6 @@ absl::Status being_rebuilt(VoucherId id) {
 
 absl::Status not_on_sale(VoucherId id) {
   return absl::NotFoundError("there is no voucher " + std::to_string(id));
-}
-
-/// Returns the keyspace's time.
-absl::StatusOr<std::int64_t> time_ms(Client& client) {
-  const Reply time = client("TIME");
-  const bool is_time = time.is_aggregate() && time.elements().size() == 2 &&
-                       time.elements()[0].is_text() && time.elements()[1].is_text();
-  const auto seconds = is_time ? parse_int64(time.elements()[0].text()) : std::nullopt;
-  const auto microseconds = is_time ? parse_int64(time.elements()[1].text()) : std::nullopt;
-  if (!seconds || !microseconds) return to_status(time, "asking for the time");
-  return *seconds * 1'000 + *microseconds / 1'000;
 }
 
 std::vector<std::string_view> views(const std::vector<std::string>& strings) {
@@ -246,7 +236,7 @@ absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
 }
 
 absl::Status VoucherBook::close(VoucherId voucher) {
-  const auto now_ms = time_ms(client_);
+  const auto now_ms = keyspace_time_ms(client_);
   if (!now_ms.ok()) return now_ms.status();
   return change(voucher, [now = *now_ms](Voucher& changed) {
     changed.end_ms = std::min(changed.end_ms, now);
@@ -635,9 +625,24 @@ absl::Status VoucherBook::add_lost(const Limits& limits, std::int64_t stock,
   return absl::OkStatus();
 }
 
+/// Gives the rebuild up if the voucher was archived after its versions were read. Archiving removes
+/// the keys of a rebuild that began before it.
+absl::Status VoucherBook::check_kept(VoucherId voucher, const std::string& token) {
+  const auto versions = stores_.vouchers.versions(voucher);
+  if (!versions.ok()) return versions.status();
+  if (!versions->empty()) return absl::OkStatus();
+  const std::vector<std::string> names = {keys_.voucher(voucher), keys_.held()};
+  const std::vector<std::string> arguments = {token, std::to_string(voucher)};
+  const auto abandoned =
+      outcome_of(client_.run(voucher_scripts::abandon_rebuild(), views(names), views(arguments)),
+                 "giving up the rebuild of voucher " + std::to_string(voucher));
+  return abandoned.ok() ? not_on_sale(voucher) : abandoned.status();
+}
+
 absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersion* before,
                                const std::string& token, Lost* lost) {
   const VoucherId id = version.voucher.id;
+  if (const absl::Status kept = check_kept(id, token); !kept.ok()) return kept;
   auto buyers = read_buyers(version, token, lost);
   if (!buyers.ok()) return buyers.status();
   if (before != nullptr && version.voucher.stock < buyers->taken) {

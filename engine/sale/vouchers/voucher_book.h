@@ -136,6 +136,7 @@ class VoucherBook {
   absl::StatusOr<bool> append(const LostOrder& lost, const std::string& token);
   absl::Status add_lost(const Limits& limits, std::int64_t stock, const std::string& token,
                         Buyers& buyers, Lost& lost);
+  absl::Status check_kept(VoucherId voucher, const std::string& token);
   absl::Status load(const VoucherVersion& version, const VoucherVersion* before,
                     const std::string& token, Lost* lost);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,

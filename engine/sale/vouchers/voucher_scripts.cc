@@ -186,6 +186,13 @@ redis.call('HDEL', KEYS[5], 'closed:' .. ARGV[5])
 return {0}
 )lua";
 
+constexpr const char* kAbandonRebuild = R"lua(
+if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+redis.call('DEL', KEYS[1])
+redis.call('HDEL', KEYS[2], 'closed:' .. ARGV[2])
+return {0}
+)lua";
+
 // The letter goes with the entry, so that the order is in one place.
 constexpr const char* kAppendLost = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
@@ -223,6 +230,11 @@ const Script& load_holds() {
 
 const Script& finish_rebuild() {
   static const Script* const kScript = new Script(kFinishRebuild);
+  return *kScript;
+}
+
+const Script& abandon_rebuild() {
+  static const Script* const kScript = new Script(kAbandonRebuild);
   return *kScript;
 }
 

@@ -58,6 +58,10 @@ const Script& load_holds();
 /// number of buyers, given back, withheld (payment_scripts.cc), the database's epoch before the
 /// orders were read, then field and value of each of the terms (append_terms()).
 const Script& finish_rebuild();
+/// Gives a rebuild up, and leaves no key of the voucher. Returns {0} or {5}.
+///
+/// KEYS voucher, held. ARGV token, its id.
+const Script& abandon_rebuild();
 const Script& append_lost();
 
 }  // namespace rushgate::voucher_scripts

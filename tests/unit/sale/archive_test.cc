@@ -1,5 +1,6 @@
 // The end of a sale: archiving and deleting it, on every backend.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -32,8 +33,10 @@ class ArchiveTest : public PaidSaleTest {
     ASSERT_EQ(sale_->confirm_refund("p3").outcome, ChangeOutcome::kDone);
   }
   ArchiveStore& archive() { return *backend_.orders().archive(); }
-  void expect_refused(const std::string& why) {
-    const absl::Status status = sale_->archive(1);
+  /// Archives the voucher's versions alone, like a process that is interrupted then.
+  absl::Status archive_voucher() { return archive().archive_voucher(1, backend_.clock().now_ms()); }
+  void expect_refused(const std::string& why) { expect_refused(sale_->archive(1), why); }
+  static void expect_refused(const absl::Status& status, const std::string& why) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
   }
@@ -120,10 +123,105 @@ TEST_P(ArchiveTest, UnsettledSaleIsRefused) {
   EXPECT_TRUE(sale_->archive(1).ok()) << "again";
 }
 
+TEST_P(ArchiveTest, UnpaidOrderLeavesVoucherAsItWas) {
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  const std::size_t versions = backend_.orders().versions(1)->size();
+
+  expect_refused(archive_voucher(), "order " + std::to_string(order) + " is unpaid");
+
+  EXPECT_EQ(backend_.orders().versions(1)->size(), versions);
+  EXPECT_THAT(*archive().archived_vouchers(), IsEmpty());
+  EXPECT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  drain();
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+  expect_audit_passes();
+}
+
+/// The refund begins after the checks of the orders and before the voucher is archived.
+TEST_P(ArchiveTest, RefundBegunMeanwhileIsRefused) {
+  sell();
+  end();
+  int times_asked = 0;
+  HookedBackend hooked(backend_.keyspace(), {.before = [&](const Request& request) {
+                         if (request[0] != "TIME" || ++times_asked != 2) return;
+                         OrderEvent begun{.kind = OrderEvent::Kind::kRefundBegun, .reason = "no"};
+                         begun.order.id = orders_[0];
+                         const auto state = *backend_.orders().state();
+                         const BatchFence fence{.epoch = state.epoch};
+                         EXPECT_TRUE(backend_.orders().apply({&begun, 1}, fence).ok());
+                       }});
+  const auto archiving = open_sale(hooked);
+  times_asked = 0;
+
+  expect_refused(archiving->archive(1), "order " + std::to_string(orders_[0]) + " is refunding");
+
+  expect_refused("payment p0 is due");
+  EXPECT_EQ(stored(orders_[0]).status, OrderStatus::kRefunded);
+  sale_->confirm_refund("p0");
+  EXPECT_TRUE(sale_->archive(1).ok());
+}
+
+TEST_P(ArchiveTest, KeyspaceDecidesAboutEndOfSale) {
+  sell();
+  sale_->confirm_refund("p3");
+  ManualClock later;
+  later.set_now_ms(backend_.clock().now_ms() + 2 * 86'400'000);
+  BackendWithClock ahead(backend_.keyspace(), later);
+
+  expect_refused(open_sale(ahead)->archive(1), "has not ended");
+}
+
+TEST_P(ArchiveTest, UnmovedOrderIsNotRefunded) {
+  sell();
+  end();
+  ASSERT_TRUE(archive_voucher().ok());
+
+  EXPECT_EQ(sale_->use(orders_[0]).outcome, ChangeOutcome::kTooLate);
+  EXPECT_EQ(sale_->refund(orders_[0], "late").outcome, ChangeOutcome::kTooLate);
+  EXPECT_EQ(pay(orders_[1], "late").outcome, ChangeOutcome::kTooLate);
+  drain();
+  restart();
+
+  EXPECT_EQ(states_of(orders_[0]), "unpaid>paid");
+  EXPECT_EQ(payments(), std::vector<std::string>{"late due"});
+  expect_audit_passes();
+}
+
+/// A worker of another process has read the versions, and is about to rebuild the voucher.
+TEST_P(ArchiveTest, RebuildOfArchivedVoucherLeavesNothing) {
+  sell();
+  end();
+  bool is_armed = false;
+  bool is_read = false;
+  backend_.orders().before_every_read([&] { is_read = is_armed; });
+  HookedBackend hooked(backend_.keyspace(), {.before = [&](const Request& request) {
+                         const bool is_look = request[0] == "HEXISTS" || request[0] == "EXISTS";
+                         if (is_look || !is_read || !std::exchange(is_armed, false)) return;
+                         const absl::Status archived = sale_->archive(1);
+                         EXPECT_TRUE(archived.ok()) << archived;
+                       }});
+  OrderWorker rebuilding(hooked, backend_.orders(), SaleKeys{});
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  is_armed = true;
+
+  EXPECT_EQ(rebuilding.step().reason, "");
+
+  EXPECT_FALSE(is_armed);
+  const Reply keys = backend_.client()("KEYS", "seckill:*:1");
+  EXPECT_TRUE(keys.elements().empty()) << to_debug_string(keys);
+  EXPECT_EQ(backend_.client()("SCARD", SaleKeys{}.vouchers()), Reply::integer(0));
+  EXPECT_EQ(backend_.client()("HLEN", SaleKeys{}.held()), Reply::integer(0));
+  backend_.orders().before_every_read({});
+  expect_audit_passes();
+}
+
 TEST_P(ArchiveTest, InterruptedArchivingIsFinishedByOpen) {
   sell();
   end();
-  ASSERT_TRUE(archive().archive_voucher(1, 5).ok());
+  ASSERT_TRUE(archive_voucher().ok());
   ASSERT_EQ(*archive().archive_orders(1, 1), 1U);
 
   restart();
