@@ -37,8 +37,12 @@ struct SaleKeys {
   /// Holds the deadlines of payments. Sorted set: the orders admitted by one call, separated by
   /// spaces, by the time when their payment is due (ms). Some of them may have ended.
   [[nodiscard]] std::string deadlines() const { return prefix + "deadlines"; }
-  /// Holds the payments that are not stored yet. Hash: payment -> "<order> <amount> <kind>".
+  /// Holds the payments that are not stored yet, or were stored in the last minute. Hash: payment ->
+  /// "<order> <amount> <kind>".
   [[nodiscard]] std::string payments() const { return prefix + "payments"; }
+  /// Lists the payments in payments() that are stored. Stream: the ids of one batch in an entry,
+  /// separated by spaces.
+  [[nodiscard]] std::string stored_payments() const { return prefix + "payments:stored"; }
   /// Holds the refunded orders that were given back since the last rebuild. Hash: order -> 1 if it
   /// keeps the stock, 2 if it keeps its user's allowance, 3 for both, else 0.
   [[nodiscard]] std::string refunds(VoucherId id) const { return of_voucher("refunds:", id); }

@@ -9,6 +9,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/stream_trim.h"
@@ -708,23 +709,40 @@ absl::Status OrderWorker::Impl::acknowledge_stored(const std::vector<Decided>& d
   return absl::OkStatus();
 }
 
-/// Forgets the ends of holds and the payments that are in the database now.
+/// Forgets the ends of holds that are in the database now. Notes the payments that are.
 absl::Status OrderWorker::Impl::forget_ends(std::span<const OrderEntry* const> entries) {
   Request ends = Request::of("HDEL", keys_.held());
-  Request payments = Request::of("HDEL", keys_.payments());
   const std::size_t empty = ends.size();
+  std::string payments;
   for (const OrderEntry* entry : entries) {
     const auto event = is_event(*entry) ? read_event(*entry) : absl::NotFoundError("");
     if (!event.ok()) continue;
     if (event->kind != OrderEvent::Kind::kSurplusPayment) ends.add(event->order.id);
-    if (!event->payment.id.empty()) payments.add(event->payment.id);
+    if (event->payment.id.empty()) continue;
+    if (!payments.empty()) payments += ' ';
+    payments += event->payment.id;
   }
-  for (Request* request : {&ends, &payments}) {
-    if (request->size() == empty) continue;
-    const Reply forgotten = client_->call(std::move(*request));
+  if (ends.size() > empty) {
+    const Reply forgotten = client_->call(std::move(ends));
     if (!forgotten.is_integer()) return to_status(forgotten, "forgetting the ends of holds");
   }
-  return absl::OkStatus();
+  return payments.empty() ? absl::OkStatus() : note_stored(payments).status();
+}
+
+/// Notes stored payments, whose ids are separated by spaces. Forgets old ones, a bounded number.
+/// Returns false if there may be more of these.
+absl::StatusOr<bool> OrderWorker::Impl::note_stored(std::string_view payments) {
+  constexpr std::int64_t kBatches = 4;
+  static_assert(kPortionMax <= payment_scripts::kStoredBatchMax);
+  const std::string known = keys_.payments();
+  const std::string stored = keys_.stored_payments();
+  const std::string_view names[] = {known, stored};
+  const DecimalText keep(payment_scripts::kKeepStoredMs);
+  const DecimalText most(kBatches);
+  const std::string_view arguments[] = {payments, keep, most};
+  const Reply forgotten = client_->run(payment_scripts::note_stored(), names, arguments);
+  if (!forgotten.is_integer()) return to_status(forgotten, "forgetting stored payments");
+  return forgotten.integer() < kBatches;
 }
 
 absl::Status OrderWorker::Impl::acknowledge(std::span<const OrderEntry* const> entries,
@@ -919,6 +937,11 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     const absl::Status rebuilt = vouchers_.rebuild_lost_holds();
     if (!rebuilt.ok()) return rebuilt;
     look_for_lost_at_ms_ = now_ms + kLookForHoldsEveryMs;
+  }
+  for (int i = 0; i < kExpiringScriptsMax; ++i) {
+    const auto all = note_stored({});
+    if (!all.ok()) return all.status();
+    if (*all) break;
   }
   std::size_t skip = 0;  // deadlines of closed vouchers
   std::vector<VoucherId> closed;

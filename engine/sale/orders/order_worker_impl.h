@@ -136,6 +136,7 @@ class OrderWorker::Impl {
                                   Step& step);
   absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);
   absl::Status forget_ends(std::span<const OrderEntry* const> entries);
+  absl::StatusOr<bool> note_stored(std::string_view payments);
   absl::StatusOr<bool> is_final(const Decided& decided);
   absl::StatusOr<StreamId> find_first_pending_besides(const std::vector<Decided>& decided);
   static bool is_refused(const Decided& decided) {

@@ -425,6 +425,10 @@ ChangeResult OrderChanges::confirm_refund(const std::string& payment) {
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());
   if (result->kind == OrderResult::Kind::kRefused) {
+    const auto known = stores_.orders.payments()->find_payment(payment);
+    if (!known.ok()) return failure(known.status());
+    const bool is_kept = known->has_value() && (*known)->state == Payment::State::kKept;
+    if (is_kept) return refused(result->reason);
     const Reply queued = client_("HEXISTS", keys_.payments(), payment);
     if (!queued.is_integer()) return failure(queued, "looking for a payment");
     if (queued.integer() == 1) return overloaded("the payment is not stored yet");

@@ -185,6 +185,26 @@ redis.call('HSET', KEYS[1], payment, order .. ' ' .. amount .. ' surplus payment
 return {0}
 )lua";
 
+// An id may have any byte but a space.
+constexpr const char* kNoteStored = R"lua(
+local payments, stored = KEYS[1], KEYS[2]
+local ids, keep_ms, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local function forget(batch)
+  local gone = {}
+  for id in string.gmatch(batch, '[^ ]+') do gone[#gone + 1] = id end
+  redis.call('HDEL', payments, unpack(gone))
+end
+if ids ~= '' and type(redis.pcall('XADD', stored, '*', 'ids', ids)) == 'table' then forget(ids) end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local old = redis.call('XRANGE', stored, '-', string.format('%.0f', now - keep_ms - 1), 'COUNT', most)
+for _, batch in ipairs(old) do
+  forget(batch[2][2])
+  redis.call('XDEL', stored, batch[1])
+end
+return #old
+)lua";
+
 constexpr const char* kCancel = R"lua(
 local voucher, stock, buyers, days, deadlines, held, stream, waiting, orders = unpack(KEYS)
 local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, deadlines = deadlines,
@@ -342,6 +362,11 @@ const Script& pay() {
 
 const Script& record_surplus() {
   static const Script* const kScript = new Script(std::string(kKnownPayment) + kRecordSurplus);
+  return *kScript;
+}
+
+const Script& note_stored() {
+  static const Script* const kScript = new Script(kNoteStored);
   return *kScript;
 }
 

@@ -5,6 +5,7 @@
 // wins. It also appends the event to the order stream, from which a worker applies it to the database.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,18 @@ const Script& pay();
 /// reason. Returns {0}, {1, …}, {2, …}, or {6} if the keyspace has no owner: it lost its writes, and
 /// an entry would make the stream look like another system's.
 const Script& record_surplus();
+
+/// Notes the payments of a batch that is stored now, and forgets batches that were stored long ago. A
+/// payment is known to the keyspace for a while after it was stored: pay() looks into the database
+/// first, and the payment may be stored just after that. If memory is short, the batch is forgotten
+/// at once.
+///
+/// KEYS payments, stored payments. ARGV payment ids separated by spaces or "", how long to keep them
+/// (ms), the most batches to forget. Returns the number of batches that it forgot.
+const Script& note_stored();
+/// How long a stored payment is kept, and the most payments of a batch.
+inline constexpr std::int64_t kKeepStoredMs = 60'000;
+inline constexpr std::size_t kStoredBatchMax = 1'000;
 
 /// Ends the holds of orders of one voucher, and gives their pieces back as the voucher's terms say.
 /// Sells them to waiting users.

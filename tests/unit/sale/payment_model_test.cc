@@ -420,7 +420,7 @@ class PaymentModelTest : public PaidSaleTest {
       EXPECT_EQ((*summary)->free, voucher.stock - model_.taken(id)) << "voucher " << id;
     }
     EXPECT_EQ(count_ended_holds(backend_.client()), 0);
-    EXPECT_EQ(backend_.client()("HLEN", SaleKeys{}.payments()), Reply::integer(0));
+    EXPECT_EQ(count_unstored_payments(backend_.client()), 0);
     recent_.erase(recent_.begin(),
                   recent_.end() - std::min<std::ptrdiff_t>(std::ssize(recent_), 12));
   }

@@ -253,5 +253,48 @@ TEST_P(PaymentWorkersTest, PaymentStoredDuringRepetitionIsDone) {
   expect_audit_passes();
 }
 
+/// The caller has looked for the payment in the database. Then a worker stores the payment of the
+/// other order.
+TEST_P(PaymentWorkersTest, PaymentIdStoredMeanwhileIsRefused) {
+  publish();
+  const OrderId first = bought(5);
+  const OrderId second = bought(6);
+  const OrderId third = bought(7);
+  ASSERT_EQ(pay(first, "p1").outcome, ChangeOutcome::kDone);
+  int reads = 0;
+  backend_.orders().before_every_read([&] {
+    if (++reads == 2) drain();
+  });
+  const PayRequest requests[] = {{.order = second, .payment = "p1", .amount_cents = kPrice},
+                                 {.order = third, .payment = "p2", .amount_cents = kPrice}};
+
+  const std::vector<ChangeResult> results = sale_->pay_all(requests);
+
+  backend_.orders().before_every_read({});
+  EXPECT_EQ(results[0].outcome, ChangeOutcome::kRefused) << results[0].detail;
+  EXPECT_EQ(results[1].outcome, ChangeOutcome::kDone) << results[1].detail;
+  drain_both();
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  EXPECT_THAT(payments(), ElementsAre("p1 kept", "p2 kept"));
+  expect_audit_passes();
+}
+
+TEST_P(PaymentWorkersTest, StoredPaymentIsForgottenAfterMinute) {
+  const SaleKeys keys;
+  publish();
+  const OrderId order = bought(5);
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  drain();
+
+  backend_.advance_ms(60'000);
+  drain();
+  EXPECT_EQ(backend_.client()("HLEN", keys.payments()), Reply::integer(1));
+  backend_.advance_ms(10'001);
+  drain();
+  EXPECT_EQ(backend_.client()("HLEN", keys.payments()), Reply::integer(0));
+  EXPECT_EQ(backend_.client()("XLEN", keys.stored_payments()), Reply::integer(0));
+  EXPECT_TRUE(pay(order, "p1").is_repeated);
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -1,7 +1,10 @@
 // A sale whose voucher demands payment.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +30,27 @@ inline int count_ended_holds(Client& client) {
       for_each_ended_hold(client, SaleKeys{}, [&](const EndedHold&, std::string_view) { ++ended; });
   EXPECT_TRUE(read.ok()) << read;
   return ended;
+}
+
+/// Returns the number of payments in the keyspace that are not noted as stored.
+inline std::int64_t count_unstored_payments(Client& client) {
+  const SaleKeys keys;
+  std::set<std::string> stored;
+  const Reply batches = client("XRANGE", keys.stored_payments(), "-", "+");
+  for (const Reply& batch : batches.elements()) {
+    const std::string ids(batch.elements().at(1).elements().at(1).text());
+    for (std::size_t begin = 0; begin < ids.size();) {
+      const std::size_t end = std::min(ids.find(' ', begin), ids.size());
+      stored.insert(ids.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  std::int64_t unstored = 0;
+  const Reply known = client("HKEYS", keys.payments());
+  for (const Reply& payment : known.elements()) {
+    unstored += stored.contains(std::string(payment.text())) ? 0 : 1;
+  }
+  return unstored;
 }
 
 class PaidSaleTest : public SaleTest {
