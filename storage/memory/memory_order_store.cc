@@ -78,6 +78,15 @@ OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fe
     rivals.same_id = same->second;
   }
   rivals.live_of_user = value_or_default(live_of_user_, std::pair(order.user, order.voucher));
+  // Only above the limit it matters which of them count.
+  const bool is_limited = order.limit != 0 && order.quantity > 0;
+  if (is_limited && rivals.live_of_user > order.limit - order.quantity) {
+    rivals.live_of_user = 0;
+    for (const OrderId id : value_or_default(of_user_, order.user)) {
+      const Order& other = orders_.at(id);
+      if (counts_against(other, order)) rivals.live_of_user += other.quantity;
+    }
+  }
   rivals.taken_of_voucher = value_or_default(taken_of_voucher_, order.voucher);
   if (fence.stock) {
     rivals.stock = fence.stock_of(order.voucher);

@@ -188,7 +188,14 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                        kLive, " AND ", kOther,
                        " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
                        "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
-                       kOnce, ")")) {}
+                       kOnce, ")")),
+      list_of_user_(database, absl::StrCat(kSelect,
+                                           " INDEXED BY orders_other WHERE user_id = ?1 AND "
+                                           "voucher_id = ?2 AND ",
+                                           kLive, " AND ", kOther, " UNION ALL ", kSelect,
+                                           " INDEXED BY orders_once WHERE user_id = ?1 AND "
+                                           "voucher_id = ?2 AND ",
+                                           kOnce)) {}
 
 std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
                                                 const BatchFence& fence) {
@@ -215,7 +222,10 @@ OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
   const bool is_sound = order.id > 0 && order.limit >= 0 && order.quantity > 0;
   // The usual case comes first; obstacles are examined later.
   if (!is_sound || !has_room(order, remaining) || exceeds_limit(order) || !insert(order)) {
-    return explain(order, remaining);
+    OrderResult result = check_order(order, rivals_of(order, remaining));
+    if (result.kind != OrderResult::Kind::kStored) return result;
+    // The orders above its limit were admitted later, under a higher one.
+    if (!insert(order)) return {OrderResult::Kind::kRefused, "a unique index forbids it"};
   }
   remaining.add(pieces_taken(order));
   return {};
@@ -277,14 +287,15 @@ bool OrderWriter::insert(const Order& order) {
   return true;
 }
 
-/// Returns why an order was not inserted: with space left and no other order under its id, its user
-/// would exceed the limit.
-OrderResult OrderWriter::explain(const Order& order, const Remaining& remaining) {
-  constexpr std::int64_t kAll = -1;
-  return check_order(order, {.same_id = find(order.id),
-                             .live_of_user = count_pieces(order, kAll),
-                             .taken_of_voucher = remaining.taken,
-                             .stock = remaining.stock});
+OrderRivals OrderWriter::rivals_of(const Order& order, const Remaining& remaining) {
+  OrderRivals rivals{
+      .same_id = find(order.id), .taken_of_voucher = remaining.taken, .stock = remaining.stock};
+  Query of_user(list_of_user_, order.user, order.voucher);
+  while (of_user.next()) {
+    const Order other = to_order(of_user);
+    if (counts_against(other, order)) rivals.live_of_user += other.quantity;
+  }
+  return rivals;
 }
 
 }  // namespace rushgate

@@ -82,10 +82,10 @@ class OrderWriter {
   static bool has_room(const Order& order, const Remaining& remaining);
   bool exceeds_limit(const Order& order);
   /// Returns the pieces of the first `orders_max` live orders of the order's user and voucher, and
-  /// of that under limit 1. A negative maximum is none.
+  /// of that under limit 1.
   std::int64_t count_pieces(const Order& order, std::int64_t orders_max);
   bool insert(const Order& order);  // false if a unique index forbids it
-  OrderResult explain(const Order& order, const Remaining& remaining);
+  OrderRivals rivals_of(const Order& order, const Remaining& remaining);
 
   absl::flat_hash_map<VoucherId, Remaining> rooms_;  // of this batch
   SQLite::Statement read_remaining_;
@@ -96,6 +96,7 @@ class OrderWriter {
   SQLite::Statement find_any_other_;  // any order in orders_other
   SQLite::Statement find_other_;      // a live order of the user under a limit other than 1
   SQLite::Statement count_pieces_;    // count_pieces()
+  SQLite::Statement list_of_user_;    // the live orders of a user and voucher
   bool has_other_orders_ = true;      // there may be live orders under a limit other than 1
 };
 

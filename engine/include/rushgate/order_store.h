@@ -271,10 +271,15 @@ inline std::int64_t amount_of(const Order& order) { return order.price_cents * o
 /// included.
 struct OrderRivals {
   std::optional<Order> same_id = {};       // the order that is stored under the same id
-  std::int64_t live_of_user = 0;           // pieces of live orders of its user and voucher
+  std::int64_t live_of_user = 0;           // pieces of the orders that count against its limit
   std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
 };
+/// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
+/// order of the same user and voucher. An order that was admitted later under a higher limit does
+/// not count. The limit was raised between the two, and several workers may write them in the wrong
+/// order.
+bool counts_against(const Order& other, const Order& order);
 /// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
 /// - one without a positive id, with the id of another order, or with a quantity that is not from 1
 ///   to Order::kQuantityMax;

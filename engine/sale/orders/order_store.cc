@@ -153,6 +153,13 @@ absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch) {
       absl::StrCat("the batch was read in epoch ", fence.epoch, ", the database is in ", epoch));
 }
 
+bool counts_against(const Order& other, const Order& order) {
+  const bool is_rival =
+      is_live(other) && other.user == order.user && other.voucher == order.voucher;
+  if (!is_rival || other.entry <= order.entry || order.limit == 0) return is_rival;
+  return other.limit != 0 && other.limit <= order.limit;
+}
+
 OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   const auto refused = [](std::string reason) {
     return OrderResult{OrderResult::Kind::kRefused, std::move(reason)};

@@ -145,7 +145,7 @@ OrderRivals FileOrderStore::rivals_of(const Order& order, const BatchFence& fenc
     if (id == order.id) rivals.same_id = other;
     if (other.voucher != order.voucher) continue;
     rivals.taken_of_voucher += pieces_taken(other);
-    if (other.user == order.user && is_live(other)) rivals.live_of_user += other.quantity;
+    if (counts_against(other, order)) rivals.live_of_user += other.quantity;
   }
   return rivals;
 }

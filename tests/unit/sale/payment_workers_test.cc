@@ -296,5 +296,23 @@ TEST_P(PaymentWorkersTest, StoredPaymentIsForgottenAfterMinute) {
   EXPECT_TRUE(pay(order, "p1").is_repeated);
 }
 
+/// The user bought under the old limit of 1, and once more under a limit of 3.
+TEST_P(PaymentWorkersTest, OrderUnderRaisedLimitIsStoredFirst) {
+  publish();
+  const OrderId first = bought(5);
+  read_without_storing();
+  Voucher raised = paid_voucher();
+  raised.limits.per_user = 3;
+  ASSERT_TRUE(sale_->publish(raised).ok());
+  const OrderId second = bought(5);
+
+  other_->step();
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  drain_both();
+
+  EXPECT_EQ(stored(first).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -411,6 +411,28 @@ TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimits) {
   }
 }
 
+TEST_P(OrderStoreTest, LaterOrderUnderRaisedLimitDoesNotCount) {
+  for (const std::int64_t old : {1, 2}) {
+    for (const std::int64_t raised : {3, 0}) {
+      const UserId user = 100 * old + raised;
+      const Order first = order(user, old);
+      const Order second = order(user, raised);
+      EXPECT_EQ(write_kinds({second, first, order(user, old)}),
+                (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
+    }
+  }
+}
+
+TEST_P(OrderStoreTest, LaterOrderUnderSameLimitCounts) {
+  for (const std::int64_t limit : {1, 2}) {
+    const UserId user = 10 + limit;
+    Order first = order(user, limit);
+    first.quantity = limit;
+    EXPECT_EQ(write_kinds({order(user, limit), first}),
+              (std::vector{Kind::kStored, Kind::kRefused}));
+  }
+}
+
 TEST_P(OrderStoreTest, LimitOneCountsOtherOrdersOfBatch) {
   for (const std::int64_t limit : {0, 3}) {
     const UserId user = 10 + limit;
@@ -686,8 +708,10 @@ class Model {
                           other.quantity == order.quantity;
         return same ? OrderResult::Kind::kAlreadyStored : OrderResult::Kind::kRefused;
       }
-      const bool counts =
-          is_live(other) && other.user == order.user && other.voucher == order.voucher;
+      const bool is_under_raised_limit =
+          other.entry > order.entry && (other.limit == 0 || other.limit > order.limit);
+      const bool counts = is_live(other) && other.user == order.user &&
+                          other.voucher == order.voucher && !is_under_raised_limit;
       if (counts) live += other.quantity;
     }
     if (is_live(order) && order.limit != 0 && live + order.quantity > order.limit) {
