@@ -73,7 +73,7 @@ class Paying {
     return Reply::array(std::move(replies));
   }
 
-  enum Key : std::size_t { kHeld, kPayments, kStream, kKeys };
+  enum Key : std::size_t { kHeld, kPayments, kStream, kDeadOrders, kKeys };
   enum Argument : std::size_t { kOrder, kPayment, kAmount, kArguments };  // of each payment
 
  private:
@@ -89,6 +89,9 @@ class Paying {
     const Hold hold(*std::move(value));
     if (!hold.is_open()) return reply_of(kEnded, hold.text);
     if (is_closed(hold.voucher())) return reply_of(kRebuilding, hold.voucher());
+    if (const auto dead = call_.hash_get(call_.key(kDeadOrders), order)) {
+      return reply_of(kDead, *dead);
+    }
     if (hold.amount() != amount) return reply_of(kWrongAmount, hold.amount());
     const NativeCall::Field fields[] = {{"event", "paid"},       {"id", order},
                                         {"userId", hold.user()}, {"voucherId", hold.voucher()},
@@ -116,7 +119,7 @@ class Paying {
 
 Reply run_pay(NativeCall& call) {
   if (call.key_count() != Paying::kKeys || call.argument_count() % Paying::kArguments != 0) {
-    throw ScriptError("ERR paying needs three keys, and three arguments for each payment");
+    throw ScriptError("ERR paying needs four keys, and three arguments for each payment");
   }
   return Paying(call).run();
 }

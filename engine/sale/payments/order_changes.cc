@@ -10,6 +10,7 @@
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/failure.h"
+#include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
@@ -27,6 +28,8 @@ namespace scripts = payment_scripts;
 constexpr std::size_t kPortion = 1'000;
 // Payments that one script decides on: buyers wait until it ends.
 constexpr std::size_t kPaymentsPerCall = 256;
+// More changes than an order can have.
+constexpr std::size_t kChangesMax = 100;
 
 ChangeResult refused(std::string detail) {
   return {.outcome = ChangeOutcome::kRefused, .detail = std::move(detail)};
@@ -105,6 +108,21 @@ absl::StatusOr<std::vector<OrderChange>> OrderChanges::list(std::int64_t after,
 
 // ---- Paying ----
 
+/// Returns true if the payment pays its order, or paid it before the order was refunded. The refund
+/// made it due for its own reason.
+absl::StatusOr<bool> OrderChanges::has_paid(const Payment& payment) {
+  if (payment.state == Payment::State::kKept) return true;
+  const auto changes = stores_.orders.payments()->changes(0, kChangesMax, payment.order);
+  if (!changes.ok()) return changes.status();
+  const auto has = [&](auto is_it) { return std::ranges::any_of(*changes, is_it); };
+  return has([&](const OrderChange& change) {
+           return change.to == OrderStatus::kPaid && change.at_ms == payment.received_at_ms;
+         }) &&
+         has([&](const OrderChange& change) {
+           return change.to == OrderStatus::kRefunding && change.reason == payment.reason;
+         });
+}
+
 /// Looks among the stored payments. The keyspace knows the payments not stored yet.
 absl::StatusOr<std::optional<ChangeResult>> OrderChanges::find_recorded(const PayRequest& request) {
   const auto known = stores_.orders.payments()->find_payment(request.payment);
@@ -118,7 +136,9 @@ absl::StatusOr<std::optional<ChangeResult>> OrderChanges::find_recorded(const Pa
   const auto order = stores_.orders.find(request.order);
   if (!order.ok()) return order.status();
   const OrderStatus status = order->has_value() ? (*order)->status : OrderStatus::kPaid;
-  if (payment.state == Payment::State::kKept) return done(status, true);
+  const auto paid = has_paid(payment);
+  if (!paid.ok()) return paid.status();
+  if (*paid) return done(status, true);
   ChangeResult result = too_late(status, payment.reason);
   result.is_repeated = true;
   return result;
@@ -179,6 +199,8 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
     case scripts::kWrongAmount:
       return refused(concat("order ", request.order, " needs a payment of ", text_in(reply),
                             " cents, not ", request.amount_cents));
+    case scripts::kDead:
+      return refuse_dead(request, may_rebuild);
     case scripts::kEnded: {
       const auto ended = EndedHold::read(request.order, text_in(reply));
       if (!ended) return failure(reply, "reading the end of a hold");
@@ -189,6 +211,17 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
     default:
       return pay_after_rebuild(request, reply, may_rebuild);
   }
+}
+
+/// Refuses the payment of an order that is a dead letter, unless it was retried just now.
+ChangeResult OrderChanges::refuse_dead(const PayRequest& request, bool may_try_again) {
+  const auto letter = find_dead_letter(client_, keys_, request.order);
+  if (!letter.ok()) return failure(letter.status());
+  if (letter->has_value()) {
+    return refused(concat("order ", request.order, " could not be stored: ", (*letter)->reason));
+  }
+  return may_try_again ? conclude_pay(run_pay(request), request, false)
+                       : overloaded("the order was retried just now");
 }
 
 /// Returns the state of an accepted order, even if its change is not stored yet.
@@ -204,7 +237,8 @@ absl::StatusOr<OrderStatus> OrderChanges::present_status(OrderId order) {
 Request OrderChanges::make_pay(std::span<const PayRequest* const> requests) const {
   const std::string held = keys_.held();
   const std::string payments = keys_.payments();
-  const std::string_view keys[] = {held, payments, keys_.order_stream};
+  const std::string dead = keys_.dead_letter_orders();
+  const std::string_view keys[] = {held, payments, keys_.order_stream, dead};
   Request call = client_.script_request(scripts::pay(), keys, {});
   for (const PayRequest* request : requests) {
     call.add(request->order);
@@ -627,7 +661,9 @@ ChangeResult OrderChanges::repeat_payment(const OrderEvent& event) {
   std::string reason = event.reason;
   if (event.kind == Kind::kPaid) {
     ChangeResult paid = pay_all({&request, 1}).front();
-    if (paid.outcome != ChangeOutcome::kUnknownOrder) return paid;
+    const bool is_without_order =
+        paid.outcome == ChangeOutcome::kUnknownOrder || paid.outcome == ChangeOutcome::kRefused;
+    if (!is_without_order) return paid;
     reason = "the keyspace lost its order";
   }
   auto recorded = find_recorded(request);

@@ -55,6 +55,8 @@ class OrderChanges {
  private:
   [[nodiscard]] absl::Status check_payments() const;
   absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
+  absl::StatusOr<bool> has_paid(const Payment& payment);
+  ChangeResult refuse_dead(const PayRequest& request, bool may_try_again);
   absl::StatusOr<OrderStatus> present_status(OrderId order);
   [[nodiscard]] Request make_pay(std::span<const PayRequest* const> requests) const;
   Reply run_pay(const PayRequest& request);

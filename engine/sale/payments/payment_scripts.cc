@@ -151,7 +151,7 @@ end
 
 // The stream first: of all the keys, only its type has not been checked by a read.
 constexpr const char* kPay = R"lua(
-local held, payments, stream = unpack(KEYS)
+local held, payments, stream, dead_orders = unpack(KEYS)
 
 local function pay(order, payment, amount)
   local known = known_payment(payments, payment, order, amount)
@@ -161,6 +161,8 @@ local function pay(order, payment, amount)
   local voucher, user, _, due_amount = read_hold(hold)
   if not voucher then return {4, hold} end
   if redis.call('HEXISTS', held, 'closed:' .. voucher) == 1 then return {6, voucher} end
+  local dead = redis.call('HGET', dead_orders, order)
+  if dead then return {10, dead} end
   if due_amount ~= amount then return {3, due_amount} end
   redis.call('XADD', stream, '*', 'event', 'paid', 'id', order, 'userId', user, 'voucherId', voucher,
              'payment', payment, 'amount', amount)

@@ -27,12 +27,13 @@ enum Outcome : int {
   kNotDue = 7,       // its payment is not due yet
   kServes = 8,       // only of the native cancel(): run cancel_serving() instead
   kOutdated = 9,     // the voucher was rebuilt after the order was read: {9, the epoch of that}
+  kDead = 10,        // the order is a dead letter: {10, SaleKeys::dead_letter_orders()}
 };
 
 /// Ends holds by payments. Checks the payment ids against the payments not stored yet.
 ///
-/// KEYS held, payments, order stream. ARGV order, payment, amount, of each payment. Returns a reply
-/// for each, in their order. {6} has the voucher too.
+/// KEYS held, payments, order stream, orders of the dead letters. ARGV order, payment, amount, of each
+/// payment. Returns a reply for each, in their order. {6} has the voucher too.
 const Script& pay();
 
 /// Records a payment that pays nothing: its order is paid or has ended.

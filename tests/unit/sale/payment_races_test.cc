@@ -213,8 +213,8 @@ class Race {
       return;
     }
     const bool is_repeated = payment == kept_ || due_.contains(payment);
-    const bool is_kept = payment == kept_ && status_ == OrderStatus::kPaid;
-    EXPECT_EQ(result.outcome, is_kept ? ChangeOutcome::kDone : ChangeOutcome::kTooLate)
+    const bool has_paid = payment == kept_;
+    EXPECT_EQ(result.outcome, has_paid ? ChangeOutcome::kDone : ChangeOutcome::kTooLate)
         << result.detail;
     EXPECT_EQ(result.is_repeated, is_repeated);
     EXPECT_EQ(result.status, status_) << result.detail;

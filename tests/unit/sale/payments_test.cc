@@ -135,6 +135,27 @@ TEST_P(PaymentsTest, WrongAmountIsRefused) {
   drain();
   EXPECT_TRUE(payments().empty());
   EXPECT_EQ(stored(order).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+TEST_P(PaymentsTest, PaymentOfRefundedOrderIsRepeated) {
+  publish();
+  const OrderId order = bought(5);
+  pay(order, "p1");
+  pay(order, "p2");
+  drain();
+  ASSERT_EQ(sale_->refund(order, "broken").outcome, ChangeOutcome::kDone);
+
+  for (const bool is_confirmed : {false, true}) {
+    if (is_confirmed) {
+      ASSERT_EQ(sale_->confirm_refund("p1").outcome, ChangeOutcome::kDone);
+    }
+    const ChangeResult again = pay(order, "p1");
+    EXPECT_EQ(again.outcome, ChangeOutcome::kDone) << again.detail;
+    EXPECT_TRUE(again.is_repeated);
+    EXPECT_EQ(again.status, OrderStatus::kRefunded);
+    EXPECT_EQ(pay(order, "p2").outcome, ChangeOutcome::kTooLate) << "as at first";
+  }
 }
 
 TEST_P(PaymentsTest, UnknownOrderAndInvalidPayments) {
