@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStor
   return fields;
 }
 
-/// Appends events that were lost, and removes ends that are stored.
+/// Appends events that were lost and not discarded, and removes ends that are stored.
 absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKeys& keys,
                          Lines& lines) {
   // In this order: an event moves from the stream to the database, and its end is removed then.
@@ -59,13 +59,17 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
   if (!read.ok()) return read;
   const auto unstored = read_unstored_orders(client, keys, std::nullopt);
   if (!unstored.ok()) return unstored.status();
-  absl::flat_hash_set<OrderId> queued;
-  for (const auto* events : {&unstored->events, &unstored->dead_events}) {
-    for (const OrderEvent& event : *events) queued.insert(event.order.id);
+  absl::flat_hash_set<OrderId> known;
+  for (const auto* events :
+       {&unstored->events, &unstored->dead_events, &unstored->discarded_events}) {
+    for (const OrderEvent& event : *events) {
+      // A payment that pays nothing ends no hold.
+      if (event.kind != OrderEvent::Kind::kSurplusPayment) known.insert(event.order.id);
+    }
   }
   for (const auto& [ended, value] : ends) {
     const OrderId id = ended.order.id;
-    if (queued.contains(id)) continue;
+    if (known.contains(id)) continue;
     const auto order = stores.orders.find(id);
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;

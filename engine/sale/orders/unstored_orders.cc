@@ -90,7 +90,8 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   }
   if (read.ok()) {
     // Entries that are not orders were given up: they are not reported any more.
-    read = visit_orders(client, keys.discarded_letters(), wanted, between_portions, {},
+    read = visit_orders(client, keys.discarded_letters(), wanted, between_portions,
+                        {.events = &unstored.discarded_events},
                         [&](const Order& order, const OrderEntry& letter) {
                           const bool is_new = met.insert(order.id).second;
                           if (is_without_stock(letter)) {

@@ -32,6 +32,8 @@ struct UnstoredOrders {
   std::vector<OrderEvent> events;
   /// Events among the dead letters: the database refused them.
   std::vector<OrderEvent> dead_events;
+  /// Events among the discarded letters: they are never applied.
+  std::vector<OrderEvent> discarded_events;
   /// Entries of both streams that are neither, each with its stream, its id and the fault.
   std::vector<std::string> unreadable;
 };

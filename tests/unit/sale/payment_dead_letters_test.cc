@@ -126,5 +126,26 @@ TEST_P(DeadPaymentsTest, DeadOrderTimesOut) {
   expect_audit_passes();
 }
 
+TEST_P(DeadPaymentsTest, RepairLeavesDiscardedEvent) {
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  poison(5);
+  drain();
+  heal();
+  const auto letters = sale_->dead_letters().value();
+  ASSERT_EQ(letters.size(), 1U);
+  ASSERT_TRUE(*sale_->discard_dead_letter(letters[0].id, "refunded by hand"));
+  bought(6);
+  drain();  // trims the entry of the event
+
+  EXPECT_THAT(sale_->repair()->repairs, ElementsAre());
+
+  drain();
+  EXPECT_THAT(payments(), ElementsAre());
+  EXPECT_EQ(stored(order).status, OrderStatus::kUnpaid);
+}
+
 }  // namespace
 }  // namespace rushgate
