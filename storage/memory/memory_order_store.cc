@@ -164,8 +164,16 @@ absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::apply(std::span<const
   for (const OrderEvent& event : events) {
     const bool is_new = event.kind == OrderEvent::Kind::kAdmitted;
     results.push_back(is_new ? store(event.order, fence) : apply_one(event));
+    const auto change = is_new ? change_before(event) : std::nullopt;
+    if (change && results.back().kind == OrderResult::Kind::kStored) record(*change);
   }
   return results;
+}
+
+void MemoryOrderStore::record(OrderChange change) {
+  change.position = ++last_position_;
+  changes_of_order_[change.order].push_back(change.position);
+  changes_.emplace(change.position, std::move(change));
 }
 
 OrderResult MemoryOrderStore::apply_one(const OrderEvent& event) {
@@ -212,15 +220,12 @@ void MemoryOrderStore::make_payments_due(OrderId order, const std::string& reaso
 }
 
 void MemoryOrderStore::change(Order& order, OrderStatus status, const OrderEvent& event) {
-  const std::int64_t position = ++last_position_;
-  changes_.emplace(position, OrderChange{.position = position,
-                                         .order = order.id,
-                                         .from = order.status,
-                                         .to = status,
-                                         .at_ms = event.at_ms,
-                                         .reason = event.reason,
-                                         .actor = event.actor});
-  changes_of_order_[order.id].push_back(position);
+  record({.order = order.id,
+          .from = order.status,
+          .to = status,
+          .at_ms = event.at_ms,
+          .reason = event.reason,
+          .actor = event.actor});
   count(order, -1);
   order.status = status;
   if (!is_live(order)) {

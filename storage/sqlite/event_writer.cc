@@ -15,10 +15,17 @@ std::vector<OrderResult> EventWriter::apply_all(std::span<const OrderEvent> even
   results.reserve(events.size());
   for (const OrderEvent& event : events) {
     const bool is_new = event.kind == OrderEvent::Kind::kAdmitted;
-    results.push_back(is_new ? orders_.store(event.order, fence) : apply(event, fence));
+    results.push_back(is_new ? store(event, fence) : apply(event, fence));
   }
   orders_.end_batch();
   return results;
+}
+
+OrderResult EventWriter::store(const OrderEvent& event, const BatchFence& fence) {
+  OrderResult result = orders_.store(event.order, fence);
+  const auto change = change_before(event);
+  if (change && result.kind == OrderResult::Kind::kStored) changes_.append(*change);
+  return result;
 }
 
 OrderResult EventWriter::apply(const OrderEvent& event, const BatchFence& fence) {

@@ -25,6 +25,7 @@ class EventWriter {
   std::vector<OrderResult> apply_all(std::span<const OrderEvent> events, const BatchFence& fence);
 
  private:
+  OrderResult store(const OrderEvent& event, const BatchFence& fence);
   OrderResult apply(const OrderEvent& event, const BatchFence& fence);
   EventContext context_of(const OrderEvent& event);
   void carry_out(const EventDecision& decision, const OrderEvent& event,

@@ -47,7 +47,7 @@ std::string_view payment_state_name(Payment::State state);
 /// the order of the stream; applying it again changes nothing.
 struct OrderEvent {
   enum class Kind : std::uint8_t {
-    kAdmitted,         // `order`, all of it
+    kAdmitted,         // `order`, all of it; if cancelled: while it was queued, for `reason`
     kPaid,             // unpaid -> paid, by `payment`
     kSurplusPayment,   // `payment` is not needed, for `reason`: it is due back
     kCancelled,        // unpaid -> cancelled, for `reason`
@@ -99,7 +99,8 @@ class PaymentStore {
 
   /// Applies events in this order, and raises the checkpoint to the fence's, in one transaction.
   /// Returns a result for each event; check_order() and check_event() decide. Records a change for
-  /// each order whose state changes. kAborted if the database's epoch is not the fence's.
+  /// each order whose state changes, and change_before() for each new one. kAborted if the
+  /// database's epoch is not the fence's.
   virtual absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
                                                          const BatchFence& fence) = 0;
   /// Returns the payment with this id; empty if there is none.
@@ -144,5 +145,8 @@ struct EventDecision {
 ///   no valid id.
 /// A payment is never refused for the order's state: one that pays nothing becomes due.
 EventDecision check_event(const OrderEvent& event, const EventContext& context);
+/// Returns the change of a new order that was made while it was queued: its cancellation. Empty if
+/// there was none. `admitted` is a kAdmitted event.
+std::optional<OrderChange> change_before(const OrderEvent& admitted);
 
 }  // namespace rushgate

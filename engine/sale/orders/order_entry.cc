@@ -148,7 +148,10 @@ absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry) {
   }
   set_keeps(keeps, event.order);
   event.payment.id = text_of(entry, "payment");
-  event.reason = text_of(entry, "reason");
+  // A dead letter has its own reason in front of the event's.
+  for (const auto& [field, value] : entry.fields) {
+    if (field == "reason") event.reason = value;
+  }
   event.actor = text_of(entry, "actor");
   return event;
 }

@@ -850,11 +850,11 @@ absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write
 ///   nothing.
 /// - Refunds that were begun are ended.
 absl::Status OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
-  absl::flat_hash_map<OrderId, Order*> refused;
+  absl::flat_hash_map<OrderId, OrderEvent*> refused;
   absl::flat_hash_set<VoucherId> vouchers;
   for (OrderEvent& event : events) {
     if (event.kind != OrderEvent::Kind::kAdmitted) continue;
-    refused.emplace(event.order.id, &event.order);
+    refused.emplace(event.order.id, &event);
     vouchers.insert(event.order.voucher);
   }
   if (refused.empty()) return absl::OkStatus();
@@ -864,9 +864,13 @@ absl::Status OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
     if (!event.ok() || event->kind != OrderEvent::Kind::kCancelled) return true;
     const auto found = refused.find(event->order.id);
     if (found != refused.end()) {
-      found->second->status = OrderStatus::kCancelled;
-      found->second->keeps_stock = event->order.keeps_stock;
-      found->second->keeps_allowance = event->order.keeps_allowance;
+      OrderEvent& cancelled = *found->second;
+      cancelled.order.status = OrderStatus::kCancelled;
+      cancelled.order.keeps_stock = event->order.keeps_stock;
+      cancelled.order.keeps_allowance = event->order.keeps_allowance;
+      cancelled.at_ms = event->at_ms;
+      cancelled.reason = event->reason;
+      cancelled.actor = event->actor;
     } else if (vouchers.contains(event->order.voucher)) {
       of_others.push_back(*std::move(event));
     }

@@ -76,15 +76,17 @@ class OrderWorker::Impl {
   };
 
   /// Orders or events, each with its entry. Without events of stored orders, which are rare, it is
-  /// kept as orders: they take less space and time.
+  /// kept as orders: they take less space and time. An order that was cancelled while it was queued
+  /// stays an event, which has its cancellation.
   struct Writes {
     std::vector<Order> orders;
-    std::vector<OrderEvent> events;  // if one is not kAdmitted: all; else empty
+    std::vector<OrderEvent> events;  // if one is more than an order: all; else empty
     std::vector<const OrderEntry*> entries;
 
     void add(OrderEvent event, const OrderEntry& entry) {
       entries.push_back(&entry);
-      if (events.empty() && event.kind == OrderEvent::Kind::kAdmitted) {
+      const bool is_order = event.kind == OrderEvent::Kind::kAdmitted && !change_before(event);
+      if (events.empty() && is_order) {
         orders.push_back(std::move(event.order));
         return;
       }

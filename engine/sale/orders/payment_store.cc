@@ -160,4 +160,14 @@ EventDecision check_event(const OrderEvent& event, const EventContext& context) 
   return refused("not an event of a stored order");
 }
 
+std::optional<OrderChange> change_before(const OrderEvent& admitted) {
+  if (admitted.order.status != OrderStatus::kCancelled) return std::nullopt;
+  return OrderChange{.order = admitted.order.id,
+                     .from = OrderStatus::kUnpaid,
+                     .to = OrderStatus::kCancelled,
+                     .at_ms = admitted.at_ms,
+                     .reason = admitted.reason,
+                     .actor = admitted.actor};
+}
+
 }  // namespace rushgate

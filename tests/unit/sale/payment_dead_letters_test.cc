@@ -123,6 +123,29 @@ TEST_P(DeadPaymentsTest, DeadOrderTimesOut) {
   drain();
 
   EXPECT_EQ(stored(order).status, OrderStatus::kCancelled) << "although its piece is sold again";
+  EXPECT_EQ(states_of(order), "unpaid>cancelled");
+  EXPECT_EQ(changes().front().actor, "timeout");
+  EXPECT_EQ(changes().front().reason, "not paid in time");
+  expect_audit_passes();
+}
+
+TEST_P(DeadPaymentsTest, PaymentOfDeadOrderIsRefused) {
+  publish();
+  const OrderId order = bought(5);
+  poison(5);
+  drain();
+  heal();
+
+  const ChangeResult dead = pay(order, "p1");
+  EXPECT_EQ(dead.outcome, ChangeOutcome::kRefused);
+  EXPECT_THAT(dead.detail, HasSubstr("could not be stored"));
+  EXPECT_EQ(pay(order, "p2", kPrice + 1).outcome, ChangeOutcome::kRefused);
+  EXPECT_EQ(sale_->dead_letters()->size(), 1U);
+
+  retry_all();
+  EXPECT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  drain();
+  EXPECT_EQ(states_of(order), "unpaid>paid");
   expect_audit_passes();
 }
 

@@ -531,6 +531,22 @@ TEST_P(PaymentStoreTest, CancelFreesStockWithinBatch) {
   EXPECT_EQ(store().count_live(kVoucher).value(), 2);
 }
 
+TEST_P(PaymentStoreTest, OrderCancelledWhileQueuedHasChange) {
+  OrderEvent event = admitted(order_in(OrderStatus::kCancelled));
+  event.reason = "no";
+  event.actor = "user";
+  EXPECT_EQ(apply_kinds({event, event}), (std::vector{Kind::kStored, Kind::kAlreadyStored}));
+  const std::vector<OrderChange> found = changes(0, event.order.id);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0], (OrderChange{.position = found[0].position,
+                                   .order = event.order.id,
+                                   .from = OrderStatus::kUnpaid,
+                                   .to = OrderStatus::kCancelled,
+                                   .at_ms = event.at_ms,
+                                   .reason = "no",
+                                   .actor = "user"}));
+}
+
 TEST_P(PaymentStoreTest, OneRefusalDoesNotAffectEvents) {
   const Order first = written(OrderStatus::kUnpaid);
   const Order second = written(OrderStatus::kUnpaid);
@@ -696,7 +712,7 @@ TEST_P(PaymentStoreTest, ThreadsMayApplyAndRead) {
 class EventModel : public Model {
  public:
   OrderResult::Kind apply(const OrderEvent& event) {
-    if (event.kind == EventKind::kAdmitted) return store(event.order);
+    if (event.kind == EventKind::kAdmitted) return admit(event);
     if (event.kind == EventKind::kPaymentRefunded) return refund_payment(event);
     const auto order = std::find_if(orders_.begin(), orders_.end(),
                                     [&](const Order& other) { return other.id == event.order.id; });
@@ -724,6 +740,18 @@ class EventModel : public Model {
  private:
   using Kind = OrderResult::Kind;
   using State = Payment::State;
+
+  Kind admit(const OrderEvent& event) {
+    const Kind stored = store(event.order);
+    if (stored != Kind::kStored || event.order.status != OrderStatus::kCancelled) return stored;
+    changes_.push_back({.order = event.order.id,
+                        .from = OrderStatus::kUnpaid,
+                        .to = OrderStatus::kCancelled,
+                        .at_ms = event.at_ms,
+                        .reason = event.reason,
+                        .actor = event.actor});
+    return stored;
+  }
 
   Kind receive(const OrderEvent& event, Order& order) {
     const auto known = payments_.find(event.payment.id);

@@ -78,6 +78,7 @@ class MemoryOrderStore final : public OrderStore,
   [[nodiscard]] EventContext context_of(const OrderEvent& event) const;
   void put(const Payment& payment);
   void make_payments_due(OrderId order, const std::string& reason);
+  void record(OrderChange change);  // at a new position
   void change(Order& order, OrderStatus status, const OrderEvent& event);
   void move_to_archive(const Order& order);
   [[nodiscard]] const Order* find_anywhere(OrderId id) const;
