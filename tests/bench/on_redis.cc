@@ -114,7 +114,8 @@ class Bare {
     const Request request = sale.request(1, 1);
     const std::size_t numbers_from = request.size() - 2;  // user and order
     for (std::size_t i = 0; i < request.size(); ++i) {
-      command_.append(i < numbers_from ? std::string(request[i]) : "__rand_int__").append(" ");
+      command_.append(i < numbers_from ? fmt::format("'{}'", request[i]) : "__rand_int__");
+      command_.append(" ");
     }
   }
 

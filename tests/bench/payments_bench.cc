@@ -1,11 +1,17 @@
-// Measures orders with a payment next to orders without one: admission, payment, timeout.
+// Measures orders with a payment next to orders without one: admission, payment, timeout. Also how
+// long a buyer waits while a million holds expire.
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "engine/sale/payments/holds.h"
+#include "tests/bench/samples.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
@@ -48,8 +54,12 @@ class PaidShop {
     return sale().buy_all(requests);
   }
 
+  BuyResult buy_one(VoucherId voucher) { return sale().buy(voucher, user_id(shop_.take_users(1))); }
+
+  /// Ends holds that are due, and stores orders.
+  OrderWorker::Step step() { return worker_.step(); }
   void store() {
-    while (worker_.step().kind == OrderWorker::Step::Kind::kWorked) {
+    while (step().kind == OrderWorker::Step::Kind::kWorked) {
     }
   }
 
@@ -123,6 +133,52 @@ void timed_out(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
 }
 
+/// Waits until every payment of the shop is due.
+void wait_until_due(Client& client) {
+  while (true) {
+    const Reply last = client("ZRANGE", SaleKeys{}.deadlines(), -1, -1, "WITHSCORES");
+    const Reply time = client("TIME");
+    if (last.elements().empty()) return;
+    const std::int64_t now_s = std::stoll(std::string(time.elements()[0].text()));
+    if (std::stoll(std::string(last.elements()[1].text())) < now_s * 1'000) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+/// Buys one at a time while a worker ends the holds of a million orders that are all due.
+void buying_while_holds_expire(benchmark::State& state) {
+  constexpr std::size_t kHolds = 1'000'000;
+  constexpr std::int64_t kPaymentMs = 10'000;
+  constexpr double kMicroseconds = 1e6;
+  PaidShop shop(kPaymentMs);
+  for (std::size_t held = 0; held < kHolds; held += kBatch) {
+    for (const BuyResult& result : shop.buy(kPaidVoucher)) expect(Outcome::kAccepted, result);
+  }
+  wait_until_due(shop.client());
+  for (auto _ : state) {
+    std::atomic<bool> is_over = false;
+    std::jthread worker([&] {
+      for (std::size_t ended = 0; ended < kHolds;) ended += shop.step().expired;
+      is_over = true;
+    });
+    std::vector<double> waits_us;
+    const Stopwatch all;
+    while (!is_over) {
+      const Stopwatch watch;
+      expect(Outcome::kAccepted, shop.buy_one(kVoucher));
+      waits_us.push_back(watch.seconds() * kMicroseconds);
+    }
+    state.SetIterationTime(all.seconds());
+    const Samples waits = Samples::of(std::move(waits_us));
+    state.counters["purchases"] = static_cast<double>(waits.size());
+    state.counters["p50_us"] = waits.median();
+    state.counters["p99_us"] = waits.quantile(0.99);
+    state.counters["max_us"] = waits.max();
+  }
+  state.SetItemsProcessed(kHolds);
+}
+
+BENCHMARK(buying_while_holds_expire)->Iterations(1)->UseManualTime();
 BENCHMARK(accepted_without_payment)->UseManualTime();
 BENCHMARK(accepted_with_payment)->UseManualTime();
 BENCHMARK(paid)->UseManualTime();

@@ -1,5 +1,5 @@
 // Sells many vouchers one after the other, as a shop does in a day, and archives each sale when it
-// has ended. Shows what the archived sales leave behind:
+// has ended. Shows the remains of the archived sales:
 //   sale_days [sales] [orders of each]     (100 sales of 100,000 orders)
 #include <cstdint>
 #include <cstdio>
@@ -27,8 +27,7 @@ void check(const absl::Status& status) {
 class Day {
  public:
   Day()
-      : shop_(Durability::kOs, &open_orders),
-        worker_(shop_.engine(), shop_.orders(), SaleKeys{}) {}
+      : shop_(Durability::kOs, &open_orders), worker_(shop_.engine(), shop_.orders(), SaleKeys{}) {}
 
   /// Sells a voucher: four of five orders are paid, the others are cancelled.
   void sell(VoucherId voucher, std::int64_t count) {
@@ -58,10 +57,10 @@ class Day {
     const auto left = shop_.orders().list({.count_max = 1});
     if (!keys.is_integer() || !left.ok() || !left->empty()) fail("orders are left");
     const auto orders = static_cast<double>(std::filesystem::file_size(shop_.dir() / "orders.db"));
-    std::printf("%5d sales %8.1f s %6lld keys %8.1f MiB resident %8.1f MiB RocksDB %9.1f MiB orders.db\n",
-                sales, seconds, static_cast<long long>(keys.integer()),
-                process_memory().resident / kMiB, directory_bytes(shop_.dir() / "keyspace") / kMiB,
-                orders / kMiB);
+    std::printf(
+        "%5d sales %8.1f s %6lld keys %8.1f MiB resident %8.1f MiB RocksDB %9.1f MiB orders.db\n",
+        sales, seconds, static_cast<long long>(keys.integer()), process_memory().resident / kMiB,
+        directory_bytes(shop_.dir() / "keyspace") / kMiB, orders / kMiB);
     std::fflush(stdout);
   }
 

@@ -29,7 +29,7 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view idempotency_key) const {
     return prefix + "request:" + std::string(idempotency_key);
   }
-  /// Holds the orders that are not paid yet, and those whose end is not stored yet. Hash: order ->
+  /// Holds the orders that are not paid yet, or have ended without that being stored. Hash: order ->
   /// "<voucher> <user> <quantity> <amount> <admitted at (ms)> <due at (ms)>", or at the end of its
   /// hold "<voucher> <user> paid <payment>" or "<voucher> <user> cancelled <actor>". Also has a field
   /// `closed:<voucher>` while a rebuild checks its holds.

@@ -127,7 +127,7 @@ class TermsCache {
   std::array<Terms, kKnown> known_;
 };
 
-/// What the users of one call ask for, beyond one piece of the voucher.
+/// The users' wishes in one call, beyond one piece of the voucher.
 struct Options {
   /// Reads the script's second argument.
   explicit Options(std::string_view text) {
@@ -349,7 +349,7 @@ class Admissions {
     for (std::size_t i = 0; i < is_new.size(); ++i) {
       if (!is_new[i]) continue;
       set_buyer(row, users[i], integer_of(call_.argument(argument_of(i) + 1)));
-      std::copy_n(row.data(), row.size(), next);  // the next row overwrites what is too much
+      std::copy_n(row.data(), row.size(), next);  // the next row overwrites its end
       next += size;
       ++accepted_;
     }
@@ -488,7 +488,7 @@ class Admissions {
     const std::string end_;
   };
 
-  /// Adds the order to those that get a deadline at the end of the call.
+  /// Adds an order to `unpaid_`, which gets a deadline at the end of the call.
   void note_unpaid(std::string_view order) {
     if (!unpaid_.empty()) unpaid_ += ' ';
     unpaid_ += order;
