@@ -169,7 +169,7 @@ struct WaitResult {
 /// The outcome of a change of an order.
 enum class ChangeOutcome : std::uint8_t {
   kDone,            // the order is changed, by this call or by the same one before
-  kTooLate,         // another change came first (ChangeResult::status), or an amount is wrong
+  kTooLate,         // another change came first; see ChangeResult::status
   kRefused,         // by a rule, and detail gives it; nothing was done
   kUnknownOrder,    // no such order was accepted
   kOverloaded,      // nothing was done; trying again may help
@@ -391,9 +391,8 @@ class Sale {
 
   /// Pays an unpaid order: kDone. A repeated call with the same payment gets the same outcome. If
   /// the order is paid by another payment, cancelled or timed out, the payment is recorded as due
-  /// back: kTooLate. So is a wrong amount for an unpaid order, which stays unpaid. kRefused, and
-  /// nothing is recorded: the payment id came with another order or amount, or the order demands no
-  /// payment or is a dead letter.
+  /// back: kTooLate. kRefused, and nothing is recorded: the amount is wrong, the payment id came
+  /// with another order or amount, or the order demands no payment or is a dead letter.
   ChangeResult pay(const PayRequest& request);
   /// Pays several orders in this order: one round trip, one commit batch.
   std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests);

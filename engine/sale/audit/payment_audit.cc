@@ -115,8 +115,10 @@ absl::StatusOr<std::vector<PaymentAuditor::WrongHold>> PaymentAuditor::find_wron
   const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
   if (!unstored.ok()) return unstored.status();
   absl::flat_hash_set<OrderId> queued;
-  for (const OrderEvent& event : unstored->events) {
-    if (event.kind != OrderEvent::Kind::kSurplusPayment) queued.insert(event.order.id);
+  for (const auto* events : {&unstored->events, &unstored->dead_events}) {
+    for (const OrderEvent& event : *events) {
+      if (event.kind != OrderEvent::Kind::kSurplusPayment) queued.insert(event.order.id);
+    }
   }
   for (const Order& suspect : suspects) {
     const auto hold = find_hold(client_, keys_, suspect.id);

@@ -48,9 +48,25 @@ absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStor
   return fields;
 }
 
+/// Makes an order unpaid again whose payment was discarded. A discarded cancellation has given the
+/// pieces back, so that order stays as it is.
+absl::Status hold_again(Client& client, const SaleKeys& keys, const EndedHold& ended,
+                        VoucherBook& vouchers, Lines& lines) {
+  constexpr std::string_view kPaid = "paid ";
+  if (!ended.how.starts_with(kPaid)) return absl::OkStatus();
+  const std::string payment = ended.how.substr(kPaid.size());
+  const Reply removed = client("HDEL", keys.payments(), payment);
+  if (!removed.is_integer()) return to_status(removed, "removing a discarded payment");
+  const absl::Status rebuilt = vouchers.rebuild_holds(ended.order.voucher);
+  if (!rebuilt.ok()) return rebuilt;
+  lines.push_back(
+      concat("order ", ended.order.id, ": is unpaid again, payment ", payment, " was discarded"));
+  return absl::OkStatus();
+}
+
 /// Appends events that were lost and not discarded, and removes ends that are stored.
 absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                         Lines& lines) {
+                         VoucherBook& vouchers, Lines& lines) {
   // In this order: an event moves from the stream to the database, and its end is removed then.
   std::vector<std::pair<EndedHold, std::string>> ends;
   const absl::Status read = for_each_ended_hold(
@@ -60,13 +76,17 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
   const auto unstored = read_unstored_orders(client, keys, std::nullopt);
   if (!unstored.ok()) return unstored.status();
   absl::flat_hash_set<OrderId> known;
-  for (const auto* events :
-       {&unstored->events, &unstored->dead_events, &unstored->discarded_events}) {
-    for (const OrderEvent& event : *events) {
+  absl::flat_hash_set<OrderId> discarded;
+  const auto note = [](const std::vector<OrderEvent>& events,
+                       absl::flat_hash_set<OrderId>& orders) {
+    for (const OrderEvent& event : events) {
       // A payment that pays nothing ends no hold.
-      if (event.kind != OrderEvent::Kind::kSurplusPayment) known.insert(event.order.id);
+      if (event.kind != OrderEvent::Kind::kSurplusPayment) orders.insert(event.order.id);
     }
-  }
+  };
+  note(unstored->events, known);
+  note(unstored->dead_events, known);
+  note(unstored->discarded_events, discarded);
   for (const auto& [ended, value] : ends) {
     const OrderId id = ended.order.id;
     if (known.contains(id)) continue;
@@ -79,6 +99,11 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
       if (removed.integer() == 1) {
         lines.push_back(concat("order ", id, ": removed its end, which is stored"));
       }
+      continue;
+    }
+    if (discarded.contains(id)) {
+      const absl::Status held = hold_again(client, keys, ended, vouchers, lines);
+      if (!held.ok()) return held;
       continue;
     }
     auto arguments = event_of(client, stores, keys, ended);
@@ -126,7 +151,7 @@ absl::Status repair_holds(Client& client, const SaleStores& stores, const SaleKe
 absl::StatusOr<std::vector<std::string>> repair(Client& client, const SaleStores& stores,
                                                 const SaleKeys& keys, VoucherBook& vouchers) {
   Lines lines;
-  absl::Status repaired = repair_ends(client, stores, keys, lines);
+  absl::Status repaired = repair_ends(client, stores, keys, vouchers, lines);
   if (repaired.ok()) repaired = repair_holds(client, stores, keys, vouchers, lines);
   if (!repaired.ok()) return repaired;
   return lines;

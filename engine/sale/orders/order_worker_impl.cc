@@ -138,9 +138,12 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
   if (has_payments() && clock_.monotonic_ms() >= expire_at_ms_) {
     expiring = expire_holds(step);
     // Storing orders frees memory, which the timeouts may need: it goes on.
-    if (!expiring.ok()) expire_at_ms_ = clock_.monotonic_ms() + kExpireEveryMs;
+    if (!expiring.ok()) {
+      expire_at_ms_ = clock_.monotonic_ms() + kExpireEveryMs;
+      are_more_due_ = false;
+    }
   }
-  auto batch = take_batch(step.expired > 0 || !expiring.ok() ? 0 : block_ms);
+  auto batch = take_batch(step.expired > 0 || are_more_due_ || !expiring.ok() ? 0 : block_ms);
   if (!batch.ok()) {
     drop_batch();  // some of it may have been read
     return pause(batch.status());
@@ -152,7 +155,7 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
     return step;
   }
   if (!expiring.ok()) return pause(expiring);
-  if (expired > 0) step.kind = StepKind::kWorked;
+  if (expired > 0 || are_more_due_) step.kind = StepKind::kWorked;
   if (claim_from_ != kClaimFromStart)
     step.kind = StepKind::kWorked;  // there are more entries to claim
   return step;
@@ -947,6 +950,7 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     if (!all.ok()) return all.status();
     if (*all) break;
   }
+  are_more_due_ = true;
   std::size_t skip = 0;  // deadlines of closed vouchers
   std::vector<VoucherId> closed;
   for (int i = 0; i < kExpiringScriptsMax; ++i) {
@@ -958,11 +962,15 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     const std::int64_t next_ms = expired->next_ms.value_or(expired->now_ms + kLookForHoldsEveryMs);
     if (next_ms <= expired->now_ms) continue;
     const std::int64_t pause_ms = std::min(next_ms - expired->now_ms, kLookForHoldsEveryMs);
-    const bool found_some = expired->ended + expired->left > 0;
+    const bool found_some = step.expired + skip > 0;
     expire_at_ms_ = now_ms + (found_some ? std::min(pause_ms, kExpireEveryMs) : pause_ms);
+    are_more_due_ = false;
     break;
   }
-  if (step.expired == 0 && skip > 0) expire_at_ms_ = now_ms + kExpireEveryMs;
+  if (step.expired == 0 && skip > 0) {
+    expire_at_ms_ = now_ms + kExpireEveryMs;
+    are_more_due_ = false;
+  }
   // A voucher that was lost stays so until a process rebuilds it. Another process may do so now.
   for (const VoucherId voucher : closed) {
     const absl::Status rebuilt = vouchers_.rebuild(voucher);

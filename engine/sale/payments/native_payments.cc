@@ -275,11 +275,11 @@ class DueSearch {
   Reply run() {
     auto skip = static_cast<std::size_t>(parse_int64(call_.argument(kSkip)).value_or(0));
     const auto enough = static_cast<std::size_t>(parse_int64(call_.argument(kEnough)).value_or(0));
-    constexpr int kVisitedMax = 256;
+    constexpr std::size_t kOrdersMax = 4'096;  // so many are looked up
     std::vector<Reply> found(kFirstDeadline);
     std::size_t count = 0;
     bool is_left = read(skip);
-    for (int i = 0; is_left && i < kVisitedMax && count < enough && deadline_ms_ <= now_ms(); ++i) {
+    while (is_left && count < enough && looked_up_ < kOrdersMax && deadline_ms_ <= now_ms()) {
       std::vector<Reply> held = find_held();
       if (held.empty()) {
         call_.sorted_set_remove(call_.key(kDeadlines), orders_);
@@ -317,6 +317,7 @@ class DueSearch {
       const std::size_t space = rest.find(' ');
       const std::string_view order = rest.substr(0, space);
       rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
+      ++looked_up_;
       auto value = call_.hash_get(call_.key(kHeld), order);
       if (!value) continue;
       const Hold hold(*std::move(value));
@@ -332,6 +333,7 @@ class DueSearch {
   NativeCall& call_;
   std::string orders_;
   std::int64_t deadline_ms_ = 0;
+  std::size_t looked_up_ = 0;
 };
 
 Reply run_find_due(NativeCall& call) {

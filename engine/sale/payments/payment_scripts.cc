@@ -247,9 +247,12 @@ local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local skip, most = tonumber(ARGV[1]), tonumber(ARGV[2])
 
+local looked_up, looked_up_max = 0, 4096
+
 local function add_held(member, found)
-  local orders, voucher = {}, nil
+  local orders = {}
   for order in string.gmatch(member, '%S+') do orders[#orders + 1] = order end
+  looked_up = looked_up + #orders
   local its_orders = {''}
   for i, hold in ipairs(redis.call('HMGET', held, unpack(orders))) do
     local its_voucher = hold and read_hold(hold)
@@ -262,15 +265,15 @@ local function add_held(member, found)
   return #its_orders - 1
 end
 
-local found, count, visited = {now, ''}, 0, 0
-while count < most and visited < 256 do
+local found, count = {now, ''}, 0
+while count < most and looked_up < looked_up_max do
   local members, ended = redis.call('ZRANGEBYSCORE', deadlines, '-inf', now, 'LIMIT', skip, 16), {}
   if #members == 0 then break end
   for _, member in ipairs(members) do
     local orders = add_held(member, found)
-    count, visited = count + orders, visited + 1
+    count = count + orders
     if orders > 0 then skip = skip + 1 else ended[#ended + 1] = member end
-    if count >= most then break end
+    if count >= most or looked_up >= looked_up_max then break end
   end
   if #ended > 0 then redis.call('ZREM', deadlines, unpack(ended)) end
 end

@@ -30,7 +30,7 @@ enum Outcome : int {
   kDead = 10,        // the order is a dead letter: {10, SaleKeys::dead_letter_orders()}
 };
 
-/// Ends holds by payments. Checks the payment ids against the payments not stored yet.
+/// Ends holds by payments. Checks the payment ids against SaleKeys::payments().
 ///
 /// KEYS held, payments, order stream, orders of the dead letters. ARGV order, payment, amount, of each
 /// payment. Returns a reply for each, in their order. {6} has the voucher too.

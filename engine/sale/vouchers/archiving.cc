@@ -8,6 +8,7 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/payments/holds.h"
 #include "engine/sale/vouchers/keyspace_time.h"
 #include <rushgate/payment_store.h>
 
@@ -116,16 +117,31 @@ absl::Status Archiving::check_payments(VoucherId voucher) {
   return read.ok() ? settled : read;
 }
 
+/// Removes the holds of orders that were discarded. No other order of the voucher has one.
+absl::Status Archiving::remove_holds(VoucherId voucher) {
+  Request holds = Request::of("HDEL", keys_.held(), concat("closed:", voucher));
+  absl::Status read = for_each_hold(client_, keys_, [&](OrderId order, VoucherId its_voucher) {
+    if (its_voucher == voucher) holds.add(order);
+  });
+  if (!read.ok()) return read;
+  read = for_each_ended_hold(client_, keys_, [&](const EndedHold& ended, std::string_view) {
+    if (ended.order.voucher == voucher) holds.add(ended.order.id);
+  });
+  if (!read.ok()) return read;
+  const Reply removed = client_.call(std::move(holds));
+  return removed.is_integer() ? absl::OkStatus() : to_status(removed, "removing holds");
+}
+
 absl::Status Archiving::move(VoucherId voucher) {
   const Request gone =
       Request::of("UNLINK", keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher),
                   keys_.days(voucher), keys_.refunds(voucher), keys_.waiting(voucher),
                   keys_.waiting_orders(voucher));
-  const Request requests[] = {Request::of("SREM", keys_.vouchers(), voucher), gone,
-                              Request::of("HDEL", keys_.held(), concat("closed:", voucher))};
+  const Request requests[] = {Request::of("SREM", keys_.vouchers(), voucher), gone};
   for (const Reply& reply : client_.pipeline(requests)) {
     if (!reply.is_integer()) return to_status(reply, concat("archiving voucher ", voucher));
   }
+  if (absl::Status removed = remove_holds(voucher); !removed.ok()) return removed;
   while (true) {
     const auto moved = stores_.orders.archive()->archive_orders(voucher, kPortion);
     if (!moved.ok()) return moved.status();

@@ -38,6 +38,7 @@ class Archiving {
   absl::Status check_queue(VoucherId voucher);
   absl::Status check_payments(VoucherId voucher);
   absl::StatusOr<bool> is_archived(VoucherId voucher);
+  absl::Status remove_holds(VoucherId voucher);
   absl::Status move(VoucherId voucher);
 
   Client& client_;

@@ -149,7 +149,7 @@ TEST_P(DeadPaymentsTest, PaymentOfDeadOrderIsRefused) {
   expect_audit_passes();
 }
 
-TEST_P(DeadPaymentsTest, RepairLeavesDiscardedEvent) {
+TEST_P(DeadPaymentsTest, RepairHoldsOrderOfDiscardedPaymentAgain) {
   publish();
   const OrderId order = bought(5);
   drain();
@@ -163,11 +163,16 @@ TEST_P(DeadPaymentsTest, RepairLeavesDiscardedEvent) {
   bought(6);
   drain();  // trims the entry of the event
 
+  EXPECT_THAT(sale_->repair()->repairs, ElementsAre(HasSubstr("payment p1 was discarded")));
   EXPECT_THAT(sale_->repair()->repairs, ElementsAre());
 
   drain();
   EXPECT_THAT(payments(), ElementsAre());
   EXPECT_EQ(stored(order).status, OrderStatus::kUnpaid);
+  EXPECT_EQ(pay(order, "p2").outcome, ChangeOutcome::kDone);
+  drain();
+  EXPECT_THAT(payments(), ElementsAre("p2 kept"));
+  expect_audit_passes();
 }
 
 }  // namespace

@@ -520,13 +520,37 @@ TEST_P(PaymentsTest, RebuildKeepsEveryState) {
   expect_audit_passes();
 }
 
+TEST_P(PaymentsTest, DeadlinesOfPaidOrdersDelayNoTimeout) {
+  constexpr UserId kPaid = 1'500;
+  publish(kPaid + 1);
+  std::vector<PayRequest> payments;
+  for (UserId user = 1; user <= kPaid; ++user) {  // one by one: each has a deadline of its own
+    const OrderId order = bought(user);
+    payments.push_back({.order = order, .payment = std::to_string(user), .amount_cents = kPrice});
+  }
+  for (const ChangeResult& result : sale_->pay_all(payments)) {
+    EXPECT_EQ(result.outcome, ChangeOutcome::kDone) << result.detail;
+  }
+  const OrderId unpaid = bought(kPaid + 1);
+  drain();
+  backend_.advance_ms(kPaymentMs);
+
+  drain();
+
+  EXPECT_EQ(stored(unpaid).status, OrderStatus::kCancelled);
+  EXPECT_EQ(free_stock(), 1);
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  EXPECT_EQ(backend_.client()("ZCARD", SaleKeys{}.deadlines()), Reply::integer(0));
+}
+
 TEST_P(PaymentsTest, LostHoldsAreRebuilt) {
   publish(20);
   const OrderId stored_order = bought(1);
   drain();
   const OrderId queued_order = bought(2);
   const OrderId expiring = bought(3);
-  backend_.client()("DEL", "seckill:holds", "seckill:held");
+  backend_.client()("DEL", "seckill:deadlines", "seckill:held");
 
   EXPECT_EQ(pay(queued_order, "p2").outcome, ChangeOutcome::kDone);
   EXPECT_EQ(pay(stored_order, "p1").outcome, ChangeOutcome::kDone);
@@ -541,7 +565,8 @@ TEST_P(PaymentsTest, LostVoucherIsRebuiltForItsTimeouts) {
   publish(20);
   const OrderId order = bought(1);
   drain();
-  backend_.client()("DEL", "seckill:stock:1", "seckill:voucher:1", "seckill:holds", "seckill:held");
+  backend_.client()("DEL", "seckill:stock:1", "seckill:voucher:1", "seckill:deadlines",
+                    "seckill:held");
 
   backend_.advance_ms(kPaymentMs);
   drain();
