@@ -182,6 +182,12 @@ std::string describe_hold(const Order& order) {
                 order.admitted_at_ms, " ", order.due_at_ms);
 }
 
+std::string describe_end(const Order& order, const OrderEvent& event) {
+  const bool is_paid = event.kind == OrderEvent::Kind::kPaid;
+  return concat(order.voucher, " ", order.user, is_paid ? " paid " : " cancelled ",
+                is_paid ? event.payment.id : event.actor);
+}
+
 std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) {
   const auto first = value.find(' ');
   const auto second = first == value.npos ? value.npos : value.find(' ', first + 1);

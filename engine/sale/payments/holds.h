@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
+#include <rushgate/payment_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 
@@ -45,6 +46,9 @@ absl::StatusOr<ExpiredHolds> expire_holds(Client& client, const SaleKeys& keys, 
 
 /// Returns the description of an unpaid order in SaleKeys::held().
 std::string describe_hold(const Order& order);
+
+/// Returns the end of an order's hold in SaleKeys::held(). The event paid or cancelled the order.
+std::string describe_end(const Order& order, const OrderEvent& event);
 
 /// How the hold of an order ended, until that is stored (SaleKeys::held()).
 struct EndedHold {

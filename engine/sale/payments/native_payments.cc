@@ -67,8 +67,10 @@ class Paying {
     std::vector<Reply> replies;
     replies.reserve(call_.argument_count() / kArguments);
     for (std::size_t i = 0; i < call_.argument_count(); i += kArguments) {
-      replies.push_back(pay(call_.argument(i + kOrder), call_.argument(i + kPayment),
-                            call_.argument(i + kAmount)));
+      replies.push_back(call_.attempt([&] {
+        return pay(call_.argument(i + kOrder), call_.argument(i + kPayment),
+                   call_.argument(i + kAmount));
+      }));
     }
     return Reply::array(std::move(replies));
   }

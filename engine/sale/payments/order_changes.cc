@@ -420,7 +420,11 @@ ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus st
   const auto hold = find_hold(client_, keys_, event.order.id);
   if (!hold.ok()) return failure(hold.status());
   if (hold->has_value() && (*hold)->ended) {
-    return overloaded("its payment or cancellation is not stored yet");
+    // A rebuild may have restored the end while a worker stored it.
+    const auto order = stores_.orders.find(event.order.id);
+    if (!order.ok()) return failure(order.status());
+    const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
+    if (!is_stored) return overloaded("its payment or cancellation is not stored yet");
   }
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());

@@ -172,7 +172,11 @@ local function pay(order, payment, amount)
 end
 
 local replies = {}
-for i = 1, #ARGV, 3 do replies[#replies + 1] = pay(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+for i = 1, #ARGV, 3 do
+  local done, reply = pcall(pay, ARGV[i], ARGV[i + 1], ARGV[i + 2])
+  if not done and type(reply) ~= 'table' then reply = redis.error_reply(tostring(reply)) end
+  replies[#replies + 1] = reply
+end
 return replies
 )lua";
 

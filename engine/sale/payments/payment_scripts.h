@@ -33,7 +33,8 @@ enum Outcome : int {
 /// Ends holds by payments. Checks the payment ids against SaleKeys::payments().
 ///
 /// KEYS held, payments, order stream, orders of the dead letters. ARGV order, payment, amount, of each
-/// payment. Returns a reply for each, in their order. {6} has the voucher too.
+/// payment. Returns a reply for each, in their order. {6} has the voucher too. A failure of one of
+/// them, such as a key of a wrong type, is its reply alone.
 const Script& pay();
 
 /// Records a payment that pays nothing: its order is paid or has ended.

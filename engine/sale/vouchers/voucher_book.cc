@@ -82,8 +82,9 @@ absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doi
 struct VoucherBook::Buyers {
   std::map<UserId, Bought> bought;
   std::map<OrderId, Order> unpaid;
-  std::int64_t taken = 0;       // pieces, from the stock
-  std::int64_t given_back = 0;  // as payment_scripts.cc counts them
+  std::map<OrderId, std::string> ended;  // as describe_end() says; not stored yet
+  std::int64_t taken = 0;                // pieces, from the stock
+  std::int64_t given_back = 0;           // as payment_scripts.cc counts them
   std::int64_t withheld = 0;
   bool counted = false;    // a set cannot hold the counts
   bool with_days = false;  // there is a limit per day
@@ -553,6 +554,7 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
       if (event.kind != OrderEvent::Kind::kSurplusPayment) ended.emplace(event.order.id, &event);
     }
   }
+  Buyers buyers;
   const auto with_end = [&](Order order) {
     const auto found = ended.find(order.id);
     if (found == ended.end() || order.status != OrderStatus::kUnpaid) return order;
@@ -561,9 +563,9 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
     order.status = is_paid ? OrderStatus::kPaid : OrderStatus::kCancelled;
     order.keeps_stock = event.order.keeps_stock;
     order.keeps_allowance = event.order.keeps_allowance;
+    buyers.ended.emplace(order.id, describe_end(order, event));
     return order;
   };
-  Buyers buyers;
   buyers.counted = version.voucher.limits.per_user != 1;
   buyers.with_days = version.voucher.limits.per_user_day > 0;
   buyers.epoch = fenced->epoch;
@@ -705,8 +707,8 @@ absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::stri
   return true;
 }
 
-/// Makes the unpaid orders the voucher's holds, and removes its other ones. Returns false if the
-/// claim is lost.
+/// Makes the unpaid orders the voucher's holds, and removes its other ones. Restores the ends of holds
+/// that are not stored yet. Returns false if the claim is lost.
 absl::StatusOr<bool> VoucherBook::load_holds(VoucherId voucher, const std::string& token,
                                              const Buyers& buyers) {
   constexpr std::size_t kHoldsPerCall = 1'000;
@@ -721,10 +723,10 @@ absl::StatusOr<bool> VoucherBook::load_holds(VoucherId voucher, const std::strin
     if (!loaded.ok()) return loaded.status();
     return *loaded == voucher_scripts::kDone;
   };
-  absl::flat_hash_set<OrderId> ended;
+  absl::flat_hash_set<OrderId> gone;
   const absl::Status read =
       for_each_hold(client_, keys_, [&](OrderId order, VoucherId its_voucher) {
-        if (its_voucher == voucher && !buyers.unpaid.contains(order)) ended.insert(order);
+        if (its_voucher == voucher && !buyers.unpaid.contains(order)) gone.insert(order);
       });
   if (!read.ok()) return read;
   const auto add = [&](OrderId order, std::string deadline,
@@ -734,8 +736,12 @@ absl::StatusOr<bool> VoucherBook::load_holds(VoucherId voucher, const std::strin
     arguments.push_back(std::move(description));
     return arguments.size() < 3 * kHoldsPerCall ? true : send();
   };
-  for (const OrderId order : ended) {
+  for (const OrderId order : gone) {
     const auto added = add(order, "", "");
+    if (!added.ok() || !*added) return added;
+  }
+  for (const auto& [id, end] : buyers.ended) {
+    const auto added = add(id, "", end);
     if (!added.ok() || !*added) return added;
   }
   for (const auto& [id, order] : buyers.unpaid) {

@@ -161,7 +161,7 @@ for i = 2, #ARGV, 3 do
   if hold == '' then
     redis.call('HDEL', KEYS[3], order)
   else
-    redis.call('ZADD', KEYS[2], deadline, order)
+    if deadline ~= '' then redis.call('ZADD', KEYS[2], deadline, order) end
     redis.call('HSET', KEYS[3], order, hold)
   end
 end

@@ -48,9 +48,11 @@ const Script& begin_rebuild();
 /// KEYS voucher, buyers, days.
 /// ARGV token, counted (1/0), then user, count, "<day>:<count>" or "" for each buyer.
 const Script& load_buyers();
-/// Adds holds of unpaid orders, or removes those with an empty deadline. Returns {0} or {5}.
+/// Writes holds of unpaid orders, and ends of holds, which have an empty deadline. Removes a hold whose
+/// description is empty, too. Returns {0} or {5}.
 ///
-/// KEYS voucher, holds, held. ARGV token, then order, deadline (ms) and describe_hold() for each.
+/// KEYS voucher, deadlines, held. ARGV token, then order, deadline (ms) and describe_hold() or
+/// describe_end() for each.
 const Script& load_holds();
 /// Ends a rebuild. Returns {0} or {5}.
 ///

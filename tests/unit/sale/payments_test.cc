@@ -520,6 +520,31 @@ TEST_P(PaymentsTest, RebuildKeepsEveryState) {
   expect_audit_passes();
 }
 
+TEST_P(PaymentsTest, FailedPaymentOfBatchFailsAlone) {
+  publish();
+  const OrderId first = bought(1);
+  const OrderId second = bought(2);
+  const OrderId third = bought(3);
+  backend_.client()("HSET", SaleKeys{}.payments(), "p2", "damaged");
+
+  const std::vector<PayRequest> requests = {
+      {.order = first, .payment = "p1", .amount_cents = kPrice},
+      {.order = second, .payment = "p2", .amount_cents = kPrice},
+      {.order = third, .payment = "p3", .amount_cents = kPrice},
+      {.order = second, .payment = "p1", .amount_cents = kPrice}};
+  const std::vector<ChangeResult> results = sale_->pay_all(requests);
+
+  EXPECT_EQ(results.at(0).outcome, ChangeOutcome::kDone) << results[0].detail;
+  EXPECT_NE(results.at(1).outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(results.at(2).outcome, ChangeOutcome::kDone) << results[2].detail;
+  EXPECT_EQ(results.at(3).outcome, ChangeOutcome::kRefused) << "an id of the same batch";
+  drain();
+  EXPECT_EQ(stored(second).status, OrderStatus::kUnpaid);
+  EXPECT_EQ(stored(third).status, OrderStatus::kPaid);
+  backend_.client()("HDEL", SaleKeys{}.payments(), "p2");
+  expect_audit_passes();
+}
+
 TEST_P(PaymentsTest, DeadlinesOfPaidOrdersDelayNoTimeout) {
   constexpr UserId kPaid = 1'500;
   publish(kPaid + 1);
