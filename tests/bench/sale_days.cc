@@ -56,11 +56,12 @@ class Day {
     const Reply keys = shop_.client()("DBSIZE");
     const auto left = shop_.orders().list({.count_max = 1});
     if (!keys.is_integer() || !left.ok() || !left->empty()) fail("orders are left");
-    const auto orders = static_cast<double>(std::filesystem::file_size(shop_.dir() / "orders.db"));
+    const double keyspace = directory_bytes(shop_.dir() / "keyspace");
+    const double orders = directory_bytes(shop_.dir()) - keyspace;
     std::printf(
         "%5d sales %8.1f s %6lld keys %8.1f MiB resident %8.1f MiB RocksDB %9.1f MiB orders.db\n",
         sales, seconds, static_cast<long long>(keys.integer()), process_memory().resident / kMiB,
-        directory_bytes(shop_.dir() / "keyspace") / kMiB, orders / kMiB);
+        keyspace / kMiB, orders / kMiB);
     std::fflush(stdout);
   }
 

@@ -177,6 +177,27 @@ absl::StatusOr<ExpiredHolds> expire_holds(Client& client, const SaleKeys& keys, 
   return expired;
 }
 
+absl::Status remove_ended_deadlines(Client& client, const SaleKeys& keys) {
+  constexpr std::int64_t kPortion = 16;
+  const std::string deadlines = keys.deadlines();
+  const std::string held = keys.held();
+  const std::string_view names[] = {deadlines, held};
+  const DecimalText most(kPortion);
+  std::int64_t rank = 0;
+  std::int64_t found = kPortion;
+  while (found == kPortion) {
+    const DecimalText first(rank);
+    const std::string_view arguments[] = {first, most};
+    const Reply reply = client.run(payment_scripts::remove_ended(), names, arguments);
+    const bool is_pair = reply.is_aggregate() && reply.elements().size() == 2 &&
+                         reply.elements()[0].is_integer() && reply.elements()[1].is_integer();
+    if (!is_pair) return to_status(reply, "removing deadlines");
+    found = reply.elements()[0].integer();
+    rank += found - reply.elements()[1].integer();
+  }
+  return absl::OkStatus();
+}
+
 std::string describe_hold(const Order& order) {
   return concat(order.voucher, " ", order.user, " ", order.quantity, " ", amount_of(order), " ",
                 order.admitted_at_ms, " ", order.due_at_ms);

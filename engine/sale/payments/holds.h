@@ -44,6 +44,10 @@ struct ExpiredHolds {
 /// deadlines.
 absl::StatusOr<ExpiredHolds> expire_holds(Client& client, const SaleKeys& keys, std::size_t skip);
 
+/// Removes the deadlines whose holds have all ended, in bounded portions. Otherwise they stay until they
+/// are due.
+absl::Status remove_ended_deadlines(Client& client, const SaleKeys& keys);
+
 /// Returns the description of an unpaid order in SaleKeys::held().
 std::string describe_hold(const Order& order);
 

@@ -245,20 +245,16 @@ return replies
 )lua";
 
 // A member has at most 256 orders (AdmissionRequests::kBuyersMax).
-constexpr const char* kFindDue = R"lua(
-local deadlines, held = KEYS[1], KEYS[2]
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-local skip, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+constexpr const char* kAddHeld = R"lua(
+local looked_up = 0
 
-local looked_up, looked_up_max = 0, 4096
-
+-- Adds the voucher and the held orders of a deadline, if there are any. Returns their number.
 local function add_held(member, found)
   local orders = {}
   for order in string.gmatch(member, '%S+') do orders[#orders + 1] = order end
   looked_up = looked_up + #orders
   local its_orders = {''}
-  for i, hold in ipairs(redis.call('HMGET', held, unpack(orders))) do
+  for i, hold in ipairs(redis.call('HMGET', KEYS[2], unpack(orders))) do
     local its_voucher = hold and read_hold(hold)
     if its_voucher then
       its_orders[1] = its_voucher
@@ -268,6 +264,13 @@ local function add_held(member, found)
   if #its_orders > 1 then found[#found + 1] = its_orders end
   return #its_orders - 1
 end
+)lua";
+
+constexpr const char* kFindDue = R"lua(
+local deadlines, looked_up_max = KEYS[1], 4096
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local skip, most = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local found, count = {now, ''}, 0
 while count < most and looked_up < looked_up_max do
@@ -283,6 +286,16 @@ while count < most and looked_up < looked_up_max do
 end
 found[2] = redis.call('ZRANGE', deadlines, skip, skip, 'WITHSCORES')[2] or ''
 return found
+)lua";
+
+constexpr const char* kRemoveEnded = R"lua(
+local rank, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local members, ended = redis.call('ZRANGE', KEYS[1], rank, rank + most - 1), {}
+for _, member in ipairs(members) do
+  if add_held(member, {}) == 0 then ended[#ended + 1] = member end
+end
+if #ended > 0 then redis.call('ZREM', KEYS[1], unpack(ended)) end
+return {#members, #ended}
 )lua";
 
 constexpr const char* kGiveBackRefund = R"lua(
@@ -391,7 +404,12 @@ const Script& cancel_serving() {
 
 const Script& find_due() {
   static const Script* const kScript =
-      new Script(concat(kReadHold, kFindDue), std::string(kNativeFindDue));
+      new Script(concat(kReadHold, kAddHeld, kFindDue), std::string(kNativeFindDue));
+  return *kScript;
+}
+
+const Script& remove_ended() {
+  static const Script* const kScript = new Script(concat(kReadHold, kAddHeld, kRemoveEnded));
   return *kScript;
 }
 

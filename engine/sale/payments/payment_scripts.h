@@ -78,6 +78,12 @@ const Script& cancel_serving();
 /// with an array for each deadline.
 const Script& find_due();
 
+/// Removes deadlines whose holds have all ended, before they are due.
+///
+/// KEYS deadlines, held. ARGV the first deadline's rank, the most of them. Returns {how many it looked
+/// at, how many it removed}.
+const Script& remove_ended();
+
 /// Gives the pieces of a refunded order back, once under this order's id. A rebuild forgets the ids.
 /// It counts the orders as the database has them in its epoch, so a caller that read the order in an
 /// earlier epoch must read it again.

@@ -117,7 +117,8 @@ absl::Status Archiving::check_payments(VoucherId voucher) {
   return read.ok() ? settled : read;
 }
 
-/// Removes the holds of orders that were discarded. No other order of the voucher has one.
+/// Removes the holds of orders that were discarded, and deadlines that nothing needs any more. No other
+/// order of the voucher has a hold.
 absl::Status Archiving::remove_holds(VoucherId voucher) {
   Request holds = Request::of("HDEL", keys_.held(), concat("closed:", voucher));
   absl::Status read = for_each_hold(client_, keys_, [&](OrderId order, VoucherId its_voucher) {
@@ -129,7 +130,8 @@ absl::Status Archiving::remove_holds(VoucherId voucher) {
   });
   if (!read.ok()) return read;
   const Reply removed = client_.call(std::move(holds));
-  return removed.is_integer() ? absl::OkStatus() : to_status(removed, "removing holds");
+  return removed.is_integer() ? remove_ended_deadlines(client_, keys_)
+                              : to_status(removed, "removing holds");
 }
 
 absl::Status Archiving::move(VoucherId voucher) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/concat.h"
 #include "tests/unit/sale/payments_fixture.h"
 #include <rushgate/archive_store.h>
 
@@ -248,6 +249,27 @@ TEST_P(ArchiveTest, ArchivedOrdersAreDeleted) {
   EXPECT_FALSE(vouchers->front().has_unmoved_orders);
   EXPECT_EQ(vouchers->front().last.voucher.id, 1);
   EXPECT_EQ(sale_->publish(paid_voucher()).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_P(ArchiveTest, NoDeadlineOfArchivedSaleIsLeft) {
+  publish();
+  Voucher other = paid_voucher();
+  other.id = 2;
+  ASSERT_TRUE(sale_->publish(other).ok());
+  for (UserId user = 1; user <= 9; ++user)
+    ASSERT_EQ(pay(bought(user), concat(user)).outcome, ChangeOutcome::kDone);
+  const OrderId unpaid = sale_->buy(2, 1).order;
+  drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+
+  const absl::Status archived = sale_->archive(1);
+  ASSERT_TRUE(archived.ok()) << archived;
+
+  EXPECT_EQ(backend_.client()("ZRANGE", SaleKeys{}.deadlines(), 0, -1),
+            Reply::array({Reply::bulk(concat(unpaid))}));
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  EXPECT_EQ(stored(unpaid).status, OrderStatus::kCancelled);
 }
 
 TEST_P(ArchiveTest, DiscardedLettersGoWithTheirOrders) {

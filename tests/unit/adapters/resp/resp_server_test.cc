@@ -11,14 +11,13 @@
 #include <fstream>
 #include <future>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include "adapters/resp/resp_encoder.h"
@@ -65,6 +64,25 @@ class TcpClient {
   const int fd_;
 };
 
+/// Keeps the log.
+class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    text_.append(line.data(), line.size());
+  }
+  void flush_() override {}
+
+  std::string text_;
+};
+
 class RespServerTest : public ::testing::Test {
  protected:
   RespServerTest() { engine_ = *Engine::open(std::make_unique<MemoryStore>()); }
@@ -105,9 +123,11 @@ class RespServerTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  std::ostringstream logged_;
-  const std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged_));
+  /// Returns the log, which the server's thread may write meanwhile.
+  std::string logged() { return sink_->text(); }
+
+  const std::shared_ptr<LogSink> sink_ = std::make_shared<LogSink>();
+  const std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>("test", sink_);
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<RespServer> server_;
@@ -623,7 +643,7 @@ TEST_F(RespServerTest, TooLargeRequestClosesConnection) {
   for (int i = 0; i < 60'000; ++i) empty_arguments += "$0\r\n\r\n";
   EXPECT_EQ(last_words(empty_arguments), "");
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
-  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: "));
+  EXPECT_THAT(logged(), HasSubstr("a client is closed: "));
 }
 
 TEST_F(RespServerTest, TransactionQueueCountsAsQuery) {
@@ -644,7 +664,7 @@ TEST_F(RespServerTest, TransactionQueueCountsAsQuery) {
   greedy->call(Request::of("MULTI"));
   queued(*greedy, 12'000);
   EXPECT_THAT(greedy->receive_all(), Not(HasSubstr("PONG")));
-  EXPECT_THAT(logged_.str(), HasSubstr("its stored requests and names exceed query_bytes_max"));
+  EXPECT_THAT(logged(), HasSubstr("its stored requests and names exceed query_bytes_max"));
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 
@@ -671,7 +691,7 @@ TEST_F(RespServerTest, NamesOfClientsCountAsQuery) {
   EXPECT_EQ(named->receive(), "+OK\r\n");
   named->send(Request::of("WATCH", name(0)));
   EXPECT_EQ(named->receive_all(), "+OK\r\n");
-  EXPECT_THAT(logged_.str(), HasSubstr("its stored requests and names exceed query_bytes_max"));
+  EXPECT_THAT(logged(), HasSubstr("its stored requests and names exceed query_bytes_max"));
   EXPECT_EQ(modest->call(Request::of("PING")), Reply::status("PONG"));
 }
 
@@ -692,7 +712,7 @@ TEST_F(RespServerTest, LargestClientsAreClosedAtBound) {
   EXPECT_EQ(clients_listed(*other), 12);
   EXPECT_EQ(holding(2'000'000)->receive_all(), "");
   EXPECT_EQ(clients_listed(*other), 12);
-  EXPECT_THAT(logged_.str(), HasSubstr("all clients together hold more than clients_bytes_max"));
+  EXPECT_THAT(logged(), HasSubstr("all clients together hold more than clients_bytes_max"));
   guarded->send_bytes(std::string(100'000, 'x') + "\r\n");
   EXPECT_EQ(guarded->receive().size(), std::string("$3000000\r\n\r\n").size() + 3'000'000);
 }
@@ -713,7 +733,7 @@ TEST_F(RespServerTest, BlockedClientsMeetBoundOfAll) {
   other->call(Request::of("XADD", "s", "*", "f", std::string(1'000'000, 'x')));
   EXPECT_GT(blocked.back()->receive().size(), 1'000'000U);
   EXPECT_EQ(blocked[6]->receive_all(), "");
-  EXPECT_THAT(logged_.str(), HasSubstr("clients_bytes_max, and it was to be sent more"));
+  EXPECT_THAT(logged(), HasSubstr("clients_bytes_max, and it was to be sent more"));
   blocked.clear();
   // The replies of closed clients no longer count.
   const auto again = connect();
@@ -733,7 +753,7 @@ TEST_F(RespServerTest, MessagesOfOneTurnMeetBoundOfAll) {
                           0, std::string(1'000'000, 'x')));
   EXPECT_GT(subscribers.front()->receive().size(), 1'000'000U);
   EXPECT_EQ(subscribers.back()->receive_all(), "");
-  EXPECT_THAT(logged_.str(), HasSubstr("clients_bytes_max, and it was to be sent more"));
+  EXPECT_THAT(logged(), HasSubstr("clients_bytes_max, and it was to be sent more"));
   // Messages that were read no longer count.
   EXPECT_EQ(other->call(Request::of("PUBLISH", "c0", "m")), Reply::integer(1));
   EXPECT_THAT(subscribers.front()->receive(), EndsWith("\r\nm\r\n"));
@@ -753,7 +773,7 @@ TEST_F(RespServerTest, ScriptMeetsBoundOfSubscriber) {
                               0, std::string(100'000, 'x'))),
       Reply::integer(100));
   EXPECT_LT(subscriber->receive_all().size(), 1'000'000U);
-  EXPECT_THAT(logged_.str(), HasSubstr("it left more than subscriber_bytes_max of its messages"));
+  EXPECT_THAT(logged(), HasSubstr("it left more than subscriber_bytes_max of its messages"));
 }
 
 TEST_F(RespServerTest, RolledBackMessagesDoNotCount) {
@@ -796,7 +816,7 @@ TEST_F(RespServerTest, SoftBoundHoldsAfterItsTime) {
   EXPECT_EQ(clients_listed(*other), 2);
   other->call(Request::of("RUSHGATE.ADVANCE", 1));
   EXPECT_EQ(clients_listed(*other), 1);
-  EXPECT_THAT(logged_.str(), HasSubstr("subscriber_soft_bytes_max"));
+  EXPECT_THAT(logged(), HasSubstr("subscriber_soft_bytes_max"));
 }
 
 TEST_F(RespServerTest, SubscriberWithUnreadMessagesIsClosed) {
@@ -808,8 +828,8 @@ TEST_F(RespServerTest, SubscriberWithUnreadMessagesIsClosed) {
   const std::string message(400'000, 'x');
   while (other->call(Request::of("PUBLISH", "c", message)) == Reply::integer(1)) {
   }
-  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than "
-                                       "subscriber_bytes_max of its messages unread"));
+  EXPECT_THAT(logged(), HasSubstr("a client is closed: it left more than "
+                                  "subscriber_bytes_max of its messages unread"));
 }
 
 TEST_F(RespServerTest, ClientWithUnreadRepliesIsClosed) {
@@ -822,8 +842,8 @@ TEST_F(RespServerTest, ClientWithUnreadRepliesIsClosed) {
   }
   EXPECT_LT(lazy->receive_all().size(), 2'000'000U);
   EXPECT_EQ(other->call(Request::of("PING")), Reply::status("PONG"));
-  EXPECT_THAT(logged_.str(), HasSubstr("a client is closed: it left more than output_bytes_max of "
-                                       "its replies unread"));
+  EXPECT_THAT(logged(), HasSubstr("a client is closed: it left more than output_bytes_max of "
+                                  "its replies unread"));
 }
 
 TEST_F(RespServerTest, RepeatedValueMeetsBoundOfReply) {
