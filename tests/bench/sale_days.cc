@@ -59,13 +59,22 @@ class Day {
     const double keyspace = directory_bytes(shop_.dir() / "keyspace");
     const double orders = directory_bytes(shop_.dir()) - keyspace;
     std::printf(
-        "%5d sales %8.1f s %6lld keys %8.1f MiB resident %8.1f MiB RocksDB %9.1f MiB orders.db\n",
-        sales, seconds, static_cast<long long>(keys.integer()), process_memory().resident / kMiB,
-        keyspace / kMiB, orders / kMiB);
+        "%5d sales %8.1f s  %lld keys, %.1f MiB in the keyspace, %.1f MiB allocated, %.1f MiB "
+        "resident, %.1f MiB RocksDB, %.1f MiB SQLite\n",
+        sales, seconds, static_cast<long long>(keys.integer()), used_memory() / kMiB,
+        process_memory().allocated / kMiB, process_memory().resident / kMiB, keyspace / kMiB,
+        orders / kMiB);
     std::fflush(stdout);
   }
 
  private:
+  /// Returns the bytes of the keyspace in memory.
+  double used_memory() {
+    const std::string info(shop_.client()("INFO", "memory").text());
+    const std::string field = "used_memory:";
+    return std::stod(info.substr(info.find(field) + field.size()));
+  }
+
   static std::unique_ptr<OrderStore> open_orders(const std::filesystem::path& dir) {
     auto orders = SqliteOrderStore::open(dir / "orders.db");
     if (!orders.ok()) fail(orders.status().ToString());
