@@ -106,8 +106,9 @@ absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
 /// Counts the holds of the keyspace, which include those of queued orders.
 absl::Status SaleWatch::count_holds(SaleCounts& counts) {
   counts.holds = 0;
-  return for_each_hold(*client_, kKeys, [&](OrderId /*order*/, VoucherId voucher) {
-    if (!voucher_ || *voucher_ == voucher) ++counts.holds;
+  return for_each_hold(*client_, kKeys, [&](OrderId /*order*/, const KnownHold& hold) {
+    const bool is_watched = !voucher_ || *voucher_ == hold.voucher;
+    if (is_watched && !hold.ended) ++counts.holds;
   });
 }
 

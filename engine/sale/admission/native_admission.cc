@@ -162,8 +162,7 @@ class Admissions {
         is_counted_(term(kCounted) != 0),
         per_user_(term(kPerUser)),
         per_day_(term(kPerDay)),
-        options_(call.argument(kOptions)),
-        quantity_(options_.quantity) {}
+        options_(call.argument(kOptions)) {}
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
@@ -219,7 +218,7 @@ class Admissions {
     if (code == AdmissionCode::kAccepted) admit(buyer);
     if (code == AdmissionCode::kAccepted && has_request) keep_acceptance(buyer);
     if (code == AdmissionCode::kAccepted) {
-      accepted_ += quantity_;
+      accepted_ += options_.quantity;
       if (is_paid()) note_unpaid(buyer.order.text());
     }
     return reply_of(code);
@@ -235,7 +234,7 @@ class Admissions {
     std::string text(buyer.user.text());
     text += ' ';
     text += call_.argument(kVoucherId);
-    if (quantity_ != 1) text += concat("x", quantity_);
+    if (options_.quantity != 1) text += concat("x", options_.quantity);
     return text += ' ';
   }
 
@@ -278,7 +277,7 @@ class Admissions {
 
     if (!stock_) stock_ = call_.get_integer(call_.key(kStockKey));
     if (!stock_) return AdmissionCode::kStockMissing;
-    if (left() < quantity_) return AdmissionCode::kSoldOut;
+    if (left() < options_.quantity) return AdmissionCode::kSoldOut;
     return std::nullopt;
   }
 
@@ -388,9 +387,9 @@ class Admissions {
     const std::string_view buyers = call_.key(kBuyersKey);
     if (is_counted_) {
       const std::int64_t bought = call_.hash_get_integer(buyers, buyer.user.text()).value_or(0);
-      return per_user_ > 0 && bought > per_user_ - quantity_;
+      return per_user_ > 0 && bought > per_user_ - options_.quantity;
     }
-    if (quantity_ > 1) return true;  // a set holds one piece of each buyer
+    if (options_.quantity > 1) return true;  // a set holds one piece of each buyer
     if (per_day_ > 0) return call_.set_contains(buyers, buyer.user.text());
     // Nothing else can refuse the user: making it a buyer reveals whether it was one already.
     buyer.is_in_set = true;
@@ -411,21 +410,21 @@ class Admissions {
         buyer.bought_today = parse_int64(text.substr(colon + 1)).value_or(0);
       }
     }
-    return buyer.bought_today > per_day_ - quantity_;
+    return buyer.bought_today > per_day_ - options_.quantity;
   }
 
   void admit(const Buyer& buyer) {
     append_entry(buyer);
     const std::string_view buyers = call_.key(kBuyersKey);
     if (is_counted_) {
-      call_.hash_increment_by(buyers, buyer.user.text(), quantity_);
+      call_.hash_increment_by(buyers, buyer.user.text(), options_.quantity);
     } else if (!buyer.is_in_set) {
       call_.set_add(buyers, buyer.user);
     }
     if (per_day_ > 0) {
-      call_.hash_set(
-          call_.key(kDaysKey), buyer.user.text(),
-          std::to_string(buyer.today) + ':' + std::to_string(buyer.bought_today + quantity_));
+      call_.hash_set(call_.key(kDaysKey), buyer.user.text(),
+                     std::to_string(buyer.today) + ':' +
+                         std::to_string(buyer.bought_today + options_.quantity));
     }
     if (is_paid()) {
       call_.hash_set(call_.key(kHeldKey), buyer.order.text(),
@@ -458,7 +457,7 @@ class Admissions {
                                                          {"version", version.view()},
                                                          {"price", price.view()}}};
     std::size_t count = 6;
-    if (quantity_ != 1) fields[count++] = {"quantity", options_.quantity_text};
+    if (options_.quantity != 1) fields[count++] = {"quantity", options_.quantity_text};
     if (is_paid()) fields[count++] = {"due", due.view()};
     if (!options_.reference.empty()) fields[count++] = {"reference", options_.reference};
     call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
@@ -470,8 +469,8 @@ class Admissions {
     explicit HoldText(const Admissions& admissions)
         : text_(concat(admissions.call_.argument(kVoucherId), " ")),
           user_at_(text_.size()),
-          end_(concat(" ", admissions.quantity_, " ",
-                      admissions.term(kPrice) * admissions.quantity_, " ",
+          end_(concat(" ", admissions.options_.quantity, " ",
+                      admissions.term(kPrice) * admissions.options_.quantity, " ",
                       admissions.call_.stream_last_ms(admissions.call_.key(kStreamKey)), " ",
                       admissions.due_ms())) {}
 
@@ -504,7 +503,6 @@ class Admissions {
   const std::int64_t per_user_;
   const std::int64_t per_day_;
   const Options options_;
-  const std::int64_t quantity_;        // of each buyer
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // pieces, in this call
   std::string unpaid_;                 // the orders of this call that wait for a payment

@@ -98,8 +98,9 @@ absl::Status PaymentAuditor::check_payments(AuditReport& report) {
 
 absl::StatusOr<std::vector<PaymentAuditor::WrongHold>> PaymentAuditor::find_wrong_holds() {
   absl::flat_hash_map<OrderId, VoucherId> held;
-  absl::Status read = for_each_hold(
-      client_, keys_, [&](OrderId order, VoucherId voucher) { held.emplace(order, voucher); });
+  absl::Status read = for_each_hold(client_, keys_, [&](OrderId order, const KnownHold& hold) {
+    if (!hold.ended) held.emplace(order, hold.voucher);
+  });
   if (!read.ok()) return read;
   std::vector<Order> suspects;
   const auto check = [&](const Order& order) {
@@ -117,7 +118,7 @@ absl::StatusOr<std::vector<PaymentAuditor::WrongHold>> PaymentAuditor::find_wron
   absl::flat_hash_set<OrderId> queued;
   for (const auto* events : {&unstored->events, &unstored->dead_events}) {
     for (const OrderEvent& event : *events) {
-      if (event.kind != OrderEvent::Kind::kSurplusPayment) queued.insert(event.order.id);
+      if (ends_hold(event)) queued.insert(event.order.id);
     }
   }
   for (const Order& suspect : suspects) {

@@ -17,6 +17,7 @@ namespace rushgate {
 namespace {
 
 using Lines = std::vector<std::string>;
+
 /// Returns fields and values of the event of a hold that ended; empty if they are not known.
 absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStores& stores,
                                                   const SaleKeys& keys, const EndedHold& ended) {
@@ -68,10 +69,10 @@ absl::Status hold_again(Client& client, const SaleKeys& keys, const EndedHold& e
 absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKeys& keys,
                          VoucherBook& vouchers, Lines& lines) {
   // In this order: an event moves from the stream to the database, and its end is removed then.
-  std::vector<std::pair<EndedHold, std::string>> ends;
-  const absl::Status read = for_each_ended_hold(
-      client, keys,
-      [&](const EndedHold& ended, std::string_view value) { ends.emplace_back(ended, value); });
+  std::vector<EndedHold> ends;
+  const absl::Status read = for_each_hold(client, keys, [&](OrderId, const KnownHold& hold) {
+    if (hold.ended) ends.push_back(*hold.ended);
+  });
   if (!read.ok()) return read;
   const auto unstored = read_unstored_orders(client, keys, std::nullopt);
   if (!unstored.ok()) return unstored.status();
@@ -80,14 +81,14 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
   const auto note = [](const std::vector<OrderEvent>& events,
                        absl::flat_hash_set<OrderId>& orders) {
     for (const OrderEvent& event : events) {
-      // A payment that pays nothing ends no hold.
-      if (event.kind != OrderEvent::Kind::kSurplusPayment) orders.insert(event.order.id);
+      if (ends_hold(event)) orders.insert(event.order.id);
     }
   };
   note(unstored->events, known);
   note(unstored->dead_events, known);
   note(unstored->discarded_events, discarded);
-  for (const auto& [ended, value] : ends) {
+  for (const EndedHold& ended : ends) {
+    const std::string value = ended.value();
     const OrderId id = ended.order.id;
     if (known.contains(id)) continue;
     const auto order = stores.orders.find(id);

@@ -17,6 +17,7 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/orders/order_entry.h"
+#include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 
 namespace rushgate {
@@ -135,15 +136,15 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
   }
   Step step;
   absl::Status expiring;
-  if (has_payments() && clock_.monotonic_ms() >= expire_at_ms_) {
+  bool are_more_due = false;
+  if (const std::int64_t now_ms = clock_.monotonic_ms();
+      has_payments() && now_ms >= expire_at_ms_) {
     expiring = expire_holds(step);
     // Storing orders frees memory, which the timeouts may need: it goes on.
-    if (!expiring.ok()) {
-      expire_at_ms_ = clock_.monotonic_ms() + kExpireEveryMs;
-      are_more_due_ = false;
-    }
+    if (!expiring.ok()) expire_at_ms_ = clock_.monotonic_ms() + kExpireEveryMs;
+    are_more_due = expire_at_ms_ <= now_ms;
   }
-  auto batch = take_batch(step.expired > 0 || are_more_due_ || !expiring.ok() ? 0 : block_ms);
+  auto batch = take_batch(step.expired > 0 || are_more_due || !expiring.ok() ? 0 : block_ms);
   if (!batch.ok()) {
     drop_batch();  // some of it may have been read
     return pause(batch.status());
@@ -155,7 +156,7 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
     return step;
   }
   if (!expiring.ok()) return pause(expiring);
-  if (expired > 0 || are_more_due_) step.kind = StepKind::kWorked;
+  if (expired > 0 || are_more_due) step.kind = StepKind::kWorked;
   if (claim_from_ != kClaimFromStart)
     step.kind = StepKind::kWorked;  // there are more entries to claim
   return step;
@@ -720,7 +721,7 @@ absl::Status OrderWorker::Impl::forget_ends(std::span<const OrderEntry* const> e
   for (const OrderEntry* entry : entries) {
     const auto event = is_event(*entry) ? read_event(*entry) : absl::NotFoundError("");
     if (!event.ok()) continue;
-    if (event->kind != OrderEvent::Kind::kSurplusPayment) ends.add(event->order.id);
+    if (ends_hold(*event)) ends.add(event->order.id);
     if (event->payment.id.empty()) continue;
     if (!payments.empty()) payments += ' ';
     payments += event->payment.id;
@@ -937,7 +938,7 @@ absl::Status OrderWorker::Impl::trim() {
 
 // ---- Timeouts ----
 
-/// Cancels orders that are due, in bounded portions.
+/// Cancels orders that are due, in bounded portions. Leaves `expire_at_ms_` as it is if more are due.
 absl::Status OrderWorker::Impl::expire_holds(Step& step) {
   const std::int64_t now_ms = clock_.monotonic_ms();
   if (now_ms >= look_for_lost_at_ms_) {
@@ -950,7 +951,6 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     if (!all.ok()) return all.status();
     if (*all) break;
   }
-  are_more_due_ = true;
   std::size_t skip = 0;  // deadlines of closed vouchers
   std::vector<VoucherId> closed;
   for (int i = 0; i < kExpiringScriptsMax; ++i) {
@@ -964,13 +964,9 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     const std::int64_t pause_ms = std::min(next_ms - expired->now_ms, kLookForHoldsEveryMs);
     const bool found_some = step.expired + skip > 0;
     expire_at_ms_ = now_ms + (found_some ? std::min(pause_ms, kExpireEveryMs) : pause_ms);
-    are_more_due_ = false;
     break;
   }
-  if (step.expired == 0 && skip > 0) {
-    expire_at_ms_ = now_ms + kExpireEveryMs;
-    are_more_due_ = false;
-  }
+  if (step.expired == 0 && skip > 0) expire_at_ms_ = now_ms + kExpireEveryMs;
   // A voucher that was lost stays so until a process rebuilds it. Another process may do so now.
   for (const VoucherId voucher : closed) {
     const absl::Status rebuilt = vouchers_.rebuild(voucher);

@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 #include "engine/client/connection_check.h"
 #include "engine/sale/ownership/keyspace_owner.h"
-#include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/order_changes.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include <rushgate/backend.h>
@@ -191,7 +190,6 @@ class OrderWorker::Impl {
   std::int64_t claim_at_ms_ = 0;   // monotonic
   std::string claim_from_;         // where claiming continues; kClaimFromStart: at the beginning
   std::int64_t expire_at_ms_ = 0;  // monotonic: when to look for holds that are due
-  bool are_more_due_ = false;      // the last step ended before it had looked at all of them
   std::int64_t look_for_lost_at_ms_ = 0;  // monotonic: … and for vouchers whose holds are lost
   std::size_t lost_ = 0;                  // in this step
   VoucherBook::Restored restored_;        // in this step

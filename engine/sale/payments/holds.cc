@@ -22,6 +22,10 @@ VoucherId voucher_in(std::string_view description) {
   return parse_int64(description.substr(0, description.find(' '))).value_or(0);
 }
 
+KnownHold read_hold(OrderId order, std::string_view value) {
+  return {.voucher = voucher_in(value), .ended = EndedHold::read(order, value)};
+}
+
 /// Returns true if more waiting users could be served than one script may serve.
 bool may_serve_more(const Reply& replies) {
   if (!replies.is_aggregate()) return false;
@@ -29,26 +33,6 @@ bool may_serve_more(const Reply& replies) {
     return reply.is_aggregate() && reply.elements().size() == 2 &&
            reply.elements()[1] == Reply::integer(1);
   });
-}
-
-/// Visits the fields of SaleKeys::held() that are orders, with their values.
-absl::Status for_each_held(Client& client, const std::string& key,
-                           absl::FunctionRef<void(OrderId order, std::string_view value)> visit) {
-  constexpr int kPortion = 1'000;
-  std::string cursor = "0";
-  do {
-    const Reply page = client("HSCAN", key, cursor, "COUNT", kPortion);
-    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
-                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-    if (!is_page) return to_status(page, "reading the holds");
-    cursor = page.elements()[0].text();
-    const auto& pairs = page.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      const auto order = number_in(pairs[i]);
-      if (order && pairs[i + 1].is_text()) visit(*order, pairs[i + 1].text());
-    }
-  } while (cursor != "0");
-  return absl::OkStatus();
 }
 
 // Holds that one script ends, if their deadlines have few enough.
@@ -227,28 +211,35 @@ std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) 
   return ended;
 }
 
+std::string EndedHold::value() const { return concat(order.voucher, " ", order.user, " ", how); }
+
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
                                                    OrderId order) {
   const Reply value = client("HGET", keys.held(), order);
   if (value.is_nil()) return std::nullopt;
-  const VoucherId voucher = value.is_text() ? voucher_in(value.text()) : 0;
-  if (voucher == 0) return to_status(value, concat("looking for the hold of order ", order));
-  return KnownHold{.voucher = voucher, .ended = EndedHold::read(order, value.text())};
-}
-
-absl::Status for_each_ended_hold(
-    Client& client, const SaleKeys& keys,
-    absl::FunctionRef<void(const EndedHold& ended, std::string_view value)> visit) {
-  return for_each_held(client, keys.held(), [&](OrderId order, std::string_view value) {
-    if (const auto ended = EndedHold::read(order, value)) visit(*ended, value);
-  });
+  if (!value.is_text() || voucher_in(value.text()) == 0) {
+    return to_status(value, concat("looking for the hold of order ", order));
+  }
+  return read_hold(order, value.text());
 }
 
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,
-                           absl::FunctionRef<void(OrderId order, VoucherId voucher)> visit) {
-  return for_each_held(client, keys.held(), [&](OrderId order, std::string_view value) {
-    if (!EndedHold::read(order, value)) visit(order, voucher_in(value));
-  });
+                           absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit) {
+  constexpr int kPortion = 1'000;
+  std::string cursor = "0";
+  do {
+    const Reply page = client("HSCAN", keys.held(), cursor, "COUNT", kPortion);
+    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
+                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
+    if (!is_page) return to_status(page, "reading the holds");
+    cursor = page.elements()[0].text();
+    const auto& pairs = page.elements()[1].elements();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      const auto order = number_in(pairs[i]);  // not `closed:<voucher>`
+      if (order && pairs[i + 1].is_text()) visit(*order, read_hold(*order, pairs[i + 1].text()));
+    }
+  } while (cursor != "0");
+  return absl::OkStatus();
 }
 
 }  // namespace rushgate

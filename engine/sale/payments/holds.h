@@ -54,6 +54,12 @@ std::string describe_hold(const Order& order);
 /// Returns the end of an order's hold in SaleKeys::held(). The event paid or cancelled the order.
 std::string describe_end(const Order& order, const OrderEvent& event);
 
+/// Returns true if an event in the order stream ends the hold of its order. A payment that pays nothing
+/// ends none.
+inline bool ends_hold(const OrderEvent& event) {
+  return event.kind != OrderEvent::Kind::kSurplusPayment;
+}
+
 /// How the hold of an order ended, until that is stored (SaleKeys::held()).
 struct EndedHold {
   Order order;      // its id, voucher, user and status
@@ -61,6 +67,8 @@ struct EndedHold {
 
   /// Reads a value of SaleKeys::held(). Empty if it is not an end.
   static std::optional<EndedHold> read(OrderId order, std::string_view value);
+  /// Returns the value that read() reads.
+  [[nodiscard]] std::string value() const;
 };
 
 /// An order in SaleKeys::held().
@@ -72,14 +80,9 @@ struct KnownHold {
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
                                                    OrderId order);
 
-/// Visits each end in SaleKeys::held() with its order, as for_each_hold().
-absl::Status for_each_ended_hold(
-    Client& client, const SaleKeys& keys,
-    absl::FunctionRef<void(const EndedHold& ended, std::string_view value)> visit);
-
-/// Visits each hold with its order and voucher, in no order and in bounded portions; a hold that is
-/// there during the whole call at least once.
+/// Visits each order in SaleKeys::held(), in no order and in bounded portions; one that is there during
+/// the whole call at least once.
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,
-                           absl::FunctionRef<void(OrderId order, VoucherId voucher)> visit);
+                           absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit);
 
 }  // namespace rushgate

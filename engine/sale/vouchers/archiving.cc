@@ -121,13 +121,10 @@ absl::Status Archiving::check_payments(VoucherId voucher) {
 /// order of the voucher has a hold.
 absl::Status Archiving::remove_holds(VoucherId voucher) {
   Request holds = Request::of("HDEL", keys_.held(), concat("closed:", voucher));
-  absl::Status read = for_each_hold(client_, keys_, [&](OrderId order, VoucherId its_voucher) {
-    if (its_voucher == voucher) holds.add(order);
-  });
-  if (!read.ok()) return read;
-  read = for_each_ended_hold(client_, keys_, [&](const EndedHold& ended, std::string_view) {
-    if (ended.order.voucher == voucher) holds.add(ended.order.id);
-  });
+  const absl::Status read =
+      for_each_hold(client_, keys_, [&](OrderId order, const KnownHold& hold) {
+        if (hold.voucher == voucher) holds.add(order);
+      });
   if (!read.ok()) return read;
   const Reply removed = client_.call(std::move(holds));
   return removed.is_integer() ? remove_ended_deadlines(client_, keys_)

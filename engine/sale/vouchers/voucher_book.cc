@@ -551,7 +551,7 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   absl::flat_hash_map<OrderId, const OrderEvent*> ended;
   for (const auto* events : {&unstored->events, &unstored->dead_events}) {
     for (const OrderEvent& event : *events) {
-      if (event.kind != OrderEvent::Kind::kSurplusPayment) ended.emplace(event.order.id, &event);
+      if (ends_hold(event)) ended.emplace(event.order.id, &event);
     }
   }
   Buyers buyers;
@@ -725,8 +725,9 @@ absl::StatusOr<bool> VoucherBook::load_holds(VoucherId voucher, const std::strin
   };
   absl::flat_hash_set<OrderId> gone;
   const absl::Status read =
-      for_each_hold(client_, keys_, [&](OrderId order, VoucherId its_voucher) {
-        if (its_voucher == voucher && !buyers.unpaid.contains(order)) gone.insert(order);
+      for_each_hold(client_, keys_, [&](OrderId order, const KnownHold& hold) {
+        const bool is_open = hold.voucher == voucher && !hold.ended;
+        if (is_open && !buyers.unpaid.contains(order)) gone.insert(order);
       });
   if (!read.ok()) return read;
   const auto add = [&](OrderId order, std::string deadline,

@@ -20,6 +20,20 @@ class DeadPaymentsTest : public PaidSaleTest {
                              faults::FaultyOrderStore::Poison::kIsRefused);
   }
   void heal() { backend_.orders().poison({}); }
+  /// Lets the writes of this user become dead letters.
+  void drain_poisoned(UserId user) {
+    poison(user);
+    drain();
+    heal();
+  }
+  /// Returns a stored order whose payment p1 is a dead letter.
+  OrderId with_dead_payment() {
+    const OrderId order = bought(5);
+    drain();
+    EXPECT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+    drain_poisoned(5);
+    return order;
+  }
 
   /// Retries every dead letter, oldest first.
   void retry_all() {
@@ -35,12 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, DeadPaymentsTest, each_backend(), backend_nam
 
 TEST_P(DeadPaymentsTest, AuditReportsDeadEvent) {
   publish();
-  const OrderId order = bought(5);
-  drain();
-  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
-  poison(5);
-  drain();
-  heal();
+  const OrderId order = with_dead_payment();
 
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("has an event among the dead letters: paid")));
   retry_all();
@@ -51,12 +60,7 @@ TEST_P(DeadPaymentsTest, AuditReportsDeadEvent) {
 
 TEST_P(DeadPaymentsTest, RebuildCountsDeadPayment) {
   publish(1);
-  const OrderId order = bought(5);
-  drain();
-  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
-  poison(5);
-  drain();
-  heal();
+  const OrderId order = with_dead_payment();
   backend_.client()("DEL", "seckill:stock:1");
   EXPECT_EQ(buy(1, 6), Outcome::kSoldOut);
 
@@ -76,9 +80,7 @@ TEST_P(DeadPaymentsTest, RebuildCountsDeadCancellation) {
   const OrderId order = bought(5);
   drain();
   ASSERT_EQ(sale_->cancel(order, "no").outcome, ChangeOutcome::kDone);
-  poison(5);
-  drain();
-  heal();
+  drain_poisoned(5);
   backend_.client()("DEL", "seckill:stock:1");
 
   EXPECT_EQ(buy(1, 6), Outcome::kAccepted);
@@ -93,9 +95,7 @@ TEST_P(DeadPaymentsTest, DeadOrderWithDeadEventKeepsItsStatus) {
   publish();
   const OrderId order = bought(5);
   ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
-  poison(5);
-  drain();
-  heal();
+  drain_poisoned(5);
   const auto letters = sale_->dead_letters().value();
   ASSERT_EQ(letters.size(), 2U);
 
@@ -132,9 +132,7 @@ TEST_P(DeadPaymentsTest, DeadOrderTimesOut) {
 TEST_P(DeadPaymentsTest, PaymentOfDeadOrderIsRefused) {
   publish();
   const OrderId order = bought(5);
-  poison(5);
-  drain();
-  heal();
+  drain_poisoned(5);
 
   const ChangeResult dead = pay(order, "p1");
   EXPECT_EQ(dead.outcome, ChangeOutcome::kRefused);
@@ -151,12 +149,7 @@ TEST_P(DeadPaymentsTest, PaymentOfDeadOrderIsRefused) {
 
 TEST_P(DeadPaymentsTest, RepairHoldsOrderOfDiscardedPaymentAgain) {
   publish();
-  const OrderId order = bought(5);
-  drain();
-  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
-  poison(5);
-  drain();
-  heal();
+  const OrderId order = with_dead_payment();
   const auto letters = sale_->dead_letters().value();
   ASSERT_EQ(letters.size(), 1U);
   ASSERT_TRUE(*sale_->discard_dead_letter(letters[0].id, "refunded by hand"));

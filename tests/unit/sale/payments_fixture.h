@@ -26,8 +26,9 @@ inline bool is_order_held(Client& client, OrderId order) {
 /// Returns the number of ended holds whose end is not stored.
 inline int count_ended_holds(Client& client) {
   int ended = 0;
-  const absl::Status read =
-      for_each_ended_hold(client, SaleKeys{}, [&](const EndedHold&, std::string_view) { ++ended; });
+  const absl::Status read = for_each_hold(client, SaleKeys{}, [&](OrderId, const KnownHold& hold) {
+    if (hold.ended) ++ended;
+  });
   EXPECT_TRUE(read.ok()) << read;
   return ended;
 }
