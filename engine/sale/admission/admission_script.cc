@@ -1,6 +1,8 @@
 // The admission script in Lua. Its native implementation is in native_admission.cc; both do the
 // same.
+#include "engine/base/concat.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/payments/held_orders.h"
 
 namespace rushgate {
 namespace {
@@ -106,7 +108,7 @@ local function admit(i)
   if quantity ~= 1 then add_field('quantity', pieces) end
   if pay_ms > 0 then
     redis.call('ZCARD', KEYS[6])
-    redis.call('HLEN', KEYS[7])
+    hold_of(KEYS[7], order)
     add_field('due', due)
   end
   if reference ~= '' then add_field('reference', reference) end
@@ -121,8 +123,8 @@ local function admit(i)
   end
   if pay_ms > 0 then
     local amount = string.format('%.0f', price * quantity)
-    redis.call('HSET', KEYS[7], order, voucher .. ' ' .. user .. ' ' .. pieces .. ' ' .. amount .. ' ' ..
-                                       string.match(id, '^%d+') .. ' ' .. due)
+    set_hold(KEYS[7], order, voucher .. ' ' .. user .. ' ' .. pieces .. ' ' .. amount .. ' ' ..
+                             string.match(id, '^%d+') .. ' ' .. due)
     unpaid[#unpaid + 1] = order
   end
   if request then
@@ -154,7 +156,7 @@ return replies
 }  // namespace
 
 const Script& admission_script() {
-  static const Script* const kScript = new Script(kText, std::string(kNativeAdmission));
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kText), std::string(kNativeAdmission));
   return *kScript;
 }
 

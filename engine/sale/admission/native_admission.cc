@@ -20,6 +20,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/payments/held_orders.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_terms.h"
 
@@ -162,7 +163,8 @@ class Admissions {
         is_counted_(term(kCounted) != 0),
         per_user_(term(kPerUser)),
         per_day_(term(kPerDay)),
-        options_(call.argument(kOptions)) {}
+        options_(call.argument(kOptions)),
+        held_(call, call.key(kHeldKey)) {}
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
@@ -219,7 +221,7 @@ class Admissions {
     if (code == AdmissionCode::kAccepted && has_request) keep_acceptance(buyer);
     if (code == AdmissionCode::kAccepted) {
       accepted_ += options_.quantity;
-      if (is_paid()) note_unpaid(buyer.order.text());
+      if (is_paid()) note_unpaid(buyer.user.text(), buyer.order.text());
     }
     return reply_of(code);
   }
@@ -354,13 +356,8 @@ class Admissions {
     }
     rows.resize(static_cast<std::size_t>(next - rows.data()));
     call_.stream_append_rows(call_.key(kStreamKey), row_fields(), rows);
-    if (!is_paid()) return;
-    HoldText hold(*this);
-    for (std::size_t i = 0; i < is_new.size(); ++i) {
-      if (!is_new[i]) continue;
-      const std::string_view order = call_.argument(argument_of(i) + 1);
-      call_.hash_set(call_.key(kHeldKey), order, hold.of(call_.argument(argument_of(i))));
-      note_unpaid(order);
+    for (std::size_t i = 0; is_paid() && i < is_new.size(); ++i) {
+      if (is_new[i]) note_unpaid(call_.argument(argument_of(i)), call_.argument(argument_of(i) + 1));
     }
   }
 
@@ -373,9 +370,7 @@ class Admissions {
   /// Writes the values that the decisions share.
   void finish() {
     if (accepted_ == 0) return;
-    if (!unpaid_.empty()) {
-      call_.sorted_set_add(call_.key(kDeadlinesKey), unpaid_, static_cast<double>(due_ms()));
-    }
+    if (!unpaid_.empty()) hold_unpaid();
     call_.increment_by(call_.key(kStockKey), -accepted_);
     if (total_ <= 0) return;
     const std::string_view voucher = call_.key(kVoucherKey);
@@ -414,6 +409,7 @@ class Admissions {
   }
 
   void admit(const Buyer& buyer) {
+    if (is_paid()) check_hold(buyer.order.text());
     append_entry(buyer);
     const std::string_view buyers = call_.key(kBuyersKey);
     if (is_counted_) {
@@ -425,10 +421,6 @@ class Admissions {
       call_.hash_set(call_.key(kDaysKey), buyer.user.text(),
                      std::to_string(buyer.today) + ':' +
                          std::to_string(buyer.bought_today + options_.quantity));
-    }
-    if (is_paid()) {
-      call_.hash_set(call_.key(kHeldKey), buyer.order.text(),
-                     HoldText(*this).of(buyer.user.text()));
     }
   }
 
@@ -463,34 +455,40 @@ class Admissions {
     call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
   }
 
-  /// Describes the holds of orders whose entries were appended last.
-  class HoldText {
-   public:
-    explicit HoldText(const Admissions& admissions)
-        : text_(concat(admissions.call_.argument(kVoucherId), " ")),
-          user_at_(text_.size()),
-          end_(concat(" ", admissions.options_.quantity, " ",
-                      admissions.term(kPrice) * admissions.options_.quantity, " ",
-                      admissions.call_.stream_last_ms(admissions.call_.key(kStreamKey)), " ",
-                      admissions.due_ms())) {}
-
-    /// Returns the description of a user's order. Valid until the next call.
-    std::string_view of(std::string_view user) {
-      text_.resize(user_at_);
-      text_.append(user).append(end_);
-      return text_;
-    }
-
-   private:
-    std::string text_;
-    const std::size_t user_at_;
-    const std::string end_;
+  /// An order of this call that waits for its payment.
+  struct Unpaid {
+    std::string_view user;
+    std::string_view order;
   };
+  /// Throws if the order cannot be held, so that this fails for its user alone.
+  void check_hold(std::string_view order) {
+    call_.sorted_set_size(call_.key(kDeadlinesKey));
+    held_.select(order);
+    held_.find(order);
+  }
+  void note_unpaid(std::string_view user, std::string_view order) {
+    unpaid_.push_back({user, order});
+  }
 
-  /// Adds an order to `unpaid_`, which gets a deadline at the end of the call.
-  void note_unpaid(std::string_view order) {
-    if (!unpaid_.empty()) unpaid_ += ' ';
-    unpaid_ += order;
+  /// Holds the unpaid orders, and gives them one deadline. Their entries were appended in one
+  /// millisecond.
+  void hold_unpaid() {
+    std::string hold = concat(call_.argument(kVoucherId), " ");
+    const std::size_t user_at = hold.size();
+    const std::string end =
+        concat(" ", options_.quantity, " ", term(kPrice) * options_.quantity, " ",
+               call_.stream_last_ms(call_.key(kStreamKey)), " ", due_ms());
+    std::string orders;
+    for (const Unpaid& unpaid : unpaid_) {
+      hold.resize(user_at);
+      hold.append(unpaid.user).append(end);
+      held_.select(unpaid.order);
+      held_.set(unpaid.order, hold);
+      if (!orders.empty()) orders += ' ';
+      orders += unpaid.order;
+    }
+    held_.write();
+    call_.sorted_set_add(call_.key(kDeadlinesKey), orders, static_cast<double>(due_ms()));
   }
 
   [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }
@@ -505,7 +503,8 @@ class Admissions {
   const Options options_;
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // pieces, in this call
-  std::string unpaid_;                 // the orders of this call that wait for a payment
+  std::vector<Unpaid> unpaid_ = {};
+  HeldOrders held_;
 };
 
 }  // namespace

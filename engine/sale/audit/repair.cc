@@ -95,9 +95,9 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
     if (is_stored) {
-      const Reply removed = client("HDEL", keys.held(), id);
-      if (!removed.is_integer()) return to_status(removed, "removing the end of a hold");
-      if (removed.integer() == 1) {
+      const auto removed = remove_held(client, keys, {&id, 1});
+      if (!removed.ok()) return removed.status();
+      if (*removed == 1) {
         lines.push_back(concat("order ", id, ": removed its end, which is stored"));
       }
       continue;
@@ -134,8 +134,8 @@ absl::Status repair_holds(Client& client, const SaleStores& stores, const SaleKe
       incomplete.insert(order.voucher);
       continue;
     }
-    const Reply removed = client("HDEL", keys.held(), order.id);
-    if (!removed.is_integer()) return to_status(removed, "removing a hold");
+    const auto removed = remove_held(client, keys, {&order.id, 1});
+    if (!removed.ok()) return removed.status();
     lines.push_back(
         concat("order ", order.id, ": removed its hold, it is ", order_status_name(order.status)));
   }

@@ -715,20 +715,19 @@ absl::Status OrderWorker::Impl::acknowledge_stored(const std::vector<Decided>& d
 
 /// Forgets the ends of holds that are in the database now. Notes the payments that are.
 absl::Status OrderWorker::Impl::forget_ends(std::span<const OrderEntry* const> entries) {
-  Request ends = Request::of("HDEL", keys_.held());
-  const std::size_t empty = ends.size();
+  std::vector<OrderId> ends;
   std::string payments;
   for (const OrderEntry* entry : entries) {
     const auto event = is_event(*entry) ? read_event(*entry) : absl::NotFoundError("");
     if (!event.ok()) continue;
-    if (ends_hold(*event)) ends.add(event->order.id);
+    if (ends_hold(*event)) ends.push_back(event->order.id);
     if (event->payment.id.empty()) continue;
     if (!payments.empty()) payments += ' ';
     payments += event->payment.id;
   }
-  if (ends.size() > empty) {
-    const Reply forgotten = client_->call(std::move(ends));
-    if (!forgotten.is_integer()) return to_status(forgotten, "forgetting the ends of holds");
+  if (!ends.empty()) {
+    const auto forgotten = remove_held(*client_, keys_, ends);
+    if (!forgotten.ok()) return forgotten.status();
   }
   return payments.empty() ? absl::OkStatus() : note_stored(payments).status();
 }

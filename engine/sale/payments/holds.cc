@@ -7,6 +7,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/payments/waiting_list.h"
 
@@ -22,8 +23,12 @@ VoucherId voucher_in(std::string_view description) {
   return parse_int64(description.substr(0, description.find(' '))).value_or(0);
 }
 
-KnownHold read_hold(OrderId order, std::string_view value) {
-  return {.voucher = voucher_in(value), .ended = EndedHold::read(order, value)};
+KnownHold read_hold(OrderId order, std::string_view text) {
+  return {.voucher = voucher_in(text), .ended = EndedHold::read(order, text)};
+}
+
+absl::Status malformed(const SaleKeys& keys, std::string_view block) {
+  return absl::DataLossError(concat("field ", block, " of ", keys.held(), " has no held orders"));
 }
 
 /// Returns true if more waiting users could be served than one script may serve.
@@ -34,6 +39,9 @@ bool may_serve_more(const Reply& replies) {
            reply.elements()[1] == Reply::integer(1);
   });
 }
+
+// Before the voucher in a field of SaleKeys::held() that says that a rebuild checks its holds.
+constexpr std::string_view kClosedField = "closed:";
 
 // Holds that one script ends, if their deadlines have few enough.
 constexpr std::size_t kHoldsPerScript = 256;
@@ -215,17 +223,41 @@ std::string EndedHold::value() const { return concat(order.voucher, " ", order.u
 
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
                                                    OrderId order) {
-  const Reply value = client("HGET", keys.held(), order);
+  const DecimalText id(order);
+  const std::string_view name = HeldBlock::name_of(id);
+  const Reply value = client("HGET", keys.held(), name);
   if (value.is_nil()) return std::nullopt;
-  if (!value.is_text() || voucher_in(value.text()) == 0) {
-    return to_status(value, concat("looking for the hold of order ", order));
+  if (!value.is_text()) return to_status(value, concat("looking for the hold of order ", order));
+  HeldBlock block;
+  if (!block.read(value.text())) return malformed(keys, name);
+  const std::string& text = block.texts[HeldBlock::place_of(id)];
+  return text.empty() ? std::nullopt : std::optional(read_hold(order, text));
+}
+
+absl::StatusOr<std::size_t> remove_held(Client& client, const SaleKeys& keys,
+                                        std::span<const OrderId> orders) {
+  constexpr std::size_t kPortion = 1'000;
+  const std::string held = keys.held();
+  const std::string_view names[] = {held};
+  std::size_t removed = 0;
+  for (std::span<const OrderId> left = orders; !left.empty();) {
+    const auto portion = left.first(std::min(left.size(), kPortion));
+    const Reply reply = client.run(payment_scripts::remove_held(), [&] {
+      Request call = client.script_request(payment_scripts::remove_held(), names, {});
+      for (const OrderId order : portion) call.add(order);
+      return call;
+    });
+    if (!reply.is_integer()) return to_status(reply, "removing held orders");
+    removed += static_cast<std::size_t>(reply.integer());
+    left = left.subspan(portion.size());
   }
-  return read_hold(order, value.text());
+  return removed;
 }
 
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,
                            absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit) {
-  constexpr int kPortion = 1'000;
+  constexpr int kPortion = 200;  // blocks
+  HeldBlock block;
   std::string cursor = "0";
   do {
     const Reply page = client("HSCAN", keys.held(), cursor, "COUNT", kPortion);
@@ -235,8 +267,16 @@ absl::Status for_each_hold(Client& client, const SaleKeys& keys,
     cursor = page.elements()[0].text();
     const auto& pairs = page.elements()[1].elements();
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      const auto order = number_in(pairs[i]);  // not `closed:<voucher>`
-      if (order && pairs[i + 1].is_text()) visit(*order, read_hold(*order, pairs[i + 1].text()));
+      if (!pairs[i].is_text() || !pairs[i + 1].is_text()) continue;
+      const std::string_view name = pairs[i].text();
+      if (name.starts_with(kClosedField)) continue;
+      if (!block.read(pairs[i + 1].text())) return malformed(keys, name);
+      for (std::size_t place = 0; place < HeldBlock::kOrders; ++place) {
+        if (block.texts[place].empty()) continue;
+        const auto order = parse_int64(concat(name, place));
+        if (!order) return malformed(keys, name);
+        visit(*order, read_hold(*order, block.texts[place]));
+      }
     }
   } while (cursor != "0");
   return absl::OkStatus();

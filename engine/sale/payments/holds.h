@@ -80,6 +80,10 @@ struct KnownHold {
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
                                                    OrderId order);
 
+/// Removes orders from SaleKeys::held(). Returns how many there were.
+absl::StatusOr<std::size_t> remove_held(Client& client, const SaleKeys& keys,
+                                        std::span<const OrderId> orders);
+
 /// Visits each order in SaleKeys::held(), in no order and in bounded portions; one that is there during
 /// the whole call at least once.
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,

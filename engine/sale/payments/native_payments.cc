@@ -9,6 +9,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include <rushgate/reply.h>
@@ -35,11 +36,9 @@ std::array<std::string_view, kParts> split(std::string_view text) {
   return parts;
 }
 
-/// A value of SaleKeys::held(): a hold, or its end.
+/// An order in SaleKeys::held(): its hold, or the end of it. Refers to the text.
 struct Hold {
-  explicit Hold(std::string value) : text(std::move(value)), parts(split<6>(text)) {}
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
+  explicit Hold(std::string_view value) : text(value), parts(split<6>(text)) {}
 
   /// Returns false for the end of a hold: its third part is no number.
   [[nodiscard]] bool is_open() const { return parse_int64(parts[2]).has_value(); }
@@ -50,7 +49,7 @@ struct Hold {
   [[nodiscard]] std::int64_t admitted_ms() const { return parse_int64(parts[4]).value_or(0); }
   [[nodiscard]] std::int64_t due_ms() const { return parse_int64(parts[5]).value_or(0); }
 
-  const std::string text;
+  const std::string_view text;
   const std::array<std::string_view, 6> parts;
 };
 
@@ -61,17 +60,19 @@ bool is_closed(NativeCall& call, std::string_view held, std::string_view voucher
 /// Pays orders.
 class Paying {
  public:
-  explicit Paying(NativeCall& call) : call_(call) {}
+  explicit Paying(NativeCall& call) : call_(call), held_(call, call.key(kHeld)) {}
 
   Reply run() {
     std::vector<Reply> replies;
     replies.reserve(call_.argument_count() / kArguments);
     for (std::size_t i = 0; i < call_.argument_count(); i += kArguments) {
+      held_.select(call_.argument(i + kOrder));  // outside of the attempt, which may be rolled back
       replies.push_back(call_.attempt([&] {
         return pay(call_.argument(i + kOrder), call_.argument(i + kPayment),
                    call_.argument(i + kAmount));
       }));
     }
+    held_.write();
     return Reply::array(std::move(replies));
   }
 
@@ -86,9 +87,8 @@ class Paying {
                  ? reply_of(kRepeated, kind)
                  : reply_of(kIdReused, concat(its_order, " ", its_amount));
     }
-    auto value = call_.hash_get(call_.key(kHeld), order);
-    if (!value) return reply_of(kNotHeld);
-    const Hold hold(*std::move(value));
+    const Hold hold(held_.find(order));
+    if (hold.text.empty()) return reply_of(kNotHeld);
     if (!hold.is_open()) return reply_of(kEnded, hold.text);
     if (is_closed(hold.voucher())) return reply_of(kRebuilding, hold.voucher());
     if (const auto dead = call_.hash_get(call_.key(kDeadOrders), order)) {
@@ -100,8 +100,7 @@ class Paying {
                                         {"payment", payment},    {"amount", amount}};
     call_.stream_append(call_.key(kStream), fields);
     call_.hash_set(call_.key(kPayments), payment, concat(order, " ", amount, " paid"));
-    call_.hash_set(call_.key(kHeld), order,
-                   concat(hold.voucher(), " ", hold.user(), " paid ", payment));
+    held_.set(order, concat(hold.voucher(), " ", hold.user(), " paid ", payment));
     return reply_of(kDone);
   }
 
@@ -115,6 +114,7 @@ class Paying {
   }
 
   NativeCall& call_;
+  HeldOrders held_;
   std::string asked_voucher_;
   bool is_closed_ = false;
 };
@@ -129,7 +129,7 @@ Reply run_pay(NativeCall& call) {
 /// Cancels orders of one voucher.
 class Cancellation {
  public:
-  explicit Cancellation(NativeCall& call) : call_(call) {
+  explicit Cancellation(NativeCall& call) : call_(call), held_(call, call.key(kHeld)) {
     call.hash_get_integers(call.key(kVoucher), kFields, fields_);
     const bool is_lost = !field(kVersion) || !call.get_integer(call.key(kStock));
     is_closed_ = is_lost || call.hash_get(call.key(kVoucher), "closed").has_value() ||
@@ -145,6 +145,7 @@ class Cancellation {
     for (std::size_t i = kFirstOrder; i < call_.argument_count(); ++i) {
       replies.push_back(end_hold(call_.argument(i)));
     }
+    held_.write();
     give_back_pieces();
     return Reply::array(std::move(replies));
   }
@@ -183,9 +184,9 @@ class Cancellation {
   }
 
   Reply end_hold(std::string_view order) {
-    auto value = call_.hash_get(call_.key(kHeld), order);
-    if (!value) return reply_of(kNotHeld);
-    const Hold hold(*std::move(value));
+    held_.select(order);
+    const Hold hold(held_.find(order));
+    if (hold.text.empty()) return reply_of(kNotHeld);
     if (!hold.is_open()) return reply_of(kEnded, hold.text);
     if (is_closed_) return reply_of(kRebuilding);
     const bool only_due = call_.argument(kOnlyDue) == "1";
@@ -193,8 +194,8 @@ class Cancellation {
     if (hold.voucher() != call_.argument(kId)) return reply_of(kNotHeld);
     append_event(order, hold);
     give_back(hold);
-    call_.hash_set(call_.key(kHeld), order,
-                   concat(hold.voucher(), " ", hold.user(), " cancelled ", call_.argument(kActor)));
+    held_.set(order,
+              concat(hold.voucher(), " ", hold.user(), " cancelled ", call_.argument(kActor)));
     return reply_of(kDone);
   }
 
@@ -254,6 +255,7 @@ class Cancellation {
   }
 
   NativeCall& call_;
+  HeldOrders held_;
   std::array<std::optional<std::int64_t>, kFieldCount> fields_{};
   bool is_closed_ = false;
   bool restocks_ = false;
@@ -272,7 +274,7 @@ Reply run_cancel(NativeCall& call) {
 /// Finds holds that are due.
 class DueSearch {
  public:
-  explicit DueSearch(NativeCall& call) : call_(call) {}
+  explicit DueSearch(NativeCall& call) : call_(call), held_(call, call.key(kHeld)) {}
 
   Reply run() {
     auto skip = static_cast<std::size_t>(parse_int64(call_.argument(kSkip)).value_or(0));
@@ -320,9 +322,8 @@ class DueSearch {
       const std::string_view order = rest.substr(0, space);
       rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
       ++looked_up_;
-      auto value = call_.hash_get(call_.key(kHeld), order);
-      if (!value) continue;
-      const Hold hold(*std::move(value));
+      held_.select(order);
+      const Hold hold(held_.find(order));
       if (!hold.is_open()) continue;
       if (held.empty()) held.push_back(Reply::bulk(hold.voucher()));
       held.push_back(Reply::bulk(order));
@@ -333,6 +334,7 @@ class DueSearch {
   [[nodiscard]] std::int64_t now_ms() const { return call_.now_ms(); }
 
   NativeCall& call_;
+  HeldOrders held_;
   std::string orders_;
   std::int64_t deadline_ms_ = 0;
   std::size_t looked_up_ = 0;
@@ -345,12 +347,28 @@ Reply run_find_due(NativeCall& call) {
   return DueSearch(call).run();
 }
 
+Reply run_remove_held(NativeCall& call) {
+  if (call.key_count() != 1) throw ScriptError("ERR removing held orders needs one key");
+  HeldOrders held(call, call.key(0));
+  std::int64_t removed = 0;
+  for (std::size_t i = 0; i < call.argument_count(); ++i) {
+    const std::string_view order = call.argument(i);
+    held.select(order);
+    if (held.find(order).empty()) continue;
+    held.set(order, "");
+    ++removed;
+  }
+  held.write();
+  return Reply::integer(removed);
+}
+
 }  // namespace
 
 std::vector<NamedScript> native() {
   return {{std::string(kNativePay), run_pay},
           {std::string(kNativeCancel), run_cancel},
-          {std::string(kNativeFindDue), run_find_due}};
+          {std::string(kNativeFindDue), run_find_due},
+          {std::string(kNativeRemoveHeld), run_remove_held}};
 }
 
 }  // namespace rushgate::payment_scripts

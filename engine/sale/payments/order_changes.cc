@@ -202,8 +202,11 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
     case scripts::kDead:
       return refuse_dead(request, may_rebuild);
     case scripts::kEnded: {
-      const auto ended = EndedHold::read(request.order, text_in(reply));
+      auto ended = EndedHold::read(request.order, text_in(reply));
       if (!ended) return failure(reply, "reading the end of a hold");
+      const auto status = present_status(*ended);
+      if (!status.ok()) return failure(status.status());
+      ended->order.status = *status;
       return record_surplus(request, ended->order, ended->how);
     }
     case scripts::kNotHeld:
@@ -228,10 +231,19 @@ ChangeResult OrderChanges::refuse_dead(const PayRequest& request, bool may_try_a
 absl::StatusOr<OrderStatus> OrderChanges::present_status(OrderId order) {
   const auto hold = find_hold(client_, keys_, order);
   if (!hold.ok()) return hold.status();
-  if (hold->has_value() && (*hold)->ended) return (*hold)->ended->order.status;
+  if (hold->has_value() && (*hold)->ended) return present_status(*(*hold)->ended);
   const auto found = find_order(order);
   if (!found.ok()) return found.status();
   return found->value_or(Order{}).status;
+}
+
+/// Returns the state of an order whose hold ended. Its end may be stored, and the order changed after
+/// it.
+absl::StatusOr<OrderStatus> OrderChanges::present_status(const EndedHold& ended) {
+  const auto stored = stores_.orders.find(ended.order.id);
+  if (!stored.ok()) return stored.status();
+  const bool is_stored = stored->has_value() && (*stored)->status != OrderStatus::kUnpaid;
+  return is_stored ? (*stored)->status : ended.order.status;
 }
 
 Request OrderChanges::make_pay(std::span<const PayRequest* const> requests) const {
@@ -327,7 +339,9 @@ ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
   if (!hold.ok()) return failure(hold.status());
   if (!hold->has_value()) return cancel_without_hold(order, try_again, may_rebuild);
   if (const auto& ended = (*hold)->ended) {
-    if (ended->order.status == OrderStatus::kPaid) return too_late(OrderStatus::kPaid, ended->how);
+    const auto status = present_status(*ended);
+    if (!status.ok()) return failure(status.status());
+    if (*status != OrderStatus::kCancelled) return too_late(*status, ended->how);
     ChangeResult result = done(OrderStatus::kCancelled, true);
     result.detail = ended->how;
     return result;

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/payments/holds.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
@@ -58,6 +59,7 @@ class OrderChanges {
   absl::StatusOr<bool> has_paid(const Payment& payment);
   ChangeResult refuse_dead(const PayRequest& request, bool may_try_again);
   absl::StatusOr<OrderStatus> present_status(OrderId order);
+  absl::StatusOr<OrderStatus> present_status(const EndedHold& ended);
   [[nodiscard]] Request make_pay(std::span<const PayRequest* const> requests) const;
   Reply run_pay(const PayRequest& request);
   ChangeResult conclude_pay(const Reply& reply, const PayRequest& request, bool may_rebuild);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/base/concat.h"
+#include "engine/sale/payments/held_orders.h"
 
 namespace rushgate::payment_scripts {
 namespace {
@@ -106,8 +107,8 @@ local function sell(terms, keys, id, user, order, now)
   if terms.total > 0 then redis.call('HINCRBY', keys.voucher, 'admitted', 1) end
   if terms.pay_ms > 0 then
     redis.call('ZADD', keys.deadlines, due, order)
-    redis.call('HSET', keys.held, order, id .. ' ' .. user .. ' 1 ' .. terms.price .. ' ' ..
-                                         string.match(admitted, '^%d+') .. ' ' .. due)
+    set_hold(keys.held, order, id .. ' ' .. user .. ' 1 ' .. terms.price .. ' ' ..
+                               string.match(admitted, '^%d+') .. ' ' .. due)
   end
 end
 
@@ -156,7 +157,7 @@ local held, payments, stream, dead_orders = unpack(KEYS)
 local function pay(order, payment, amount)
   local known = known_payment(payments, payment, order, amount)
   if known then return known end
-  local hold = redis.call('HGET', held, order)
+  local hold = hold_of(held, order)
   if not hold then return {5} end
   local voucher, user, _, due_amount = read_hold(hold)
   if not voucher then return {4, hold} end
@@ -167,7 +168,7 @@ local function pay(order, payment, amount)
   redis.call('XADD', stream, '*', 'event', 'paid', 'id', order, 'userId', user, 'voucherId', voucher,
              'payment', payment, 'amount', amount)
   redis.call('HSET', payments, payment, order .. ' ' .. amount .. ' paid')
-  redis.call('HSET', held, order, voucher .. ' ' .. user .. ' paid ' .. payment)
+  set_hold(held, order, voucher .. ' ' .. user .. ' paid ' .. payment)
   return {0}
 end
 
@@ -222,7 +223,7 @@ local is_closed = not terms or redis.call('HEXISTS', held, 'closed:' .. id) == 1
 local may_serve = 256 -- users, in one script
 
 local function end_hold(order)
-  local hold = redis.call('HGET', held, order)
+  local hold = hold_of(held, order)
   if not hold then return {5} end
   local its_voucher, user, quantity, _, admitted, deadline = read_hold(hold)
   if not its_voucher then return {4, hold} end
@@ -233,7 +234,7 @@ local function end_hold(order)
   redis.call('XADD', stream, '*', 'event', 'cancelled', 'id', order, 'userId', user, 'voucherId', id,
              'keeps', keeps, 'reason', reason, 'actor', actor)
   give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
-  redis.call('HSET', held, order, id .. ' ' .. user .. ' cancelled ' .. actor)
+  set_hold(held, order, id .. ' ' .. user .. ' cancelled ' .. actor)
   if not terms.restock or terms.waiting == 0 then return {0} end
   may_serve = may_serve - serve(terms, keys, id, may_serve)
   return may_serve > 0 and {0} or {0, 1}
@@ -244,22 +245,20 @@ for i = 5, #ARGV do replies[#replies + 1] = end_hold(ARGV[i]) end
 return replies
 )lua";
 
-// A member has at most 256 orders (AdmissionRequests::kBuyersMax).
 constexpr const char* kAddHeld = R"lua(
 local looked_up = 0
 
 -- Adds the voucher and the held orders of a deadline, if there are any. Returns their number.
 local function add_held(member, found)
-  local orders = {}
-  for order in string.gmatch(member, '%S+') do orders[#orders + 1] = order end
-  looked_up = looked_up + #orders
   local its_orders = {''}
-  for i, hold in ipairs(redis.call('HMGET', KEYS[2], unpack(orders))) do
+  for order in string.gmatch(member, '%S+') do
+    local hold = hold_of(KEYS[2], order)
     local its_voucher = hold and read_hold(hold)
     if its_voucher then
       its_orders[1] = its_voucher
-      its_orders[#its_orders + 1] = orders[i]
+      its_orders[#its_orders + 1] = order
     end
+    looked_up = looked_up + 1
   end
   if #its_orders > 1 then found[#found + 1] = its_orders end
   return #its_orders - 1
@@ -296,6 +295,17 @@ for _, member in ipairs(members) do
 end
 if #ended > 0 then redis.call('ZREM', KEYS[1], unpack(ended)) end
 return {#members, #ended}
+)lua";
+
+constexpr const char* kRemoveHeld = R"lua(
+local removed = 0
+for _, order in ipairs(ARGV) do
+  if hold_of(KEYS[1], order) then
+    set_hold(KEYS[1], order, nil)
+    removed = removed + 1
+  end
+end
+return removed
 )lua";
 
 constexpr const char* kGiveBackRefund = R"lua(
@@ -362,7 +372,7 @@ return {users, its_orders, is_open and is_free and 1 or 0}
 )lua";
 
 constexpr const char* kAppendEvent = R"lua(
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if hold_of(KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
 return 1
 )lua";
@@ -372,13 +382,13 @@ redis.call('HDEL', KEYS[2], ARGV[1])
 return redis.call('ZREM', KEYS[1], ARGV[1])
 )lua";
 
-std::string cancel_text() { return concat(kReadHold, kGiveBack, kServe, kCancel); }
+std::string cancel_text() { return concat(kHeldOrdersLua, kReadHold, kGiveBack, kServe, kCancel); }
 
 }  // namespace
 
 const Script& pay() {
   static const Script* const kScript =
-      new Script(concat(kReadHold, kKnownPayment, kPay), std::string(kNativePay));
+      new Script(concat(kHeldOrdersLua, kReadHold, kKnownPayment, kPay), std::string(kNativePay));
   return *kScript;
 }
 
@@ -404,39 +414,45 @@ const Script& cancel_serving() {
 
 const Script& find_due() {
   static const Script* const kScript =
-      new Script(concat(kReadHold, kAddHeld, kFindDue), std::string(kNativeFindDue));
+      new Script(concat(kHeldOrdersLua, kReadHold, kAddHeld, kFindDue), std::string(kNativeFindDue));
+  return *kScript;
+}
+
+const Script& remove_held() {
+  static const Script* const kScript =
+      new Script(concat(kHeldOrdersLua, kRemoveHeld), std::string(kNativeRemoveHeld));
   return *kScript;
 }
 
 const Script& remove_ended() {
-  static const Script* const kScript = new Script(concat(kReadHold, kAddHeld, kRemoveEnded));
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kReadHold, kAddHeld, kRemoveEnded));
   return *kScript;
 }
 
 const Script& give_back() {
-  static const Script* const kScript = new Script(concat(kGiveBack, kServe, kGiveBackRefund));
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kGiveBackRefund));
   return *kScript;
 }
 
 const Script& serve_waiting() {
   static const Script* const kScript =
-      new Script(concat(kGiveBack, kServe, kNameKeys, kServeWaiting));
+      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kServeWaiting));
   return *kScript;
 }
 
 const Script& wait() {
-  static const Script* const kScript = new Script(concat(kGiveBack, kServe, kNameKeys, kWait));
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kWait));
   return *kScript;
 }
 
 const Script& look_at_waiting_list() {
   static const Script* const kScript =
-      new Script(concat(kGiveBack, kServe, kNameKeys, kLookAtWaitingList));
+      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kLookAtWaitingList));
   return *kScript;
 }
 
 const Script& append_event() {
-  static const Script* const kScript = new Script(kAppendEvent);
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kAppendEvent));
   return *kScript;
 }
 

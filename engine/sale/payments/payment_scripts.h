@@ -78,6 +78,11 @@ const Script& cancel_serving();
 /// with an array for each deadline.
 const Script& find_due();
 
+/// Removes orders from SaleKeys::held().
+///
+/// KEYS held. ARGV orders. Returns how many there were.
+const Script& remove_held();
+
 /// Removes deadlines whose holds have all ended, before they are due.
 ///
 /// KEYS deadlines, held. ARGV the first deadline's rank, the most of them. Returns {how many it looked
@@ -134,11 +139,12 @@ const Script& append_event();
 /// KEYS waiting, their orders. ARGV user.
 const Script& leave();
 
-/// Returns the native implementations of pay(), cancel() and find_due().
+/// Returns the native implementations of pay(), cancel(), find_due() and remove_held().
 std::vector<NamedScript> native();
 inline constexpr std::string_view kNativePay = "rushgate.pay";
 inline constexpr std::string_view kNativeCancel = "rushgate.cancel";
 inline constexpr std::string_view kNativeFindDue = "rushgate.find_due";
+inline constexpr std::string_view kNativeRemoveHeld = "rushgate.remove_held";
 
 }  // namespace rushgate::payment_scripts
 

@@ -120,15 +120,18 @@ absl::Status Archiving::check_payments(VoucherId voucher) {
 /// Removes the holds of orders that were discarded, and deadlines that nothing needs any more. No other
 /// order of the voucher has a hold.
 absl::Status Archiving::remove_holds(VoucherId voucher) {
-  Request holds = Request::of("HDEL", keys_.held(), concat("closed:", voucher));
+  std::vector<OrderId> orders;
   const absl::Status read =
       for_each_hold(client_, keys_, [&](OrderId order, const KnownHold& hold) {
-        if (hold.voucher == voucher) holds.add(order);
+        if (hold.voucher == voucher) orders.push_back(order);
       });
   if (!read.ok()) return read;
-  const Reply removed = client_.call(std::move(holds));
-  return removed.is_integer() ? remove_ended_deadlines(client_, keys_)
-                              : to_status(removed, "removing holds");
+  if (const auto removed = remove_held(client_, keys_, orders); !removed.ok()) {
+    return removed.status();
+  }
+  const Reply opened = client_("HDEL", keys_.held(), concat("closed:", voucher));
+  return opened.is_integer() ? remove_ended_deadlines(client_, keys_)
+                             : to_status(opened, "removing the mark of a rebuild");
 }
 
 absl::Status Archiving::move(VoucherId voucher) {

@@ -1,5 +1,8 @@
 #include "engine/sale/vouchers/voucher_scripts.h"
 
+#include "engine/base/concat.h"
+#include "engine/sale/payments/held_orders.h"
+
 namespace rushgate::voucher_scripts {
 namespace {
 
@@ -158,12 +161,8 @@ constexpr const char* kLoadHolds = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 for i = 2, #ARGV, 3 do
   local order, deadline, hold = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if hold == '' then
-    redis.call('HDEL', KEYS[3], order)
-  else
-    if deadline ~= '' then redis.call('ZADD', KEYS[2], deadline, order) end
-    redis.call('HSET', KEYS[3], order, hold)
-  end
+  if deadline ~= '' then redis.call('ZADD', KEYS[2], deadline, order) end
+  set_hold(KEYS[3], order, hold ~= '' and hold or nil)
 end
 return {0}
 )lua";
@@ -224,7 +223,7 @@ const Script& load_buyers() {
 }
 
 const Script& load_holds() {
-  static const Script* const kScript = new Script(kLoadHolds);
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kLoadHolds));
   return *kScript;
 }
 

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "engine/base/concat.h"
+#include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/holds.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/payment_store.h>
@@ -78,6 +81,17 @@ class PaidSaleTest : public SaleTest {
   }
   ChangeResult pay(OrderId order, const std::string& payment, std::int64_t amount = kPrice) {
     return sale_->pay({.order = order, .payment = payment, .amount_cents = amount});
+  }
+
+  /// Makes the keyspace hold an order as `text` says; "" loses its hold.
+  void set_hold(OrderId order, std::string_view text) {
+    const std::string id = concat(order);
+    const std::string_view name = HeldBlock::name_of(id);
+    HeldBlock block;
+    const Reply value = backend_.client()("HGET", SaleKeys{}.held(), name);
+    ASSERT_TRUE(block.read(value.is_text() ? value.text() : ""));
+    block.texts[HeldBlock::place_of(id)] = text;
+    backend_.client()("HSET", SaleKeys{}.held(), name, block.value());
   }
 
   Order stored(OrderId order) {

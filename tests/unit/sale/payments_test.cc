@@ -629,8 +629,8 @@ TEST_P(PaymentsTest, AuditFindsContradictions) {
   pay(paid, "p1");
   const OrderId unpaid = bought(2);
   drain();
-  backend_.client()("HDEL", "seckill:held", unpaid);
-  backend_.client()("HSET", "seckill:held", paid, "1 1 1 250 1");
+  set_hold(unpaid, "");
+  set_hold(paid, "1 1 1 250 1 1");
 
   const auto report = sale_->audit();
 
@@ -646,8 +646,8 @@ TEST_P(PaymentsTest, RepairMendsHolds) {
   pay(paid, "p1");
   const OrderId unpaid = bought(2);
   drain();
-  backend_.client()("HDEL", "seckill:held", unpaid);
-  backend_.client()("HSET", "seckill:held", paid, "1 1 1 250 1");
+  set_hold(unpaid, "");
+  set_hold(paid, "1 1 1 250 1 1");
 
   const auto report = sale_->repair();
 

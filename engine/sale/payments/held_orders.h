@@ -1,0 +1,73 @@
+// The values of SaleKeys::held(). A field has the held orders of a block, whose ids differ in the last
+// digit only. The orders of one admission call have consecutive ids, so ten of them are one write.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <rushgate/script.h>
+
+namespace rushgate {
+
+/// The held orders of a block: "<last digit of the id> <bytes> <text>\n" for each, in the order of their
+/// ids. The text is an order's hold, or its end; it is not empty.
+class HeldBlock {
+ public:
+  static constexpr std::size_t kOrders = 10;
+
+  /// Returns the block of an order, a field of SaleKeys::held(): its id without the last digit. An id
+  /// must not be empty.
+  static std::string_view name_of(std::string_view order) {
+    return order.substr(0, order.size() - 1);
+  }
+  /// Returns the place of an order in its block: the last digit.
+  static std::size_t place_of(std::string_view order) {
+    return static_cast<std::size_t>(order.back() - '0');
+  }
+
+  /// Reads the value of a block; an empty one has no orders. Returns false if it is malformed.
+  bool read(std::string_view value);
+  /// Returns the value that read() reads.
+  [[nodiscard]] std::string value() const;
+
+  /// The texts by place; empty: the order is not held.
+  std::array<std::string, kOrders> texts;
+};
+
+/// The same in Lua: hold_of(held, order), set_hold(held, order, text or nil).
+extern const char* const kHeldOrdersLua;
+
+/// The held orders as a native script reads and changes them. Works on one block at a time. Methods
+/// throw ScriptError.
+class HeldOrders {
+ public:
+  /// `key` is SaleKeys::held(), and must outlive this object.
+  HeldOrders(NativeCall& call, std::string_view key) : call_(call), key_(key) {}
+
+  /// Selects the block of an order, and writes the one before. If that throws, the script must fail as
+  /// a whole.
+  void select(std::string_view order);
+  /// Writes the changes of the selected block. If this throws, the script must fail as a whole.
+  void write();
+
+  /// Returns the text of an order of the selected block; empty if it is not held. Valid until the order
+  /// or the selection changes.
+  std::string_view find(std::string_view order);
+  /// Sets the text of an order of the selected block; an empty one removes the order.
+  void set(std::string_view order, std::string_view text);
+
+ private:
+  std::string& text_of(std::string_view order);
+
+  NativeCall& call_;
+  const std::string_view key_;
+  std::string name_;  // of the selected block
+  HeldBlock block_;
+  bool is_selected_ = false;
+  bool is_read_ = false;
+  bool is_changed_ = false;
+};
+
+}  // namespace rushgate
