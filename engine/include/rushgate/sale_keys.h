@@ -29,13 +29,13 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view idempotency_key) const {
     return prefix + "request:" + std::string(idempotency_key);
   }
-  /// Holds the orders that are not paid yet, or have ended without that being stored. Hash: order ->
-  /// "<voucher> <user> <quantity> <amount> <admitted at (ms)> <due at (ms)>", or at the end of its
-  /// hold "<voucher> <user> paid <payment>" or "<voucher> <user> cancelled <actor>". Also has a field
-  /// `closed:<voucher>` while a rebuild checks its holds.
+  /// Holds the orders that are not paid yet, or have ended without that being stored. Hash: order ids
+  /// without the last digit -> up to ten orders, as docs/format.md says ("Held orders"). Also has a
+  /// field `closed:<voucher>` while a rebuild checks its holds.
   [[nodiscard]] std::string held() const { return prefix + "held"; }
-  /// Holds the deadlines of payments. Sorted set: the orders admitted by one call, separated by
-  /// spaces, by the time when their payment is due (ms). Some of them may have ended.
+  /// Holds the deadlines of payments. Sorted set: the orders admitted by one call, as
+  /// "<ids without the last digit>:<last digits>" separated by spaces, by the time when their payment
+  /// is due (ms). Some of them may have ended.
   [[nodiscard]] std::string deadlines() const { return prefix + "deadlines"; }
   /// Holds the payments that are not stored yet, or were stored in the last minute. Hash: payment ->
   /// "<order> <amount> <kind>".

@@ -135,7 +135,7 @@ end
 
 -- The orders of one call have one deadline, so they are one member.
 local function set_deadline()
-  if #unpaid > 0 then redis.call('ZADD', KEYS[6], due, table.concat(unpaid, ' ')) end
+  if #unpaid > 0 then redis.call('ZADD', KEYS[6], due, deadline_of(unpaid)) end
 end
 
 if users == 1 then

@@ -478,17 +478,17 @@ class Admissions {
     const std::string end =
         concat(" ", options_.quantity, " ", term(kPrice) * options_.quantity, " ",
                call_.stream_last_ms(call_.key(kStreamKey)), " ", due_ms());
-    std::string orders;
+    std::string deadline;
+    std::string_view last;
     for (const Unpaid& unpaid : unpaid_) {
       hold.resize(user_at);
       hold.append(unpaid.user).append(end);
       held_.select(unpaid.order);
       held_.set(unpaid.order, hold);
-      if (!orders.empty()) orders += ' ';
-      orders += unpaid.order;
+      add_to_deadline(unpaid.order, deadline, last);
     }
     held_.write();
-    call_.sorted_set_add(call_.key(kDeadlinesKey), orders, static_cast<double>(due_ms()));
+    call_.sorted_set_add(call_.key(kDeadlinesKey), deadline, static_cast<double>(due_ms()));
   }
 
   [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }

@@ -8,8 +8,22 @@
 #include "engine/base/numbers.h"
 
 namespace rushgate {
+namespace {
+
+/// Returns the position of the rest in "<voucher> <user> <rest>", or npos.
+std::size_t find_rest(std::string_view text) {
+  const std::size_t voucher_end = text.find(' ');
+  if (voucher_end == text.npos) return text.npos;
+  const std::size_t user_end = text.find(' ', voucher_end + 1);
+  return user_end == text.npos ? user_end : user_end + 1;
+}
+
+constexpr char kSameRest = '=';
+
+}  // namespace
 
 bool HeldBlock::read(std::string_view value) {
+  std::string_view last_rest;
   for (std::string& text : texts) text.clear();
   while (!value.empty()) {
     constexpr std::size_t kSizeAt = 2;  // after the digit and a space
@@ -19,38 +33,77 @@ bool HeldBlock::read(std::string_view value) {
     const auto size = parse_int64(value.substr(kSizeAt, end - kSizeAt));
     value.remove_prefix(end + 1);
     if (!size || *size <= 0 || static_cast<std::uint64_t>(*size) >= value.size()) return false;
-    texts[place] = value.substr(0, static_cast<std::size_t>(*size));
-    value.remove_prefix(static_cast<std::size_t>(*size) + 1);
+    std::string_view text = value.substr(0, static_cast<std::size_t>(*size));
+    value.remove_prefix(text.size() + 1);
+    const std::size_t rest_at = find_rest(text);
+    if (rest_at == text.npos) return false;
+    std::string_view rest = text.substr(rest_at);
+    if (rest == std::string_view(&kSameRest, 1)) rest = last_rest;
+    texts[place].append(text.substr(0, rest_at)).append(rest);
+    last_rest = rest;
   }
   return true;
 }
 
 std::string HeldBlock::value() const {
+  constexpr std::size_t kUsualBytes = 256;
   std::string value;
+  value.reserve(kUsualBytes);
+  std::string_view last_rest;
   for (std::size_t place = 0; place < kOrders; ++place) {
-    const std::string& text = texts[place];
+    std::string_view text = texts[place];
     if (text.empty()) continue;
-    const DecimalText size(static_cast<std::int64_t>(text.size()));
+    const std::string_view rest = text.substr(find_rest(text));
+    const bool is_same = rest == last_rest;
+    if (is_same) text.remove_suffix(rest.size());
+    last_rest = rest;
+    const DecimalText size(static_cast<std::int64_t>(text.size() + (is_same ? 1 : 0)));
     value += static_cast<char>('0' + place);
     value += ' ';
     value += size.view();
     value += ' ';
     value += text;
+    if (is_same) value += kSameRest;
     value += '\n';
   }
   return value;
 }
 
+void add_to_deadline(std::string_view order, std::string& member, std::string_view& last) {
+  const std::string_view name = HeldBlock::name_of(order);
+  if (member.empty() || name != last) {
+    if (!member.empty()) member += ' ';
+    member += name;
+    member += ':';
+    last = name;
+  }
+  member += order.back();
+}
+
+DeadlineBlock DeadlineBlock::take(std::string_view& member) {
+  const std::size_t end = member.find(' ');
+  const std::string_view block = member.substr(0, end);
+  member.remove_prefix(end == member.npos ? member.size() : end + 1);
+  const std::size_t colon = block.find(':');
+  if (colon == block.npos) return {};
+  return {.name = block.substr(0, colon), .digits = block.substr(colon + 1)};
+}
+
 const char* const kHeldOrdersLua = R"lua(
 local blocks = {} -- that this script read
 
+local function split_hold(text) return string.match(text, '^(%S+ %S+ )(.*)$') end
+
 local function read_block(held, name)
-  local orders = {}
+  local orders, last_rest = {}, nil
   local value, at = redis.call('HGET', held, name) or '', 1
   while at <= #value do
     local digit, size, begin = string.match(value, '^(%d) (%d+) ()', at)
     if not digit then error('field ' .. name .. ' of ' .. held .. ' has no held orders') end
-    orders[digit] = string.sub(value, begin, begin + size - 1)
+    local whose, rest = split_hold(string.sub(value, begin, begin + size - 1))
+    if rest == '=' then rest = last_rest end
+    orders[digit] = whose .. rest
+    last_rest = rest
     at = begin + size + 1
   end
   return orders
@@ -70,16 +123,43 @@ local function hold_of(held, order) return block_of(held, order)[string.sub(orde
 local function set_hold(held, order, text)
   local orders, name = block_of(held, order)
   orders[string.sub(order, -1)] = text
-  local parts = {}
+  local parts, last_rest = {}, nil
   for place = 0, 9 do
     local its_text = orders[tostring(place)]
-    if its_text then parts[#parts + 1] = place .. ' ' .. #its_text .. ' ' .. its_text .. '\n' end
+    if its_text then
+      local whose, rest = split_hold(its_text)
+      if rest == last_rest then its_text = whose .. '=' end
+      last_rest = rest
+      parts[#parts + 1] = place .. ' ' .. #its_text .. ' ' .. its_text .. '\n'
+    end
   end
   if #parts > 0 then
     redis.call('HSET', held, name, table.concat(parts))
   else
     redis.call('HDEL', held, name)
   end
+end
+
+-- Returns the member of the deadlines for these orders.
+local function deadline_of(orders)
+  local parts, last = {}, nil
+  for _, order in ipairs(orders) do
+    local name, digit = string.sub(order, 1, -2), string.sub(order, -1)
+    if name == last then
+      parts[#parts] = parts[#parts] .. digit
+    else
+      parts[#parts + 1], last = name .. ':' .. digit, name
+    end
+  end
+  return table.concat(parts, ' ')
+end
+
+local function orders_of(deadline)
+  local orders = {}
+  for name, digits in string.gmatch(deadline, '(%d*):(%d+)') do
+    for digit in string.gmatch(digits, '%d') do orders[#orders + 1] = name .. digit end
+  end
+  return orders
 end
 )lua";
 
@@ -121,6 +201,7 @@ std::string& HeldOrders::text_of(std::string_view order) {
 std::string_view HeldOrders::find(std::string_view order) { return text_of(order); }
 
 void HeldOrders::set(std::string_view order, std::string_view text) {
+  assert(text.empty() || find_rest(text) != text.npos);
   text_of(order) = text;
   is_changed_ = true;
 }

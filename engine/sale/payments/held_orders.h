@@ -1,5 +1,6 @@
-// The values of SaleKeys::held(). A field has the held orders of a block, whose ids differ in the last
-// digit only. The orders of one admission call have consecutive ids, so ten of them are one write.
+// The values of SaleKeys::held() and SaleKeys::deadlines(). Both have blocks of held orders, whose ids
+// differ in the last digit only. The orders of one admission call have consecutive ids, so ten of them
+// are one write.
 #pragma once
 
 #include <array>
@@ -11,8 +12,9 @@
 
 namespace rushgate {
 
-/// The held orders of a block: "<last digit of the id> <bytes> <text>\n" for each, in the order of their
-/// ids. The text is an order's hold, or its end; it is not empty.
+/// The held orders of a block, a field of SaleKeys::held(). Its value is "<last digit of the id> <bytes>
+/// <text>\n" for each, in the order of their ids. The text is an order's hold, or its end: "<voucher>
+/// <user> <rest>". A rest that equals the one before is written as "=".
 class HeldBlock {
  public:
   static constexpr std::size_t kOrders = 10;
@@ -32,11 +34,24 @@ class HeldBlock {
   /// Returns the value that read() reads.
   [[nodiscard]] std::string value() const;
 
-  /// The texts by place; empty: the order is not held.
+  /// The texts by place, in full; empty: the order is not held.
   std::array<std::string, kOrders> texts;
 };
 
-/// The same in Lua: hold_of(held, order), set_hold(held, order, text or nil).
+/// Adds an order to a member of SaleKeys::deadlines(), "<block>:<last digits>" for each block. `last` is
+/// the block of the order added before; it refers to the order then.
+void add_to_deadline(std::string_view order, std::string& member, std::string_view& last);
+
+/// Takes the first block off a member of SaleKeys::deadlines().
+struct DeadlineBlock {
+  std::string_view name;
+  std::string_view digits;
+
+  static DeadlineBlock take(std::string_view& member);
+};
+
+/// The same in Lua: hold_of(held, order), set_hold(held, order, text or nil), deadline_of(orders),
+/// orders_of(deadline).
 extern const char* const kHeldOrdersLua;
 
 /// The held orders as a native script reads and changes them. Works on one block at a time. Methods

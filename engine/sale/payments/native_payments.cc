@@ -286,7 +286,7 @@ class DueSearch {
     while (is_left && count < enough && looked_up_ < kOrdersMax && deadline_ms_ <= now_ms()) {
       std::vector<Reply> held = find_held();
       if (held.empty()) {
-        call_.sorted_set_remove(call_.key(kDeadlines), orders_);
+        call_.sorted_set_remove(call_.key(kDeadlines), member_);
       } else {
         count += held.size() - 1;
         ++skip;
@@ -309,7 +309,7 @@ class DueSearch {
   bool read(std::size_t rank) {
     return call_.sorted_set_at(call_.key(kDeadlines), rank,
                                [this](std::string_view member, double score) {
-                                 orders_ = member;
+                                 member_ = member;
                                  deadline_ms_ = static_cast<std::int64_t>(score);
                                });
   }
@@ -317,16 +317,17 @@ class DueSearch {
   /// Returns the voucher and the orders that are held; nothing if all have ended.
   std::vector<Reply> find_held() {
     std::vector<Reply> held;
-    for (std::string_view rest = orders_; !rest.empty();) {
-      const std::size_t space = rest.find(' ');
-      const std::string_view order = rest.substr(0, space);
-      rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
-      ++looked_up_;
-      held_.select(order);
-      const Hold hold(held_.find(order));
-      if (!hold.is_open()) continue;
-      if (held.empty()) held.push_back(Reply::bulk(hold.voucher()));
-      held.push_back(Reply::bulk(order));
+    for (std::string_view rest = member_; !rest.empty();) {
+      const auto [name, digits] = DeadlineBlock::take(rest);
+      for (const char digit : digits) {
+        const std::string order = concat(name, std::string_view(&digit, 1));
+        ++looked_up_;
+        held_.select(order);
+        const Hold hold(held_.find(order));
+        if (!hold.is_open()) continue;
+        if (held.empty()) held.push_back(Reply::bulk(hold.voucher()));
+        held.push_back(Reply::bulk(order));
+      }
     }
     return held;
   }
@@ -335,7 +336,7 @@ class DueSearch {
 
   NativeCall& call_;
   HeldOrders held_;
-  std::string orders_;
+  std::string member_;
   std::int64_t deadline_ms_ = 0;
   std::size_t looked_up_ = 0;
 };

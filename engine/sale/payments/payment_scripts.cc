@@ -106,7 +106,7 @@ local function sell(terms, keys, id, user, order, now)
   if terms.per_day > 0 then redis.call('HSET', keys.days, user, day .. ':' .. (count + 1)) end
   if terms.total > 0 then redis.call('HINCRBY', keys.voucher, 'admitted', 1) end
   if terms.pay_ms > 0 then
-    redis.call('ZADD', keys.deadlines, due, order)
+    redis.call('ZADD', keys.deadlines, due, deadline_of({order}))
     set_hold(keys.held, order, id .. ' ' .. user .. ' 1 ' .. terms.price .. ' ' ..
                                string.match(admitted, '^%d+') .. ' ' .. due)
   end
@@ -251,7 +251,7 @@ local looked_up = 0
 -- Adds the voucher and the held orders of a deadline, if there are any. Returns their number.
 local function add_held(member, found)
   local its_orders = {''}
-  for order in string.gmatch(member, '%S+') do
+  for _, order in ipairs(orders_of(member)) do
     local hold = hold_of(KEYS[2], order)
     local its_voucher = hold and read_hold(hold)
     if its_voucher then

@@ -161,7 +161,7 @@ constexpr const char* kLoadHolds = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 for i = 2, #ARGV, 3 do
   local order, deadline, hold = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if deadline ~= '' then redis.call('ZADD', KEYS[2], deadline, order) end
+  if deadline ~= '' then redis.call('ZADD', KEYS[2], deadline, deadline_of({order})) end
   set_hold(KEYS[3], order, hold ~= '' and hold or nil)
 end
 return {0}

@@ -265,8 +265,10 @@ TEST_P(ArchiveTest, NoDeadlineOfArchivedSaleIsLeft) {
   const absl::Status archived = sale_->archive(1);
   ASSERT_TRUE(archived.ok()) << archived;
 
+  std::string deadline = concat(unpaid);
+  deadline.insert(deadline.size() - 1, ":");
   EXPECT_EQ(backend_.client()("ZRANGE", SaleKeys{}.deadlines(), 0, -1),
-            Reply::array({Reply::bulk(concat(unpaid))}));
+            Reply::array({Reply::bulk(deadline)}));
   backend_.advance_ms(kPaymentMs);
   drain();
   EXPECT_EQ(stored(unpaid).status, OrderStatus::kCancelled);

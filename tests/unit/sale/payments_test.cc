@@ -545,6 +545,44 @@ TEST_P(PaymentsTest, FailedPaymentOfBatchFailsAlone) {
   expect_audit_passes();
 }
 
+TEST_P(PaymentsTest, WrongTypeFailsForAcceptedUsersAlone) {
+  publish();
+  bought(1);
+  const std::vector<BuyRequest> requests = {{.voucher = 1, .user = 1}, {.voucher = 1, .user = 2}};
+  for (const std::string& key : {SaleKeys{}.deadlines(), SaleKeys{}.held()}) {
+    backend_.client()("RENAME", key, "elsewhere");
+    backend_.client()("SET", key, "x");
+
+    const std::vector<BuyResult> results = sale_->buy_all(requests);
+
+    EXPECT_EQ(results[0].outcome, Outcome::kLimitReached) << results[0].detail;
+    EXPECT_EQ(results[1].outcome, Outcome::kFailed);
+    EXPECT_THAT(results[1].detail, HasSubstr("WRONGTYPE"));
+    backend_.client()("RENAME", "elsewhere", key);
+  }
+  bought(2);
+  expect_audit_passes();
+}
+
+TEST_P(PaymentsTest, PresentStateIsReportedAfterLostReport) {
+  publish();
+  const OrderId order = bought(1);
+  drain();
+  pay(order, "p1");
+  backend_.orders().fail_write(1, faults::FaultyOrderStore::Kept::kYes);
+  worker_->step();
+  ASSERT_EQ(stored(order).status, OrderStatus::kPaid);
+  ASSERT_EQ(count_ended_holds(backend_.client()), 1);
+  ASSERT_EQ(sale_->use(order).outcome, ChangeOutcome::kDone);
+
+  EXPECT_EQ(sale_->cancel(order, "late").status, OrderStatus::kUsed);
+  EXPECT_EQ(pay(order, "p2").status, OrderStatus::kUsed);
+
+  drain();
+  EXPECT_EQ(stored(order).status, OrderStatus::kUsed);
+  expect_audit_passes();
+}
+
 TEST_P(PaymentsTest, DeadlinesOfPaidOrdersDelayNoTimeout) {
   constexpr UserId kPaid = 1'500;
   publish(kPaid + 1);
