@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <csetjmp>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -101,6 +102,14 @@ void report_hang_before_time_limit() {
 }
 
 }  // namespace
+
+#if defined(ABSL_HAVE_THREAD_SANITIZER)
+// Debian's Lua calls this for errors. The thread sanitizer knows longjmp() only: it would keep the frames
+// of every error on its stack, which it copies at each allocation.
+extern "C" [[noreturn]] void __longjmp_chk(__jmp_buf_tag* where, int value) {  // NOLINT
+  longjmp(where, value);
+}
+#endif
 
 int rushgate::run_tests(int argc, char** argv) {
   absl::InitializeSymbolizer(argv[0]);
