@@ -13,11 +13,16 @@ using Json = nlohmann::ordered_json;
 /// Returns the time; null for 0, which means that there is none.
 Json time_or_null(std::int64_t ms) { return ms == 0 ? Json(nullptr) : Json(format_utc(ms)); }
 
+/// Returns the number, or the name as a string.
+Json user_json(const UserId& user) {
+  return user.is_number() ? Json(user.number()) : Json(user.name());
+}
+
 }  // namespace
 
 Json to_json(const Order& order) {
   return {{"order", std::to_string(order.id)},
-          {"user", order.user},
+          {"user", user_json(order.user)},
           {"voucher", order.voucher},
           {"state", order_status_name(order.status)},
           {"quantity", order.quantity},

@@ -23,7 +23,7 @@ namespace {
 constexpr VoucherId kVoucher = 7;
 constexpr std::size_t kFaultsMax = 20;
 /// An id that a Lua number cannot hold.
-constexpr UserId kLargeUser = 9'007'199'254'740'993;
+constexpr std::int64_t kLargeUser = 9'007'199'254'740'993;
 
 std::string shown(const Reply& reply) {
   return reply.is_integer() ? absl::StrCat(reply.integer()) : to_debug_string(reply);
@@ -61,11 +61,11 @@ class Shop {
   }
 
   /// Runs the script without the sale's part.
-  Reply run_alone(UserId user, OrderId order) {
+  Reply run_alone(std::int64_t user, OrderId order) {
     const ScriptArguments made = arguments(user, order);
     return engine_.eval(admission_.text, made.keys, made.arguments);
   }
-  [[nodiscard]] ScriptArguments arguments(UserId user, OrderId order) const {
+  [[nodiscard]] ScriptArguments arguments(std::int64_t user, OrderId order) const {
     return {.keys = expand(admission_.keys, user, order),
             .arguments = expand(admission_.arguments, user, order)};
   }
@@ -79,8 +79,8 @@ class Shop {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] std::vector<std::string> expand(const std::vector<std::string>& words, UserId user,
-                                                OrderId order) const {
+  [[nodiscard]] std::vector<std::string> expand(const std::vector<std::string>& words,
+                                                std::int64_t user, OrderId order) const {
     std::vector<std::string> expanded;
     for (const std::string& word : words) {
       expanded.push_back(WordTemplate::parse(word)->expand(options_.keys, kVoucher, user, order));
@@ -139,9 +139,9 @@ class Check {
   // ---- Call by call ----
 
   /// Returns the users in the order of their requests. Each asks twice, and they exceed the stock.
-  [[nodiscard]] std::vector<UserId> users() const {
-    std::vector<UserId> users = {kLargeUser, kLargeUser};
-    for (UserId user = 1; user <= options_.stock + 1; ++user)
+  [[nodiscard]] std::vector<std::int64_t> users() const {
+    std::vector<std::int64_t> users = {kLargeUser, kLargeUser};
+    for (std::int64_t user = 1; user <= options_.stock + 1; ++user)
       users.insert(users.end(), {user, user});
     return users;
   }
@@ -149,7 +149,7 @@ class Check {
   void check_calls() {
     Shop shop = make_shop();
     OrderId order = 0;
-    for (const UserId user : users()) check_call(shop, user, ++order);
+    for (const std::int64_t user : users()) check_call(shop, user, ++order);
     for (const int stock : {0, -1}) {
       shop.client()("SET", options_.keys.stock(kVoucher), stock);
       const Reply reply = check_call(shop, 1'000'000 + stock, ++order);
@@ -158,7 +158,7 @@ class Check {
     }
   }
 
-  Reply check_call(Shop& shop, UserId user, OrderId order) {
+  Reply check_call(Shop& shop, std::int64_t user, OrderId order) {
     const KeyspaceContents before = read_contents(shop.client());
     const Reply reply = shop.run_alone(user, order);
     const KeyspaceContents after = read_contents(shop.client());
@@ -205,7 +205,7 @@ class Check {
     Shop other = make_shop(2);
     other.engine().eval("math.random() return math.random()");
     OrderId order = 0;
-    for (const UserId user : users()) {
+    for (const std::int64_t user : users()) {
       const Reply first = one.run_alone(user, ++order);
       const Reply second = other.run_alone(user, order);
       if (first == second) continue;
@@ -248,10 +248,11 @@ class Check {
   void check_sale() {
     Shop shop = make_shop();
     std::int64_t accepted = 0;
-    const auto buy_all = [&](UserId begin, UserId end) {
-      for (UserId user = begin; user < end; ++user) accepted += buy(shop, user) + buy(shop, user);
+    const auto buy_all = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t user = begin; user < end; ++user)
+        accepted += buy(shop, user) + buy(shop, user);
     };
-    const UserId half = options_.stock / 2;
+    const std::int64_t half = options_.stock / 2;
     buy_all(1, 1 + half / 2);
     shop.store_orders();
     buy_all(1 + half / 2, 1 + half);  // their orders are queued when the voucher is lost
@@ -272,7 +273,7 @@ class Check {
   }
 
   /// Returns 1 if the user was accepted. Later faults may be consequences of the first.
-  int buy(Shop& shop, UserId user) {
+  int buy(Shop& shop, std::int64_t user) {
     const BuyResult result = shop.sale().buy(kVoucher, user);
     const bool is_fault =
         result.outcome == Outcome::kOutcomeUnknown || result.outcome == Outcome::kFailed;

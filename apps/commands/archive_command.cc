@@ -19,6 +19,7 @@ namespace {
 struct ArchiveArguments {
   SaleArguments sale;
   VoucherId voucher = 0;
+  std::string discard_reason;  // empty: a dead letter forbids it
   bool deletes = false;
   bool json = false;
 };
@@ -39,7 +40,8 @@ void print(const ArchiveArguments& arguments, std::optional<std::size_t> deleted
 int run_archive(const ArchiveArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
-  const absl::Status archived = (*sale)->sale().archive(arguments.voucher);
+  const absl::Status archived = (*sale)->sale().archive(
+      arguments.voucher, {.discard_dead_letters = arguments.discard_reason});
   if (absl::IsNotFound(archived)) return refuse_unknown_voucher(arguments.voucher);
   if (absl::IsFailedPrecondition(archived)) {
     say("rushgate: {}\n", std::string(archived.message()));
@@ -66,6 +68,10 @@ void add_archive(CLI::App& app, Invocation& invocation) {
   command->add_option("voucher", arguments->voucher, "The voucher's id")
       ->required()
       ->type_name("VOUCHER");
+  command
+      ->add_option("--discard-dead-letters", arguments->discard_reason,
+                   "Discard the sale's dead letters, for this reason")
+      ->type_name("REASON");
   command->add_flag("--delete", arguments->deletes, "Delete its archived orders too");
   command->add_flag("--json", arguments->json, "As a JSON object");
   command->callback([&invocation, arguments] {

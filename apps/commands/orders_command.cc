@@ -125,7 +125,7 @@ class OrderTable {
 
   void add(const ListedOrder& listed) {
     const Order& order = listed.order;
-    table_.add({std::to_string(order.id), std::to_string(order.user), std::to_string(order.voucher),
+    table_.add({std::to_string(order.id), order.user.text(), std::to_string(order.voucher),
                 std::string(listed.state), std::to_string(order.quantity),
                 grouped(order.price_cents), format_utc(order.admitted_at_ms),
                 time_or_nothing(order.due_at_ms), order.reference, listed.reason});
@@ -169,7 +169,11 @@ void add_orders(CLI::App& app, Invocation& invocation) {
       app, "orders", "List orders: those stored, then those queued, then those failed.");
   const auto arguments = std::make_shared<OrdersArguments>();
   add_sale_options(*command, arguments->sale);
-  command->add_option("--user", arguments->user, "Only this user's orders")->type_name("ID");
+  command
+      ->add_option_function<std::string>(
+          "--user", [arguments](const std::string& user) { arguments->user = UserId(user); },
+          "Only this user's orders")
+      ->type_name("ID");
   command->add_option("--voucher", arguments->voucher, "Only this voucher's orders")
       ->type_name("ID");
   command->add_option("--state", arguments->state, "Only orders in this state")

@@ -80,7 +80,7 @@ void print_json(OrderId order, const OrderLife& life) {
 
 std::string describe(const Order& order) {
   std::string text = fmt::format(": user {}, voucher {}, admitted at {}, {} for {} cents",
-                                 order.user, order.voucher, format_utc(order.admitted_at_ms),
+                                 order.user.text(), order.voucher, format_utc(order.admitted_at_ms),
                                  order.quantity, grouped(amount_of(order)));
   if (order.due_at_ms != 0) text += ", due at " + format_utc(order.due_at_ms);
   if (!order.reference.empty()) text += ", reference " + order.reference;

@@ -38,7 +38,7 @@ std::vector<Forced> schedules_of(const StrategyKind& kind, const ComparisonOptio
 }
 
 /// Counts the faults. `promised` holds the replies to the users, to compare with the order file.
-std::map<Fault, std::int64_t> find_faults(const std::map<UserId, std::int64_t>& promised,
+std::map<Fault, std::int64_t> find_faults(const std::map<std::int64_t, std::int64_t>& promised,
                                           const strategies::OrderCounts& counts,
                                           const JobResult& result, std::int64_t stock) {
   std::map<Fault, std::int64_t> faults = {{Fault::kDoubled, 0}, {Fault::kLost, 0}};

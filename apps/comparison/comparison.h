@@ -80,7 +80,7 @@ class Comparison {
 
  private:
   struct Sold {  // the reports of the processes of one rush
-    std::map<UserId, std::int64_t> promised = {};
+    std::map<std::int64_t, std::int64_t> promised = {};
     JobResult result = {};
     bool reached_half = false;
   };

@@ -68,7 +68,7 @@ class Clicks {
  public:
   Clicks(const Job& job, const strategies::Setting& setting, strategies::Strategy& strategy)
       : job_(job), setting_(setting), strategy_(strategy) {
-    const std::vector<UserId> all = make_clicks(job.users, job.seed);
+    const std::vector<std::int64_t> all = make_clicks(job.users, job.seed);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (static_cast<int>(i) % job.parts == job.part) users_.push_back(all[i]);
     }
@@ -114,7 +114,7 @@ class Clicks {
   }
 
   /// Serves one click. Returns its duration in ns.
-  std::int64_t serve(strategies::Desk& desk, UserId user) {
+  std::int64_t serve(strategies::Desk& desk, std::int64_t user) {
     desk.schedule.begin_click();
     const SteadyClock::time_point begin = SteadyClock::now();
     const Decision decision = strategy_.buy(desk, user);
@@ -131,7 +131,7 @@ class Clicks {
   const Job& job_;
   const strategies::Setting& setting_;
   strategies::Strategy& strategy_;
-  std::vector<UserId> users_;
+  std::vector<std::int64_t> users_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::int64_t> turned_away_{0};
   std::mutex mutex_;

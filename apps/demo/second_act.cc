@@ -147,14 +147,14 @@ absl::StatusOr<SecondAct::Orders> SecondAct::buy(std::size_t first, std::size_t 
   std::vector<BuyRequest> requests;
   for (std::size_t user = first; user < first + count; ++user) {
     requests.push_back({.voucher = tickets().id,
-                        .user = static_cast<UserId>(user + 1),
+                        .user = static_cast<std::int64_t>(user + 1),
                         .idempotency_key = fmt::format("demo:ticket:{}", user + 1)});
   }
   Orders orders;
   for (const BuyResult& result : sale_.sale().buy_all(requests)) {
     if (result.outcome != Outcome::kAccepted) {
       return absl::UnavailableError(fmt::format("user {} got no ticket: {} {}",
-                                                requests[orders.size()].user,
+                                                requests[orders.size()].user.text(),
                                                 outcome_name(result.outcome), result.detail));
     }
     orders.push_back(result.order);

@@ -28,6 +28,8 @@ struct Columns {
   std::size_t event = 0;
   std::size_t key = 0;
   std::size_t amount = 0;
+  /// Whether users may have names: so if the first one has. Otherwise a name is a mistake.
+  std::optional<bool> with_names = {};
 
   /// Returns the place of an optional column; null if there is none of this name.
   std::size_t* find(std::string_view name) {
@@ -99,16 +101,25 @@ std::optional<std::string> read_header(const Fields& fields, Columns& columns) {
 }
 
 /// Returns the fault in the columns that every file has, if there is one.
-std::optional<std::string> read_request(const Fields& fields, RequestRow& row) {
-  const std::array<std::int64_t*, kRequired.size()> values = {&row.at_ms, &row.user, &row.voucher};
-  for (std::size_t i = 0; i < values.size(); ++i) {
+std::optional<std::string> read_request(const Fields& fields, Columns& columns, RequestRow& row) {
+  constexpr std::size_t kUser = 1;
+  row.user = UserId(fields[kUser]);
+  const bool with_names = columns.with_names.value_or(!row.user.is_number());
+  std::int64_t user = 0;
+  const std::array<std::int64_t*, kRequired.size()> numbers = {&row.at_ms, &user, &row.voucher};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i == kUser && with_names) continue;
     const auto value = parse_int64(fields[i]);
     if (!value) {
       return fmt::format("{} is not a whole number: \"{}\"", kRequired[i],
                          fields[i].substr(0, kExcerptMax));
     }
-    *values[i] = *value;
+    *numbers[i] = *value;
   }
+  if (const std::string fault = row.user.find_fault(); !fault.empty()) {
+    return fmt::format("user_id: {}: \"{}\"", fault, fields[kUser].substr(0, kExcerptMax));
+  }
+  columns.with_names = with_names;
   if (row.at_ms < 0) return fmt::format("at_ms must not be negative: {}", row.at_ms);
   return std::nullopt;
 }
@@ -138,12 +149,12 @@ std::optional<std::string> read_amount(std::string_view field, RequestRow& row) 
 }
 
 /// Returns the fault in the values, if there is one.
-std::optional<std::string> read_row(const Fields& fields, const Columns& columns, RequestRow& row) {
+std::optional<std::string> read_row(const Fields& fields, Columns& columns, RequestRow& row) {
   if (fields.size() != columns.count) {
     return fmt::format("{} {} where {} are expected ({})", fields.size(),
                        fields.size() == 1 ? "field" : "fields", columns.count, columns.names);
   }
-  auto fault = read_request(fields, row);
+  auto fault = read_request(fields, columns, row);
   if (!fault && columns.event != 0) fault = read_event(fields[columns.event], row);
   if (!fault && columns.amount != 0) fault = read_amount(fields[columns.amount], row);
   return fault;
@@ -162,7 +173,7 @@ class RequestsParser {
     RequestRow row{.line = number};
     if (auto fault = read_row(fields, columns_, row)) return refuse(number, *std::move(fault));
     if (columns_.key != 0 && !fields[columns_.key].empty()) keys_[number] = fields[columns_.key];
-    parsed_.rows.push_back(row);
+    parsed_.rows.push_back(std::move(row));
   }
 
   ParsedRequests finish() {

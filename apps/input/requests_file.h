@@ -21,7 +21,7 @@ inline constexpr std::size_t kNoRow = std::numeric_limits<std::size_t>::max();
 
 struct RequestRow {
   std::int64_t at_ms = 0;  // after the start
-  UserId user = 0;
+  UserId user = {};
   VoucherId voucher = 0;
   std::size_t line = 0;  // line number in the file, from 1; it identifies the row
   RowEvent event = RowEvent::kBuy;

@@ -24,8 +24,8 @@ class RowLinker {
     purchases.has_events = true;
     if (!name.empty()) return link_by_key(row, name);
     if (row.purchase != kNoRow) return std::nullopt;
-    return fmt::format("event: no buy row of user {} and voucher {} is before this {}", row.user,
-                       row.voucher, row_event_name(row.event));
+    return fmt::format("event: no buy row of user {} and voucher {} is before this {}",
+                       row.user.text(), row.voucher, row_event_name(row.event));
   }
 
  private:
@@ -55,7 +55,7 @@ class RowLinker {
     const RequestRow& purchase = kept_[known->second];
     if (purchase.user != row.user || purchase.voucher != row.voucher) {
       return fmt::format("key: line {}, which has this key, is of user {} and voucher {}",
-                         purchase.line, purchase.user, purchase.voucher);
+                         purchase.line, purchase.user.text(), purchase.voucher);
     }
     row.purchase = known->second;
     row.is_by_key = true;

@@ -25,7 +25,7 @@ redis.call('SADD', KEYS[2], ARGV[1])
 }
 
 Decision admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-               UserId user, std::string_view order) {
+               std::int64_t user, std::string_view order) {
   const std::string stock = setting.stock_key();
   const std::string buyers = setting.buyers_key();
   const std::string user_text = std::to_string(user);

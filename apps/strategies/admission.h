@@ -24,6 +24,6 @@ Script admission_script(std::string_view then);
 
 /// Runs a script of admission_script(). `key` is the third key.
 Decision admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-               UserId user, std::string_view order);
+               std::int64_t user, std::string_view order);
 
 }  // namespace rushgate::strategies

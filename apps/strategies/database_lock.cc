@@ -12,7 +12,7 @@ class DatabaseLock final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     auto transaction = desk.orders.transaction();  // BEGIN IMMEDIATE
     const std::int64_t stock = desk.orders.stock();
     if (stock <= 0) return Decision::kSoldOut;

@@ -26,7 +26,7 @@ class LockWithOwner final : public Strategy {
     }
   }
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     SimpleLock& lock = *locks_[static_cast<std::size_t>(desk.number)];
     while (!lock.acquire().value()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const Decision decision = take_one_alone(desk, user);

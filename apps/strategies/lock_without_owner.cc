@@ -17,7 +17,7 @@ class LockWithoutOwner final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     while (!acquire(*desk.client)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const Decision decision = take_one_alone(desk, user);
     desk.schedule.before_release();

@@ -55,13 +55,13 @@ class OrderFile {
 
   // ---- The statements that most strategies share ----
 
-  [[nodiscard]] bool has_order(UserId user) {
+  [[nodiscard]] bool has_order(std::int64_t user) {
     return number("SELECT 1 FROM orders WHERE user_id = ?", user).has_value();
   }
   [[nodiscard]] std::int64_t stock() { return *number("SELECT stock FROM voucher"); }
-  void insert_order(UserId user) { change("INSERT INTO orders (user_id) VALUES (?)", user); }
+  void insert_order(std::int64_t user) { change("INSERT INTO orders (user_id) VALUES (?)", user); }
   /// Does nothing if the order exists: a message may be delivered twice.
-  void insert_order(OrderId id, UserId user) {
+  void insert_order(OrderId id, std::int64_t user) {
     change("INSERT OR IGNORE INTO orders (id, user_id) VALUES (?, ?)", id, user);
   }
 
@@ -90,7 +90,7 @@ class OrderFile {
 /// Totals of the orders in a file. The file may also be the sale's (docs/format.md).
 struct OrderCounts {
   std::int64_t orders = 0;
-  std::map<UserId, std::int64_t> by_user;
+  std::map<std::int64_t, std::int64_t> by_user;
 };
 OrderCounts count_orders(const std::filesystem::path& dir);
 

@@ -15,7 +15,7 @@ class Pipeline final : public KeyspaceStrategy {
  public:
   using KeyspaceStrategy::KeyspaceStrategy;
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     const Request reads[] = {Request::of("GET", setting().stock_key()),
                              Request::of("SISMEMBER", setting().buyers_key(), user)};
     const std::vector<Reply> read = desk.client->pipeline(reads);

@@ -19,7 +19,7 @@ void QueueStrategy::start() {
   worker_.start([this] { work(); });
 }
 
-Decision QueueStrategy::buy(Desk& desk, UserId user) {
+Decision QueueStrategy::buy(Desk& desk, std::int64_t user) {
   const std::string order = fmt::format("{} {}", ids_.next_id().value(), user);
   const Decision decision = admit(*desk.client, script_, setting(), queue_name(), user, order);
   if (decision != Decision::kAccepted || script_pushes_) return decision;
@@ -55,7 +55,7 @@ void QueueStrategy::restart() {
 void QueueStrategy::store(OrderFile& orders, const QueueMessage& message) {
   std::size_t id_size = 0;
   const OrderId id = std::stoll(message.body, &id_size);
-  const UserId user = std::stoll(message.body.substr(id_size));
+  const std::int64_t user = std::stoll(message.body.substr(id_size));
   setting().schedule->half_done(user);
   orders.insert_order(id, user);
   setting().schedule->half_stored();

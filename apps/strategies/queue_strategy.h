@@ -21,7 +21,7 @@ class QueueStrategy : public KeyspaceStrategy {
   QueueStrategy(const Setting& setting, std::string_view push);
 
   void start() override;
-  Decision buy(Desk& desk, UserId user) override;
+  Decision buy(Desk& desk, std::int64_t user) override;
   void finish() override { worker_.stop(); }
 
  protected:

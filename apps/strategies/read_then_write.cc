@@ -11,7 +11,7 @@ class ReadThenWrite final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     const std::int64_t stock = desk.orders.stock();
     if (stock <= 0) return Decision::kSoldOut;
     if (desk.orders.has_order(user)) return Decision::kHasOne;

@@ -20,7 +20,7 @@ class RenewedLock final : public Strategy {
         manager_(*setting.backend, {.watchdog_lease_ms = setting.schedule->lease_ms()}),
         lock_(manager_, setting.prefix + "lock:voucher") {}
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     lock_.lock();
     const Decision decision = take_one_alone(desk, user);
     desk.schedule.before_release();

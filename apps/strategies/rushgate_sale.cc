@@ -33,7 +33,7 @@ class RushgateSale final : public Strategy {
         *setting().backend, *orders_, keys_, WorkerOptions{.block_ms = kBlockMs}));
   }
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     const BuyResult result = sale_->buy(kVoucher, user);
     switch (result.outcome) {
       case Outcome::kAccepted:

@@ -96,7 +96,7 @@ Schedule::Schedule(const Options& options, SharedCounts shared)
 
 // ---- For strategies ---------------------------------------------------------------------------
 
-void Schedule::between_read_and_write(UserId user, std::int64_t stock) {
+void Schedule::between_read_and_write(std::int64_t user, std::int64_t stock) {
   switch (options_.kind) {
     case ScheduleKind::kFree:
     case ScheduleKind::kWorkerRestarts:
@@ -136,7 +136,7 @@ void Schedule::half_done() {
   if (!options_.kill_late && is_kill_due()) options_.wait_for_kill();
 }
 
-void Schedule::half_done(UserId user) {
+void Schedule::half_done(std::int64_t user) {
   if (options_.kill_late || !is_kill_due()) return;
   wait_until(kPatienceMs, [&] {
     const std::lock_guard lock(mutex_);
@@ -192,7 +192,7 @@ void Schedule::begin_click() {
   is_busy_ = true;
 }
 
-void Schedule::note_accepted(UserId user) {
+void Schedule::note_accepted(std::int64_t user) {
   ++accepted_;
   if (options_.kill_after == 0) return;
   const std::lock_guard lock(mutex_);

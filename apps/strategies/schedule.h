@@ -49,7 +49,7 @@ struct SharedCounts {
   /// Returns the number of clicks, of any user, that have read.
   [[nodiscard]] std::atomic<std::uint32_t>& arrived() const { return counts[2]; }
   /// Returns the number of this user's clicks that have read.
-  [[nodiscard]] std::atomic<std::uint32_t>& arrived(UserId user) const {
+  [[nodiscard]] std::atomic<std::uint32_t>& arrived(std::int64_t user) const {
     return counts[kBeforeUsers + static_cast<std::size_t>(user) - 1];
   }
 };
@@ -78,14 +78,14 @@ class Schedule {
   // ---- For strategies ----
 
   /// Reports that the click has read the stock and the user's orders, and has changed nothing.
-  void between_read_and_write(UserId user, std::int64_t stock);
+  void between_read_and_write(std::int64_t user, std::int64_t stock);
   /// Reports the worst moment for a kill. One of two changes is made, or a message is in no queue
   /// and no table.
   void half_done();
   /// As half_done(), for a worker that holds the order of `user`. The kill comes after the purchase
   /// was reported. Otherwise the buyer of the lost order would not know of it, and chance would
   /// decide whether it counts as lost.
-  void half_done(UserId user);
+  void half_done(std::int64_t user);
   /// Reports that a message is in a table but not acknowledged. It will be delivered again.
   void half_stored();
   /// Reports that the work under a lock is done, and the lock still held.
@@ -110,7 +110,7 @@ class Schedule {
   void begin_click();
   void end_click();
   /// Called after the purchase was reported.
-  void note_accepted(UserId user);
+  void note_accepted(std::int64_t user);
 
  private:
   void keep_pace();
@@ -132,9 +132,10 @@ class Schedule {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool is_busy_ = false;     // guarded by mutex_: a click is between begin_click() and end_click()
-  bool is_open_ = false;     // guarded by mutex_: clicks need not wait for each other
-  std::set<UserId> buyers_;  // guarded by mutex_: users of accepted purchases, if a kill is planned
+  bool is_busy_ = false;  // guarded by mutex_: a click is between begin_click() and end_click()
+  bool is_open_ = false;  // guarded by mutex_: clicks need not wait for each other
+  std::set<std::int64_t>
+      buyers_;  // guarded by mutex_: users of accepted purchases, if a kill is planned
 };
 
 }  // namespace rushgate::strategies

@@ -13,7 +13,7 @@ class StockCheck final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Decision buy(Desk& desk, UserId user) override { return take_one(desk, user); }
+  Decision buy(Desk& desk, std::int64_t user) override { return take_one(desk, user); }
 };
 
 }  // namespace

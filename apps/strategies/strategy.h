@@ -63,7 +63,7 @@ class Strategy {
   virtual void start() {}
   /// Sells one to the user, or returns the reason for a refusal. Thread-safe: each thread has its
   /// own desk.
-  virtual Decision buy(Desk& desk, UserId user) = 0;
+  virtual Decision buy(Desk& desk, std::int64_t user) = 0;
   /// Ends the background work. Returns when every order that it can find is in the order file.
   virtual void finish() {}
   /// Returns the free stock.

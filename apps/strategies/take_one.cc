@@ -2,7 +2,7 @@
 
 namespace rushgate::strategies {
 
-Decision take_one(Desk& desk, UserId user) {
+Decision take_one(Desk& desk, std::int64_t user) {
   const std::int64_t stock = desk.orders.stock();
   if (stock <= 0) return Decision::kSoldOut;
   if (desk.orders.has_order(user)) return Decision::kHasOne;
@@ -16,7 +16,7 @@ Decision take_one(Desk& desk, UserId user) {
   return Decision::kAccepted;
 }
 
-Decision take_one_alone(Desk& desk, UserId user) {
+Decision take_one_alone(Desk& desk, std::int64_t user) {
   const std::int64_t stock = desk.orders.stock();
   if (stock <= 0) return Decision::kSoldOut;
   if (desk.orders.has_order(user)) return Decision::kHasOne;

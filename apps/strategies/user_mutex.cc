@@ -15,7 +15,7 @@ class UserMutex final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     const std::lock_guard lock(mutexes_[static_cast<std::size_t>(user) % mutexes_.size()]);
     return take_one(desk, user);
   }

@@ -13,7 +13,7 @@ class VersionCheck final : public Strategy {
  public:
   using Strategy::Strategy;
 
-  Decision buy(Desk& desk, UserId user) override {
+  Decision buy(Desk& desk, std::int64_t user) override {
     const std::int64_t version = *desk.orders.number("SELECT version FROM voucher");
     const std::int64_t stock = desk.orders.stock();
     if (stock <= 0) return Decision::kSoldOut;

@@ -53,7 +53,7 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() { return impl_->summaries(); }
 
-BuyResult Sale::buy(VoucherId voucher, UserId user, std::string_view idempotency_key) {
+BuyResult Sale::buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key) {
   BuyRequest request{.voucher = voucher, .user = user};
   if (!idempotency_key.empty()) request.idempotency_key = idempotency_key;
   return impl_->buy(request);
@@ -63,8 +63,10 @@ std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   return impl_->buy_all(requests);
 }
 
-WaitResult Sale::wait_for(VoucherId voucher, UserId user) { return impl_->wait_for(voucher, user); }
-absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, UserId user) {
+WaitResult Sale::wait_for(VoucherId voucher, const UserId& user) {
+  return impl_->wait_for(voucher, user);
+}
+absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, const UserId& user) {
   return impl_->leave_waiting_list(voucher, user);
 }
 absl::StatusOr<std::vector<UserId>> Sale::waiting_list(VoucherId voucher) {
@@ -92,13 +94,15 @@ ChangeResult Sale::confirm_refund(const std::string& payment) {
   return impl_->changes().confirm_refund(payment);
 }
 
-absl::Status Sale::archive(VoucherId voucher) { return impl_->archive(voucher); }
+absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
+  return impl_->archive(voucher, options);
+}
 absl::StatusOr<std::size_t> Sale::delete_archived(VoucherId voucher) {
   return impl_->delete_archived(voucher);
 }
 
 absl::StatusOr<OrderState> Sale::status(OrderId order) { return impl_->status(order); }
-absl::StatusOr<std::vector<OrderState>> Sale::orders_of(UserId user) {
+absl::StatusOr<std::vector<OrderState>> Sale::orders_of(const UserId& user) {
   return impl_->orders_of(user);
 }
 absl::StatusOr<std::vector<OrderChange>> Sale::changes(std::int64_t after, std::size_t count_max) {

@@ -191,7 +191,14 @@ absl::Status Sale::Impl::publish(const Voucher& voucher,
 bool Sale::Impl::has_fault(const BuyRequest& request) const {
   return request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax ||
          request.reference.size() > Order::kReferenceBytesMax ||
-         (custom_ && !AdmissionRequests::is_plain(purchase_of(request)));
+         (custom_ && !AdmissionRequests::is_plain(purchase_of(request))) ||
+         (!request.user.is_number() && !find_fault(request.user).empty());
+}
+
+/// Returns why this user cannot buy; empty if nothing is wrong.
+std::string Sale::Impl::find_fault(const UserId& user) const {
+  if (user.is_number() || stores_.orders.takes_user_names()) return user.find_fault();
+  return "the order store takes numbers as user ids, no names";
 }
 
 /// Describes the fault of a request that has one.
@@ -204,6 +211,7 @@ std::string Sale::Impl::describe_fault(const BuyRequest& request) const {
     return concat("the reference must have at most ", Order::kReferenceBytesMax, " bytes, not ",
                   request.reference.size());
   }
+  if (std::string fault = find_fault(request.user); !fault.empty()) return fault;
   return "a custom admission script sells one piece, and takes no reference";
 }
 
@@ -218,7 +226,7 @@ BuyResult Sale::Impl::buy(const BuyRequest& request) {
 }
 
 /// Notes the order of an accepted purchase. Names an order of a user at the limit.
-void Sale::Impl::name_order(VoucherId voucher, UserId user, BuyResult& result) {
+void Sale::Impl::name_order(VoucherId voucher, const UserId& user, BuyResult& result) {
   if (result.outcome == Outcome::kAccepted) recent_->add(voucher, user, result.order);
   const bool is_at_limit =
       result.outcome == Outcome::kLimitReached || result.outcome == Outcome::kDayLimitReached;
@@ -232,7 +240,7 @@ void Sale::Impl::name_order(VoucherId voucher, UserId user, BuyResult& result) {
 }
 
 Reply Sale::Impl::admit(const BuyRequest& request, OrderId order) {
-  const AdmissionRequests::Buyer buyer{request.user, order, request.idempotency_key};
+  const AdmissionRequests::Buyer buyer{&request.user, order, request.idempotency_key};
   const bool may_join =
       groups_ && buyer.idempotency_key.empty() && AdmissionRequests::is_plain(purchase_of(request));
   // A caller that opened a batch may wait for space in the queue, which only callbacks can free.
@@ -263,7 +271,7 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<AdmissionRequests::Buyer> buyers;
   buyers.reserve(orders.size());
   for (std::size_t i = 0; i < orders.size(); ++i) {
-    buyers.push_back({requests[i].user, orders[i], requests[i].idempotency_key});
+    buyers.push_back({&requests[i].user, orders[i], requests[i].idempotency_key});
   }
 
   std::vector<std::size_t> begins;
@@ -353,8 +361,11 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
 
 // ---- Waiting ----
 
-WaitResult Sale::Impl::wait_for(VoucherId voucher, UserId user) {
+WaitResult Sale::Impl::wait_for(VoucherId voucher, const UserId& user) {
   const auto failed = failure_of<WaitResult>;
+  if (const std::string fault = find_fault(user); !fault.empty()) {
+    return failed(absl::InvalidArgumentError(fault));
+  }
   const auto order = ids_.next_id();
   if (!order.ok()) return failed(order.status());
   const auto join = [&] {
@@ -376,7 +387,7 @@ WaitResult Sale::Impl::wait_for(VoucherId voucher, UserId user) {
   return result.ok() ? *std::move(result) : failed(result.status());
 }
 
-absl::StatusOr<bool> Sale::Impl::leave_waiting_list(VoucherId voucher, UserId user) {
+absl::StatusOr<bool> Sale::Impl::leave_waiting_list(VoucherId voucher, const UserId& user) {
   return rushgate::leave_waiting_list(*client_, options_.keys, voucher, user);
 }
 
@@ -386,8 +397,8 @@ absl::StatusOr<std::vector<UserId>> Sale::Impl::waiting_list(VoucherId voucher) 
 
 // ---- Vouchers ----
 
-absl::Status Sale::Impl::archive(VoucherId voucher) {
-  absl::Status archived = archiving_.archive(voucher);
+absl::Status Sale::Impl::archive(VoucherId voucher, const ArchiveOptions& options) {
+  absl::Status archived = archiving_.archive(voucher, options);
   return archived.ok() && voucher_cache_ ? voucher_cache_->forget(voucher) : archived;
 }
 
@@ -458,7 +469,7 @@ absl::StatusOr<std::optional<OrderState>> Sale::Impl::final_state(OrderId order)
   return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
 }
 
-absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(UserId user) {
+absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(const UserId& user) {
   // The streams first: an order that moves to the database meanwhile is found there.
   auto unstored = read_unstored_orders(*client_, options_.keys, std::nullopt, user);
   if (!unstored.ok()) return unstored.status();

@@ -57,11 +57,11 @@ class Sale::Impl {
   absl::StatusOr<std::vector<VoucherSummary>> summaries();
   BuyResult buy(const BuyRequest& request);
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
-  WaitResult wait_for(VoucherId voucher, UserId user);
-  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, UserId user);
+  WaitResult wait_for(VoucherId voucher, const UserId& user);
+  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
   absl::StatusOr<OrderState> status(OrderId order);
-  absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
+  absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
   absl::StatusOr<std::vector<DeadLetter>> dead_letters();
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
@@ -70,12 +70,13 @@ class Sale::Impl {
   absl::StatusOr<AuditReport> repair();
   [[nodiscard]] const SaleOptions& options() const { return options_; }
   [[nodiscard]] OrderChanges& changes() { return changes_; }
-  absl::Status archive(VoucherId voucher);
+  absl::Status archive(VoucherId voucher, const ArchiveOptions& options);
   absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 
  private:
   Reply admit(const BuyRequest& request, OrderId order);
   [[nodiscard]] bool has_fault(const BuyRequest& request) const;
+  [[nodiscard]] std::string find_fault(const UserId& user) const;
   [[nodiscard]] std::string describe_fault(const BuyRequest& request) const;
   std::vector<BuyResult> buy_each(std::span<const BuyRequest> requests);
   std::vector<Request> make_calls(std::span<const BuyRequest> requests,
@@ -89,7 +90,7 @@ class Sale::Impl {
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
   absl::StatusOr<bool> restore(const std::string& letter);
-  void name_order(VoucherId voucher, UserId user, BuyResult& result);
+  void name_order(VoucherId voucher, const UserId& user, BuyResult& result);
   absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
 
   const SaleStores stores_;

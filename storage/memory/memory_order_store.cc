@@ -10,7 +10,7 @@ namespace {
 using State = VoucherVersion::State;
 
 bool matches(const Order& order, const OrderFilter& filter) {
-  return order.user == filter.user.value_or(order.user) &&
+  return (!filter.user || order.user == *filter.user) &&
          order.voucher == filter.voucher.value_or(order.voucher) &&
          order.status == filter.status.value_or(order.status) && order.id > filter.after;
 }
@@ -350,7 +350,7 @@ void MemoryOrderStore::move_to_archive(const Order& order) {
   payments_of_order_.erase(order.id);
   if (!due.empty()) payments_of_order_.emplace(order.id, std::move(due));
   changes_of_order_.erase(order.id);
-  const auto erase_from = [&order](auto& index, std::int64_t key) {
+  const auto erase_from = [&order](auto& index, const auto& key) {
     const auto ids = index.find(key);
     ids->second.erase(order.id);
     if (ids->second.empty()) index.erase(ids);

@@ -112,7 +112,7 @@ std::vector<Order> ArchiveReader::list(const OrderFilter& filter) {
   const int any_user = filter.user ? 0 : 1;
   const int any_status = filter.status ? 0 : 1;
   Query query(filter.voucher ? list_of_voucher_ : list_, filter.after, to_limit(filter.count_max),
-              any_user, filter.user.value_or(0), any_status, status);
+              any_user, filter.user.value_or(UserId()), any_status, status);
   if (filter.voucher) query.bind_next(*filter.voucher);
   std::vector<Order> orders;
   while (query.next()) orders.push_back(to_order(query));

@@ -93,7 +93,7 @@ unsigned conditions_of(const OrderFilter& filter) {
 
 Order to_order(const Query& row) {
   return {.id = row.integer(0),
-          .user = row.integer(1),
+          .user = row.user(1),
           .voucher = row.integer(2),
           .status = static_cast<OrderStatus>(row.integer(3)),
           .limit = row.integer(4),
@@ -128,7 +128,7 @@ std::vector<Order> OrderReader::list(const OrderFilter& filter) {
   if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_sql(by));
 
   const std::int64_t status = number_of(filter.status.value_or(OrderStatus{}));
-  Query query(*statement, filter.after, to_limit(filter.count_max), filter.user.value_or(0),
+  Query query(*statement, filter.after, to_limit(filter.count_max), filter.user.value_or(UserId()),
               filter.voucher.value_or(0), status);
   std::vector<Order> orders;
   while (query.next()) orders.push_back(to_order(query));

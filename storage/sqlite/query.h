@@ -10,6 +10,8 @@
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
+#include <rushgate/user_id.h>
+
 namespace rushgate {
 
 /// Returns a maximum of rows as the value of LIMIT.
@@ -36,6 +38,14 @@ class Query {
     statement_.bind(++bound_, value);
   }
 
+  void bind_next(const UserId& user) {
+    if (user.is_number()) {
+      bind_next(user.number());
+    } else {
+      bind_next(std::string(user.name()));
+    }
+  }
+
   /// Advances to the next row, at first to the first one. Returns false at the end.
   bool next() { return statement_.executeStep(); }
 
@@ -46,6 +56,10 @@ class Query {
   [[nodiscard]] bool is_null(int column) const { return statement_.getColumn(column).isNull(); }
   [[nodiscard]] std::string text(int column) const {
     return statement_.getColumn(column).getString();
+  }
+  [[nodiscard]] UserId user(int column) const {
+    const SQLite::Column value = statement_.getColumn(column);
+    return value.isInteger() ? UserId(value.getInt64()) : UserId(value.getString());
   }
 
  private:

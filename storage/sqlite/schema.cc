@@ -201,8 +201,69 @@ CREATE TABLE archived_changes (
 CREATE INDEX archived_changes_by_order ON archived_changes (order_id);
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace, kReservedIds,
-                                       kPayments};
+// A user id may be a name. In a STRICT table, a column of the type ANY keeps integers and strings as
+// they are. SQLite cannot change the type of a column, so the rows move to new tables.
+constexpr char kUserNames[] = R"sql(
+CREATE TABLE orders_with_names (
+  id              INTEGER PRIMARY KEY,
+  user_id         ANY     NOT NULL,  -- an integer, or a name
+  voucher_id      INTEGER NOT NULL,
+  status          INTEGER NOT NULL,
+  user_limit      INTEGER NOT NULL,  -- pieces per user when it was admitted; 0: any number
+  admitted_at_ms  INTEGER NOT NULL,  -- since 1970 UTC
+  entry_ms        INTEGER NOT NULL,  -- id of its entry in the order stream
+  entry_seq       INTEGER NOT NULL,
+  created_at_ms   INTEGER NOT NULL DEFAULT 0,  -- when the row was written; 0 not known
+  voucher_version INTEGER NOT NULL DEFAULT 0,  -- 0 unknown
+  price_cents     INTEGER NOT NULL DEFAULT 0,  -- of one piece
+  quantity        INTEGER NOT NULL DEFAULT 1,
+  due_at_ms       INTEGER NOT NULL DEFAULT 0,  -- 0 demands no payment
+  reference       TEXT    NOT NULL DEFAULT '',
+  keeps           INTEGER NOT NULL DEFAULT 0   -- after its end: 1 the stock, 2 its user's allowance, 3 both
+) STRICT;
+INSERT INTO orders_with_names
+  SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq,
+         created_at_ms, voucher_version, price_cents, quantity, due_at_ms, reference, keeps
+  FROM orders;
+DROP TABLE orders;
+ALTER TABLE orders_with_names RENAME TO orders;
+
+CREATE UNIQUE INDEX orders_once ON orders (user_id, voucher_id)
+  WHERE status <= 5 AND user_limit = 1;
+CREATE INDEX orders_other ON orders (user_id, voucher_id, status, user_limit, quantity)
+  WHERE NOT (status <= 5 AND user_limit = 1);
+CREATE INDEX orders_by_voucher ON orders (voucher_id);
+CREATE INDEX orders_unpaid ON orders (voucher_id) WHERE status = 2;
+CREATE INDEX orders_refunding ON orders (voucher_id) WHERE status = 5;
+
+CREATE TABLE archived_orders_with_names (
+  id              INTEGER PRIMARY KEY,
+  user_id         ANY     NOT NULL,
+  voucher_id      INTEGER NOT NULL,
+  status          INTEGER NOT NULL,
+  user_limit      INTEGER NOT NULL,
+  admitted_at_ms  INTEGER NOT NULL,
+  entry_ms        INTEGER NOT NULL,
+  entry_seq       INTEGER NOT NULL,
+  created_at_ms   INTEGER NOT NULL,
+  voucher_version INTEGER NOT NULL,
+  price_cents     INTEGER NOT NULL,
+  quantity        INTEGER NOT NULL,
+  due_at_ms       INTEGER NOT NULL,
+  reference       TEXT    NOT NULL,
+  keeps           INTEGER NOT NULL
+) STRICT;
+INSERT INTO archived_orders_with_names
+  SELECT id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq,
+         created_at_ms, voucher_version, price_cents, quantity, due_at_ms, reference, keeps
+  FROM archived_orders;
+DROP TABLE archived_orders;
+ALTER TABLE archived_orders_with_names RENAME TO archived_orders;
+CREATE INDEX archived_orders_by_voucher ON archived_orders (voucher_id);
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace,
+                                       kReservedIds, kPayments,  kUserNames};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

@@ -85,8 +85,9 @@ class SaleOnRedis {
   }
 
   /// Returns the request that the sale sends for this user.
-  [[nodiscard]] Request request(UserId user, OrderId order) const {
-    const AdmissionRequests::Buyer buyer{.user = user, .order = order, .idempotency_key = {}};
+  [[nodiscard]] Request request(std::int64_t user, OrderId order) const {
+    const UserId buyer_id(user);
+    const AdmissionRequests::Buyer buyer{.user = &buyer_id, .order = order, .idempotency_key = {}};
     return requests_->make({kVoucher}, {&buyer, 1});
   }
 

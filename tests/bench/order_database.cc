@@ -44,7 +44,7 @@ void BareOrders::insert(std::span<const Order> orders) {
   SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
   for (const Order& order : orders) {
     const std::int64_t values[] = {order.id,
-                                   order.user,
+                                   order.user.number(),
                                    order.voucher,
                                    static_cast<std::int64_t>(order.status),
                                    order.limit,

@@ -26,7 +26,7 @@ using faults::FaultySqliteVfs;
 using faults::FaultyStore;
 
 constexpr int kCallsMax = 5'000;  // the bound of a sweep, which would otherwise never end
-constexpr UserId kPoisonedUser = 2;
+constexpr std::int64_t kPoisonedUser = 2;
 
 // The expected end state, whichever call fails.
 constexpr std::int64_t kFirstStock = 4;
@@ -126,7 +126,7 @@ class SweptSale {
   }
 
   void buy_for_everybody(VoucherId voucher, const std::string& which) {
-    for (UserId user = 1; user <= kUsers; ++user) {
+    for (std::int64_t user = 1; user <= kUsers; ++user) {
       const std::string idempotency_key = which + " of user " + std::to_string(user);
       const BuyResult result = sale().buy(voucher, user, idempotency_key);
       if (result.outcome != Outcome::kAccepted) continue;
@@ -152,7 +152,7 @@ class SweptSale {
   std::map<OrderId, Fate> fates() {
     std::map<OrderId, Fate> fates;
     int next = 0;
-    for (UserId user = 1; user <= kUsers; ++user, ++next) {
+    for (std::int64_t user = 1; user <= kUsers; ++user, ++next) {
       const auto told = told_.find({3, "paid of user " + std::to_string(user)});
       if (told != told_.end()) fates.emplace(told->second, static_cast<Fate>(next % kFates));
     }

@@ -82,7 +82,7 @@ class Game {
  private:
   void sell_row(std::size_t row) {
     const std::string name = std::to_string(row);
-    const BuyResult bought = sale_->buy(7, 1 + static_cast<UserId>(row), "row " + name);
+    const BuyResult bought = sale_->buy(7, 1 + static_cast<std::int64_t>(row), "row " + name);
     if (bought.outcome != Outcome::kAccepted) fail(std::string(outcome_name(bought.outcome)));
     kill_.at(Point::kAfterPurchase);
     ChangeResult changed{.outcome = ChangeOutcome::kDone};

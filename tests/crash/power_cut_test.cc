@@ -80,7 +80,7 @@ class CutSale {
  private:
   struct Answer {
     VoucherId voucher;
-    UserId user;
+    std::int64_t user;
     std::string idempotency_key;
     bool safe;  // against a power cut
   };
@@ -125,7 +125,7 @@ class CutSale {
 
   void buy(Sale& sale) {
     const VoucherId voucher = chance(2) ? 1 : 2;
-    const UserId user = 1 + pick(60);
+    const std::int64_t user = 1 + pick(60);
     const std::string idempotency_key = "request " + std::to_string(++requests_);
     const BuyResult result = sale.buy(voucher, user, idempotency_key);
     if (result.outcome != Outcome::kAccepted) return;
@@ -148,11 +148,12 @@ class CutSale {
     for (const auto& [who, count] : stored) {
       const auto& [voucher, user] = who;
       if (voucher == 1) {
-        EXPECT_EQ(client("SISMEMBER", keys.buyers(voucher), user), Reply::integer(1)) << user;
+        EXPECT_EQ(client("SISMEMBER", keys.buyers(voucher), user.text()), Reply::integer(1))
+            << user;
         EXPECT_EQ(count, 1) << "user " << user;
         continue;
       }
-      const Reply admitted = client("HGET", keys.buyers(voucher), user);
+      const Reply admitted = client("HGET", keys.buyers(voucher), user.text());
       ASSERT_TRUE(admitted.is_text()) << "user " << user << " has orders and was never admitted";
       EXPECT_GE(std::stoll(std::string(admitted.text())), count) << "user " << user;
     }

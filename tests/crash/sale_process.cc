@@ -398,7 +398,7 @@ SalePlan SalePlan::make(std::uint64_t seed, bool takes_payments) {
   constexpr std::uint64_t kUsers = 35;
   while (plan.rows.size() < kRows) {
     plan.rows.push_back({.voucher = 1 + static_cast<VoucherId>(random() % 2),
-                         .user = 1 + static_cast<UserId>(random() % kUsers)});
+                         .user = 1 + static_cast<std::int64_t>(random() % kUsers)});
   }
   return plan;
 }

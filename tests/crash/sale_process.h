@@ -35,7 +35,7 @@ std::string crash_point_name(CrashPoint point);
 struct SalePlan {
   struct Row {
     VoucherId voucher;
-    UserId user;
+    std::int64_t user;
   };
 
   /// With `takes_payments`, the vouchers demand payment. The first gives enough time. The orders of

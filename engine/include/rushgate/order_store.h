@@ -38,7 +38,7 @@ std::optional<OrderStatus> find_order_status(std::string_view name);
 /// An order as the database keeps it. Times are ms since 1970 UTC.
 struct Order {
   OrderId id = 0;
-  UserId user = 0;
+  UserId user = {};
   VoucherId voucher = 0;
   OrderStatus status = OrderStatus::kCreated;
   std::int64_t limit =
@@ -197,6 +197,8 @@ class OrderStore {
   /// Returns the archive of ended sales in the same database. find() and the payment port find
   /// archived orders too. Default: null, it keeps none: no sale can be archived.
   virtual ArchiveStore* archive() { return nullptr; }
+  /// Returns false if the database has numbers as user ids only: the sale refuses names then.
+  [[nodiscard]] virtual bool takes_user_names() const { return true; }
   /// Returns the order with this id; empty if there is none. Default: one list().
   virtual absl::StatusOr<std::optional<Order>> find(OrderId id);
   /// Returns the greatest id below `below`; 0 if there is none. Default: a search with at most 64

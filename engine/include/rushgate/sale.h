@@ -53,7 +53,7 @@ std::string_view outcome_name(Outcome outcome);
 
 struct BuyRequest {
   VoucherId voucher = 0;
-  UserId user = 0;
+  UserId user = {};  // a number, or UserId("name")
   /// The idempotency key, if not empty. Within SaleOptions::request_ttl_ms, the same user, voucher
   /// and key get the order that was accepted first. A request that was refused is decided from
   /// scratch. With another user, voucher or quantity the key gets kKeyReused, so it must be unique
@@ -312,6 +312,13 @@ struct SaleOptions {
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
 };
 
+/// Options of Sale::archive().
+struct ArchiveOptions {
+  /// If it is not empty, the sale's dead letters are discarded, with this reason. Otherwise a sale that
+  /// has some is not archived.
+  std::string discard_dead_letters = {};
+};
+
 /// Sells vouchers on a keyspace, with an order database behind it. Thread-safe. Does not own its
 /// arguments, which must outlive it.
 class Sale {
@@ -369,7 +376,7 @@ class Sale {
   // ---- Buying ----
 
   /// Decides on a purchase, atomically and as durably as the backend's writes.
-  BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {});
+  BuyResult buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key = {});
   BuyResult buy(const BuyRequest& request);
   /// Decides on several purchases in this order: one round trip, one commit batch.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
@@ -381,9 +388,9 @@ class Sale {
   /// arrival, before any other user can buy it. So are pieces that add_stock() adds, but others may
   /// buy until it returns. Such an order has to be paid like any other. A repeated call returns the same order. A keyspace that
   /// loses its data loses its waiting lists.
-  WaitResult wait_for(VoucherId voucher, UserId user);
+  WaitResult wait_for(VoucherId voucher, const UserId& user);
   /// Ends a user's waiting. Returns false if the user does not wait (any more).
-  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, UserId user);
+  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
   /// Returns the users that wait, in the order of their arrival. Sends one request per 1,000.
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
 
@@ -423,7 +430,7 @@ class Sale {
   /// - kFailedPrecondition: its sale has not ended (close() it), or it has orders that are queued,
   ///   unpaid, dead letters or due to be refunded; the message says which. Or the order store
   ///   keeps no archive.
-  absl::Status archive(VoucherId voucher);
+  absl::Status archive(VoucherId voucher, const ArchiveOptions& options = {});
   /// Deletes the archived orders of a voucher, in portions, and its discarded dead letters. Returns
   /// the number of orders.
   /// kFailedPrecondition: it is not archived.
@@ -438,7 +445,7 @@ class Sale {
   /// Reads the whole backlog (the order stream and the dead letters) in portions. So do not call it
   /// for every page view while many orders are queued. OrderStore::list() returns the created ones
   /// alone.
-  absl::StatusOr<std::vector<OrderState>> orders_of(UserId user);
+  absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
 
   /// Returns the recorded changes of all orders above the position `after`, in ascending order, at
   /// most `count_max`. kFailedPrecondition: the order store keeps no payments.

@@ -6,10 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include <rushgate/user_id.h>
+
 namespace rushgate {
 
 using VoucherId = std::int64_t;
-using UserId = std::int64_t;
 using OrderId = std::int64_t;  // positive; ascending per generator
 
 /// Number of pieces that may be bought; 0: no such limit.

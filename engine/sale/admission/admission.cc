@@ -18,6 +18,18 @@ AdmissionRequests::~AdmissionRequests() {
   for (const auto& known : known_) delete known.load();
 }
 
+namespace {
+
+void add_user(const UserId& user, Request& request) {
+  if (user.is_number()) {
+    request.add(user.number());
+  } else {
+    request.add(user.name());
+  }
+}
+
+}  // namespace
+
 Request AdmissionRequests::make(const Purchase& purchase, std::span<const Buyer> buyers) const {
   constexpr std::size_t kBytesPerBuyer = 40;  // two numbers
   Request request;
@@ -36,7 +48,7 @@ Request AdmissionRequests::make(const Purchase& purchase, std::span<const Buyer>
     request = beginning(purchase, requests);
   }
   for (const Buyer& buyer : buyers) {
-    request.add(buyer.user);
+    add_user(*buyer.user, request);
     request.add(buyer.order);
   }
   return request;

@@ -62,8 +62,8 @@ class AdmissionRequests {
   }
   /// One buyer of a request.
   struct Buyer {
-    UserId user;
-    OrderId order;  // the id that the order will have
+    const UserId* user = nullptr;  // not null
+    OrderId order = 0;             // the id that the order will have
     std::string_view
         idempotency_key;  // may be empty; otherwise names one request of this user for this voucher
   };

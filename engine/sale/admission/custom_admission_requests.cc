@@ -52,11 +52,11 @@ Request CustomAdmissionRequests::make(VoucherId voucher,
                                    keys_.buyers(voucher), keys_.order_stream};
   if (has_request) keys.push_back(keys_.request(buyer.idempotency_key));
   std::vector<std::string> arguments = {has_request ? "1" : "0", absl::StrCat(voucher),
-                                        absl::StrCat(buyer.user), absl::StrCat(buyer.order),
+                                        buyer.user->text(), absl::StrCat(buyer.order),
                                         absl::StrCat(request_ttl_ms_)};
   const auto expand = [&](const std::vector<WordTemplate>& words, std::vector<std::string>& to) {
     for (const WordTemplate& word : words)
-      to.push_back(word.expand(keys_, voucher, buyer.user, buyer.order));
+      to.push_back(word.expand(keys_, voucher, *buyer.user, buyer.order));
   };
   expand(key_words_, keys);
   expand(argument_words_, arguments);

@@ -50,7 +50,7 @@ bool WordTemplate::has(Placeholder placeholder) const {
                              [&](const Part& part) { return part.placeholder == placeholder; });
 }
 
-std::string WordTemplate::expand(const SaleKeys& keys, VoucherId voucher, UserId user,
+std::string WordTemplate::expand(const SaleKeys& keys, VoucherId voucher, const UserId& user,
                                  OrderId order) const {
   std::string word;
   for (const auto& [before, placeholder] : parts_) {
@@ -60,7 +60,7 @@ std::string WordTemplate::expand(const SaleKeys& keys, VoucherId voucher, UserId
         absl::StrAppend(&word, voucher);
         break;
       case Placeholder::kUser:
-        absl::StrAppend(&word, user);
+        word += user.text();
         break;
       case Placeholder::kOrder:
         absl::StrAppend(&word, order);

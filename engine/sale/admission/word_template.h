@@ -29,7 +29,7 @@ class WordTemplate {
   static absl::StatusOr<WordTemplate> parse(std::string_view word);
 
   [[nodiscard]] bool has(Placeholder placeholder) const;
-  [[nodiscard]] std::string expand(const SaleKeys& keys, VoucherId voucher, UserId user,
+  [[nodiscard]] std::string expand(const SaleKeys& keys, VoucherId voucher, const UserId& user,
                                    OrderId order) const;
 
  private:

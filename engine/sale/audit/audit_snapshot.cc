@@ -106,9 +106,10 @@ absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const Sale
     if (!counters.ok()) return counters.status();
     snapshot.counters = *std::move(counters);
     // A buyer may be met twice. The second count is the newer one.
-    const absl::Status read = for_each_buyer(
-        client, keys, voucher,
-        [&](UserId user, std::int64_t count) { snapshot.buyers.insert_or_assign(user, count); });
+    const absl::Status read =
+        for_each_buyer(client, keys, voucher, [&](const UserId& user, std::int64_t count) {
+          snapshot.buyers.insert_or_assign(user, count);
+        });
     const bool is_changed = absl::IsAborted(read);
     if (!read.ok() && !(is_changed && look < kLooksMax)) return read;
     const auto after = read_voucher_counters(client, keys, voucher);

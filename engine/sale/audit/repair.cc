@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStor
   const std::string rest = ended.how.substr(space + 1);
   std::vector<std::string> fields = {"event",     kind,
                                      "id",        concat(ended.order.id),
-                                     "userId",    concat(ended.order.user),
+                                     "userId",    ended.order.user.text(),
                                      "voucherId", concat(ended.order.voucher)};
   if (kind == order_event_name(OrderEvent::Kind::kCancelled)) {
     const auto version = stores.vouchers.applied(ended.order.voucher);

@@ -30,8 +30,8 @@ std::int64_t loosest_total(const std::vector<VoucherVersion>& versions) {
   return total;
 }
 
-std::string orders_of(UserId user, std::int64_t count) {
-  return "user " + std::to_string(user) + " has " + std::to_string(count) + " pieces";
+std::string orders_of(const UserId& user, std::int64_t count) {
+  return "user " + user.text() + " has " + std::to_string(count) + " pieces";
 }
 
 }  // namespace
@@ -178,9 +178,8 @@ void VoucherAuditor::count_queued(const Ids& dead) {
     if (!waiting.is_acknowledged) {
       count(order, result_.queued);
     } else if (!dead.contains(id)) {
-      problem(order, "of user " + std::to_string(order.user) +
-                         " is acknowledged but not stored (entry " + waiting.entry.to_string() +
-                         ")");
+      problem(order, "of user " + order.user.text() + " is acknowledged but not stored (entry " +
+                         waiting.entry.to_string() + ")");
     }
   }
 }
@@ -225,7 +224,7 @@ void VoucherAuditor::count_discarded() {
 
 void VoucherAuditor::count(const Order& now, std::int64_t& place) {
   if (!is_known()) {
-    problem(now, "of user " + std::to_string(now.user) + " is of an unknown voucher");
+    problem(now, "of user " + now.user.text() + " is of an unknown voucher");
   }
   const Order order = at_counters(now);
   const bool is_later = counters().taken_at.precedes(order.entry);
@@ -253,7 +252,7 @@ void VoucherAuditor::check_window(const Order& order) {
     return is_in_window(version, order.entry);
   };
   if (evidence_.versions.empty() || std::ranges::any_of(evidence_.versions, allows)) return;
-  problem(order, "of user " + std::to_string(order.user) + " was admitted at " +
+  problem(order, "of user " + order.user.text() + " was admitted at " +
                      std::to_string(order.admitted_at_ms) + " ms, outside the window of the sale");
 }
 
@@ -307,18 +306,18 @@ void VoucherAuditor::compare_buyers() {
   }
   std::ranges::sort(lost);
   for (const auto& [user, admitted] : lost) {
-    problem("lost: user " + std::to_string(user) + " was admitted " + std::to_string(admitted) +
+    problem("lost: user " + user.text() + " was admitted " + std::to_string(admitted) +
             " times and has " + std::to_string(bought_by(user).all()) + " pieces");
   }
 }
 
-VoucherAuditor::Bought VoucherAuditor::bought_by(UserId user) const {
+VoucherAuditor::Bought VoucherAuditor::bought_by(const UserId& user) const {
   const auto found = bought_.find(user);
   return found == bought_.end() ? Bought{} : found->second;
 }
 
 /// Finds orders of a user beyond the number admitted, or beyond the user's limit.
-void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
+void VoucherAuditor::compare_orders(const UserId& user, const Bought& bought) {
   const auto found = evidence_.snapshot.buyers.find(user);
   const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
   if (bought.orders > admitted && !bought.was_given_back) {
@@ -332,7 +331,7 @@ void VoucherAuditor::compare_orders(UserId user, const Bought& bought) {
 }
 
 /// Counts how often a user was admitted. Returns false if there are fewer orders.
-bool VoucherAuditor::count_admitted(UserId user, std::int64_t admitted) {
+bool VoucherAuditor::count_admitted(const UserId& user, std::int64_t admitted) {
   const Bought bought = bought_by(user);
   if (bought.was_given_back) {
     result_.admitted += bought.orders;

@@ -85,9 +85,9 @@ class VoucherAuditor {
 
   void compare_version();
   void compare_buyers();
-  [[nodiscard]] Bought bought_by(UserId user) const;
-  void compare_orders(UserId user, const Bought& bought);
-  [[nodiscard]] bool count_admitted(UserId user, std::int64_t admitted);
+  [[nodiscard]] Bought bought_by(const UserId& user) const;
+  void compare_orders(const UserId& user, const Bought& bought);
+  [[nodiscard]] bool count_admitted(const UserId& user, std::int64_t admitted);
   void compare_counters();
   void compare_limits();
 

@@ -336,6 +336,31 @@ absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
   return moved.integer() == 1;
 }
 
+absl::StatusOr<std::vector<std::string>> find_dead_letters_of(Client& client, const SaleKeys& keys,
+                                                              VoucherId voucher) {
+  const std::string voucher_text = std::to_string(voucher);
+  std::vector<std::string> letters;
+  const absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(),
+                                           StreamId::max(), [&](const OrderEntry& found) {
+                                             if (found.field("voucherId") == voucher_text)
+                                               letters.push_back(found.id);
+                                             return true;
+                                           });
+  if (!read.ok()) return read;
+  return letters;
+}
+
+absl::Status discard_dead_letters_of(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                     const std::string& why) {
+  const auto letters = find_dead_letters_of(client, keys, voucher);
+  if (!letters.ok()) return letters.status();
+  for (const std::string& letter : *letters) {
+    const auto discarded = discard_dead_letter(client, keys, letter, why);
+    if (!discarded.ok()) return discarded.status();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status delete_discarded_letters(Client& client, const SaleKeys& keys, VoucherId voucher) {
   const std::string voucher_text = std::to_string(voucher);
   std::vector<std::pair<std::string, std::string>> letters;  // with their orders

@@ -70,6 +70,13 @@ absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why);
 
+/// Returns the ids of the dead letters of a voucher, of orders and of their events.
+absl::StatusOr<std::vector<std::string>> find_dead_letters_of(Client& client, const SaleKeys& keys,
+                                                              VoucherId voucher);
+/// Moves them to the discarded ones.
+absl::Status discard_dead_letters_of(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                     const std::string& why);
+
 /// Deletes the discarded letters of a voucher's orders for good.
 absl::Status delete_discarded_letters(Client& client, const SaleKeys& keys, VoucherId voucher);
 

@@ -34,6 +34,30 @@ absl::Status read_optional(const OrderEntry& entry, const NumberField& field) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<UserId> read_user(const OrderEntry& entry) {
+  constexpr std::string_view kUserField = "userId";
+  const auto text = entry.field(kUserField);
+  if (!text) return bad_field(kUserField, "is missing");
+  UserId user(*text);
+  if (const std::string fault = user.find_fault(); !fault.empty()) {
+    return bad_field(kUserField, "is no user: " + fault);
+  }
+  return user;
+}
+
+/// Reads the order's id, its user and its voucher.
+absl::Status read_whose(const OrderEntry& entry, Order& order) {
+  for (const NumberField& field : {NumberField{"id", order.id}, {"voucherId", order.voucher}}) {
+    const auto number = read_number(entry, field.name);
+    if (!number.ok()) return number.status();
+    field.to = *number;
+  }
+  auto user = read_user(entry);
+  if (!user.ok()) return user.status();
+  order.user = *std::move(user);
+  return absl::OkStatus();
+}
+
 /// Returns the id under which the entry was first appended.
 absl::StatusOr<StreamId> read_first_id(const OrderEntry& entry) {
   const std::string_view admitted_as =
@@ -93,13 +117,7 @@ absl::StatusOr<Order> read_order(const OrderEntry& entry) {
   order.entry = *id;
   order.admitted_at_ms = static_cast<std::int64_t>(id->ms);
 
-  const NumberField numbers[] = {
-      {"id", order.id}, {"userId", order.user}, {"voucherId", order.voucher}};
-  for (const auto& [name, to] : numbers) {
-    const auto number = read_number(entry, name);
-    if (!number.ok()) return number.status();
-    to = *number;
-  }
+  if (absl::Status read = read_whose(entry, order); !read.ok()) return read;
   // Entries of other producers have none of these: one piece per user, then.
   const NumberField optional[] = {{"limit", order.limit},
                                   {"version", order.version},
@@ -135,13 +153,7 @@ absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry) {
   event.order.entry = *id;
   event.at_ms = static_cast<std::int64_t>(id->ms);
   std::int64_t keeps = 0;
-  const NumberField numbers[] = {
-      {"id", event.order.id}, {"userId", event.order.user}, {"voucherId", event.order.voucher}};
-  for (const auto& [field, to] : numbers) {
-    const auto number = read_number(entry, field);
-    if (!number.ok()) return number.status();
-    to = *number;
-  }
+  if (absl::Status read = read_whose(entry, event.order); !read.ok()) return read;
   const NumberField optional[] = {{"amount", event.payment.amount_cents}, {"keeps", keeps}};
   for (const NumberField& field : optional) {
     if (absl::Status read = read_optional(entry, field); !read.ok()) return read;

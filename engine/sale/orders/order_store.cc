@@ -172,8 +172,8 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   }
   if (const auto& other = rivals.same_id) {
     if (is_redelivery(*other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
-    return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ", other->user,
-                                " and voucher ", other->voucher));
+    return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ",
+                                other->user.text(), " and voucher ", other->voucher));
   }
   if (!is_live(order)) return {};
   if (!rivals.stock) {
@@ -185,7 +185,7 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
                                 " pieces taken of a stock of ", *rivals.stock));
   }
   if (order.limit != 0 && rivals.live_of_user > order.limit - order.quantity) {
-    return refused(absl::StrCat("user ", order.user, " has ", rivals.live_of_user,
+    return refused(absl::StrCat("user ", order.user.text(), " has ", rivals.live_of_user,
                                 " pieces of voucher ", order.voucher, " already, of a limit of ",
                                 order.limit));
   }

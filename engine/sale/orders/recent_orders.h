@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "absl/hash/hash.h"
 #include <rushgate/voucher.h>
 
 namespace rushgate {
@@ -14,10 +15,10 @@ namespace rushgate {
 /// Thread-safe.
 class RecentOrders {
  public:
-  /// 1.5 MiB.
+  /// 2 MiB, and the names of users.
   static constexpr std::size_t kOrdersMax = 65'536;
 
-  void add(VoucherId voucher, UserId user, OrderId order) {
+  void add(VoucherId voucher, const UserId& user, OrderId order) {
     const std::uint64_t hash = hash_of(voucher, user);
     Shard& shard = shards_[hash % kShards];
     const std::lock_guard lock(shard.mutex);
@@ -25,7 +26,7 @@ class RecentOrders {
   }
 
   /// Returns the newest order of this user and voucher; 0 if none is remembered.
-  [[nodiscard]] OrderId find(VoucherId voucher, UserId user) const {
+  [[nodiscard]] OrderId find(VoucherId voucher, const UserId& user) const {
     const std::uint64_t hash = hash_of(voucher, user);
     const Shard& shard = shards_[hash % kShards];
     const std::lock_guard lock(shard.mutex);
@@ -46,7 +47,7 @@ class RecentOrders {
 
   struct Entry {
     VoucherId voucher = 0;
-    UserId user = 0;
+    UserId user = {};
     OrderId order = 0;
   };
   struct Shard {
@@ -54,11 +55,15 @@ class RecentOrders {
     std::array<Entry, kShardOrders> entries;  // guarded by mutex
   };
 
-  static std::uint64_t hash_of(VoucherId voucher, UserId user) {
+  static std::uint64_t hash_of(VoucherId voucher, const UserId& user) {
     constexpr std::uint64_t kMix = 0x9E37'79B9'7F4A'7C15;
     const std::uint64_t mixed =
-        (static_cast<std::uint64_t>(user) * kMix ^ static_cast<std::uint64_t>(voucher)) * kMix;
+        (number_of(user) * kMix ^ static_cast<std::uint64_t>(voucher)) * kMix;
     return mixed >> 32U;
+  }
+
+  static std::uint64_t number_of(const UserId& user) {
+    return user.is_number() ? static_cast<std::uint64_t>(user.number()) : absl::HashOf(user);
   }
 
   std::array<Shard, kShards> shards_;

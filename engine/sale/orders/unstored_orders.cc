@@ -14,8 +14,7 @@ struct Wanted {
   std::optional<UserId> user;
 
   [[nodiscard]] bool contains(const Order& order) const {
-    return order.voucher == voucher.value_or(order.voucher) &&
-           order.user == user.value_or(order.user);
+    return order.voucher == voucher.value_or(order.voucher) && (!user || order.user == *user);
   }
 };
 

@@ -11,11 +11,11 @@ namespace rushgate {
 namespace {
 
 /// Returns the position of the rest in "<voucher> <user> <rest>", or npos.
-std::size_t find_rest(std::string_view text) {
-  const std::size_t voucher_end = text.find(' ');
-  if (voucher_end == text.npos) return text.npos;
-  const std::size_t user_end = text.find(' ', voucher_end + 1);
-  return user_end == text.npos ? user_end : user_end + 1;
+std::size_t find_rest(std::string_view hold) {
+  const std::size_t voucher_end = hold.find(' ');
+  if (voucher_end == hold.npos) return hold.npos;
+  const std::size_t user_end = hold.find(' ', voucher_end + 1);
+  return user_end == hold.npos ? user_end : user_end + 1;
 }
 
 constexpr char kSameRest = '=';
@@ -24,7 +24,7 @@ constexpr char kSameRest = '=';
 
 bool HeldBlock::read(std::string_view value) {
   std::string_view last_rest;
-  for (std::string& text : texts) text.clear();
+  for (std::string& hold : holds) hold.clear();
   while (!value.empty()) {
     constexpr std::size_t kSizeAt = 2;  // after the digit and a space
     const std::size_t end = value.find(' ', kSizeAt);
@@ -33,13 +33,13 @@ bool HeldBlock::read(std::string_view value) {
     const auto size = parse_int64(value.substr(kSizeAt, end - kSizeAt));
     value.remove_prefix(end + 1);
     if (!size || *size <= 0 || static_cast<std::uint64_t>(*size) >= value.size()) return false;
-    std::string_view text = value.substr(0, static_cast<std::size_t>(*size));
-    value.remove_prefix(text.size() + 1);
-    const std::size_t rest_at = find_rest(text);
-    if (rest_at == text.npos) return false;
-    std::string_view rest = text.substr(rest_at);
+    std::string_view hold = value.substr(0, static_cast<std::size_t>(*size));
+    value.remove_prefix(hold.size() + 1);
+    const std::size_t rest_at = find_rest(hold);
+    if (rest_at == hold.npos || !holds[place].empty()) return false;
+    std::string_view rest = hold.substr(rest_at);
     if (rest == std::string_view(&kSameRest, 1)) rest = last_rest;
-    texts[place].append(text.substr(0, rest_at)).append(rest);
+    holds[place].append(hold.substr(0, rest_at)).append(rest);
     last_rest = rest;
   }
   return true;
@@ -51,18 +51,18 @@ std::string HeldBlock::value() const {
   value.reserve(kUsualBytes);
   std::string_view last_rest;
   for (std::size_t place = 0; place < kOrders; ++place) {
-    std::string_view text = texts[place];
-    if (text.empty()) continue;
-    const std::string_view rest = text.substr(find_rest(text));
+    std::string_view hold = holds[place];
+    if (hold.empty()) continue;
+    const std::string_view rest = hold.substr(find_rest(hold));
     const bool is_same = rest == last_rest;
-    if (is_same) text.remove_suffix(rest.size());
+    if (is_same) hold.remove_suffix(rest.size());
     last_rest = rest;
-    const DecimalText size(static_cast<std::int64_t>(text.size() + (is_same ? 1 : 0)));
+    const DecimalText size(static_cast<std::int64_t>(hold.size() + (is_same ? 1 : 0)));
     value += static_cast<char>('0' + place);
     value += ' ';
     value += size.view();
     value += ' ';
-    value += text;
+    value += hold;
     if (is_same) value += kSameRest;
     value += '\n';
   }
@@ -92,7 +92,7 @@ DeadlineBlock DeadlineBlock::take(std::string_view& member) {
 const char* const kHeldOrdersLua = R"lua(
 local blocks = {} -- that this script read
 
-local function split_hold(text) return string.match(text, '^(%S+ %S+ )(.*)$') end
+local function split_hold(hold) return string.match(hold, '^(%S+ %S+ )(.*)$') end
 
 local function read_block(held, name)
   local orders, last_rest = {}, nil
@@ -120,17 +120,17 @@ end
 local function hold_of(held, order) return block_of(held, order)[string.sub(order, -1)] end
 
 -- nil removes the order.
-local function set_hold(held, order, text)
+local function set_hold(held, order, hold)
   local orders, name = block_of(held, order)
-  orders[string.sub(order, -1)] = text
+  orders[string.sub(order, -1)] = hold
   local parts, last_rest = {}, nil
   for place = 0, 9 do
-    local its_text = orders[tostring(place)]
-    if its_text then
-      local whose, rest = split_hold(its_text)
-      if rest == last_rest then its_text = whose .. '=' end
+    local its_hold = orders[tostring(place)]
+    if its_hold then
+      local whose, rest = split_hold(its_hold)
+      if rest == last_rest then its_hold = whose .. '=' end
       last_rest = rest
-      parts[#parts + 1] = place .. ' ' .. #its_text .. ' ' .. its_text .. '\n'
+      parts[#parts + 1] = place .. ' ' .. #its_hold .. ' ' .. its_hold .. '\n'
     end
   end
   if #parts > 0 then
@@ -186,7 +186,7 @@ void HeldOrders::write() {
   is_changed_ = false;
 }
 
-std::string& HeldOrders::text_of(std::string_view order) {
+std::string& HeldOrders::hold_of(std::string_view order) {
   assert(is_selected_ && HeldBlock::name_of(order) == name_);
   if (!is_read_) {
     const std::string value = call_.hash_get(key_, name_).value_or("");
@@ -195,14 +195,14 @@ std::string& HeldOrders::text_of(std::string_view order) {
     }
     is_read_ = true;
   }
-  return block_.texts[HeldBlock::place_of(order)];
+  return block_.holds[HeldBlock::place_of(order)];
 }
 
-std::string_view HeldOrders::find(std::string_view order) { return text_of(order); }
+std::string_view HeldOrders::find(std::string_view order) { return hold_of(order); }
 
-void HeldOrders::set(std::string_view order, std::string_view text) {
-  assert(text.empty() || find_rest(text) != text.npos);
-  text_of(order) = text;
+void HeldOrders::set(std::string_view order, std::string_view hold) {
+  assert(hold.empty() || find_rest(hold) != hold.npos);
+  hold_of(order) = hold;
   is_changed_ = true;
 }
 

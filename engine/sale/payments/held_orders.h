@@ -13,8 +13,8 @@
 namespace rushgate {
 
 /// The held orders of a block, a field of SaleKeys::held(). Its value is "<last digit of the id> <bytes>
-/// <text>\n" for each, in the order of their ids. The text is an order's hold, or its end: "<voucher>
-/// <user> <rest>". A rest that equals the one before is written as "=".
+/// <hold>\n" for each, in the order of their ids. A hold is "<voucher> <user> <rest>", also after its
+/// end. A rest that equals the one before is written as "=".
 class HeldBlock {
  public:
   static constexpr std::size_t kOrders = 10;
@@ -34,8 +34,8 @@ class HeldBlock {
   /// Returns the value that read() reads.
   [[nodiscard]] std::string value() const;
 
-  /// The texts by place, in full; empty: the order is not held.
-  std::array<std::string, kOrders> texts;
+  /// The holds by place, in full; empty: the order is not held.
+  std::array<std::string, kOrders> holds;
 };
 
 /// Adds an order to a member of SaleKeys::deadlines(), "<block>:<last digits>" for each block. `last` is
@@ -50,7 +50,7 @@ struct DeadlineBlock {
   static DeadlineBlock take(std::string_view& member);
 };
 
-/// The same in Lua: hold_of(held, order), set_hold(held, order, text or nil), deadline_of(orders),
+/// The same in Lua: hold_of(held, order), set_hold(held, order, hold or nil), deadline_of(orders),
 /// orders_of(deadline).
 extern const char* const kHeldOrdersLua;
 
@@ -67,14 +67,14 @@ class HeldOrders {
   /// Writes the changes of the selected block. If this throws, the script must fail as a whole.
   void write();
 
-  /// Returns the text of an order of the selected block; empty if it is not held. Valid until the order
+  /// Returns the hold of an order of the selected block; empty if it is not held. Valid until the order
   /// or the selection changes.
   std::string_view find(std::string_view order);
-  /// Sets the text of an order of the selected block; an empty one removes the order.
-  void set(std::string_view order, std::string_view text);
+  /// Sets the hold of an order of the selected block; an empty one removes the order.
+  void set(std::string_view order, std::string_view hold);
 
  private:
-  std::string& text_of(std::string_view order);
+  std::string& hold_of(std::string_view order);
 
   NativeCall& call_;
   const std::string_view key_;

@@ -191,13 +191,13 @@ absl::Status remove_ended_deadlines(Client& client, const SaleKeys& keys) {
 }
 
 std::string describe_hold(const Order& order) {
-  return concat(order.voucher, " ", order.user, " ", order.quantity, " ", amount_of(order), " ",
-                order.admitted_at_ms, " ", order.due_at_ms);
+  return concat(order.voucher, " ", order.user.text(), " ", order.quantity, " ", amount_of(order),
+                " ", order.admitted_at_ms, " ", order.due_at_ms);
 }
 
 std::string describe_end(const Order& order, const OrderEvent& event) {
   const bool is_paid = event.kind == OrderEvent::Kind::kPaid;
-  return concat(order.voucher, " ", order.user, is_paid ? " paid " : " cancelled ",
+  return concat(order.voucher, " ", order.user.text(), is_paid ? " paid " : " cancelled ",
                 is_paid ? event.payment.id : event.actor);
 }
 
@@ -206,20 +206,21 @@ std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) 
   const auto second = first == value.npos ? value.npos : value.find(' ', first + 1);
   if (second == value.npos) return std::nullopt;
   const auto voucher = parse_int64(value.substr(0, first));
-  const auto user = parse_int64(value.substr(first + 1, second - first - 1));
-  if (!voucher || !user) return std::nullopt;
+  if (!voucher) return std::nullopt;
   EndedHold ended;
   ended.how = std::string(value.substr(second + 1));
   if (!ended.how.starts_with("paid ") && !ended.how.starts_with("cancelled ")) return std::nullopt;
   ended.order.id = order;
   ended.order.voucher = *voucher;
-  ended.order.user = *user;
+  ended.order.user = UserId(value.substr(first + 1, second - first - 1));
   ended.order.status =
       ended.how.starts_with("paid ") ? OrderStatus::kPaid : OrderStatus::kCancelled;
   return ended;
 }
 
-std::string EndedHold::value() const { return concat(order.voucher, " ", order.user, " ", how); }
+std::string EndedHold::value() const {
+  return concat(order.voucher, " ", order.user.text(), " ", how);
+}
 
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
                                                    OrderId order) {
@@ -230,7 +231,7 @@ absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKey
   if (!value.is_text()) return to_status(value, concat("looking for the hold of order ", order));
   HeldBlock block;
   if (!block.read(value.text())) return malformed(keys, name);
-  const std::string& text = block.texts[HeldBlock::place_of(id)];
+  const std::string& text = block.holds[HeldBlock::place_of(id)];
   return text.empty() ? std::nullopt : std::optional(read_hold(order, text));
 }
 
@@ -272,10 +273,10 @@ absl::Status for_each_hold(Client& client, const SaleKeys& keys,
       if (name.starts_with(kClosedField)) continue;
       if (!block.read(pairs[i + 1].text())) return malformed(keys, name);
       for (std::size_t place = 0; place < HeldBlock::kOrders; ++place) {
-        if (block.texts[place].empty()) continue;
+        if (block.holds[place].empty()) continue;
         const auto order = parse_int64(concat(name, place));
         if (!order) return malformed(keys, name);
-        visit(*order, read_hold(*order, block.texts[place]));
+        visit(*order, read_hold(*order, block.holds[place]));
       }
     }
   } while (cursor != "0");

@@ -36,7 +36,7 @@ std::array<std::string_view, kParts> split(std::string_view text) {
   return parts;
 }
 
-/// An order in SaleKeys::held(): its hold, or the end of it. Refers to the text.
+/// An order in SaleKeys::held(): its hold, or the end of it. Refers to the string.
 struct Hold {
   explicit Hold(std::string_view value) : text(value), parts(split<6>(text)) {}
 

@@ -303,7 +303,7 @@ ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order
   const std::string_view keys[] = {payments, keys_.order_stream, owner};
   const DecimalText id(request.order);
   const DecimalText voucher(order.voucher);
-  const DecimalText user(order.user);
+  const std::string user = order.user.text();
   const DecimalText amount(request.amount_cents);
   const std::string_view arguments[] = {id, voucher, user, request.payment, amount, reason};
   Reply reply = client_.run(scripts::record_surplus(), keys, arguments);
@@ -554,7 +554,7 @@ absl::StatusOr<std::optional<std::int64_t>> OrderChanges::give_back(const Order&
                                              keys_.waiting(voucher), keys_.waiting_orders(voucher)};
   const std::vector<std::string_view> keys(names.begin(), names.end());
   const DecimalText id(order.id);
-  const DecimalText user(order.user);
+  const std::string user = order.user.text();
   const DecimalText quantity(order.quantity);
   const DecimalText admitted(order.admitted_at_ms);
   const DecimalText voucher_text(voucher);

@@ -45,12 +45,12 @@ std::optional<WaitOutcome> outcome_of(std::int64_t code) {
 }  // namespace
 
 absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& keys,
-                                             VoucherId voucher, UserId user, OrderId order) {
+                                             VoucherId voucher, const UserId& user, OrderId order) {
   constexpr std::size_t kParts = 3;
   const auto names = key_names(keys, voucher);
   const std::vector<std::string_view> views(names.begin(), names.end());
   const DecimalText voucher_text(voucher);
-  const DecimalText user_text(user);
+  const std::string user_text = user.text();
   const DecimalText order_text(order);
   const std::string_view arguments[] = {voucher_text, user_text, order_text};
   const Reply reply = client.run(payment_scripts::wait(), views, arguments);
@@ -72,11 +72,11 @@ absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& key
 }
 
 absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
-                                        UserId user) {
+                                        const UserId& user) {
   const std::string waiting = keys.waiting(voucher);
   const std::string orders = keys.waiting_orders(voucher);
   const std::string_view names[] = {waiting, orders};
-  const DecimalText user_text(user);
+  const std::string user_text = user.text();
   const std::string_view arguments[] = {user_text};
   const Reply reply = client.run(payment_scripts::leave(), names, arguments);
   if (!reply.is_integer()) return to_status(reply, concat("leaving the list of voucher ", voucher));
@@ -124,9 +124,8 @@ absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const Sale
         client("ZRANGE", keys.waiting(voucher), users.size(), users.size() + kPortion - 1);
     if (!portion.is_aggregate()) return to_status(portion, "reading a waiting list");
     for (const Reply& element : portion.elements()) {
-      const auto user = element.is_text() ? parse_int64(element.text()) : std::nullopt;
-      if (!user) return to_status(element, "reading a waiting list");
-      users.push_back(*user);
+      if (!element.is_text()) return to_status(element, "reading a waiting list");
+      users.emplace_back(element.text());
     }
     if (portion.elements().size() < kPortion) return users;
   }

@@ -18,11 +18,11 @@ namespace rushgate {
 /// Adds a user. `order` will be its order. Empty if the keyspace lacks the voucher, wholly or in part:
 /// rebuild it, and call again. kUnknownVoucher too may mean that.
 absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& keys,
-                                             VoucherId voucher, UserId user, OrderId order);
+                                             VoucherId voucher, const UserId& user, OrderId order);
 
 /// Removes a user. Returns false if the user did not wait.
 absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
-                                        UserId user);
+                                        const UserId& user);
 
 /// Sells free pieces to waiting users, in bounded portions.
 absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher);

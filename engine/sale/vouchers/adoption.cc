@@ -54,12 +54,12 @@ absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleK
   // The buyers first, since the sale goes on. The order of a later buyer is found in the stream, or
   // the buyer is not in this list.
   std::vector<UserId> missing;
-  const auto visit = [&](UserId user, std::int64_t /*count*/) { missing.push_back(user); };
+  const auto visit = [&](const UserId& user, std::int64_t /*count*/) { missing.push_back(user); };
   const absl::Status read = for_each_buyer(client, keys, voucher.id, visit);
   if (!read.ok()) return read;
   const auto served = find_served(client, stores.orders, keys, voucher.id);
   if (!served.ok()) return served.status();
-  std::erase_if(missing, [&](UserId user) { return served->contains(user); });
+  std::erase_if(missing, [&](const UserId& user) { return served->contains(user); });
   std::ranges::sort(missing);
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
 

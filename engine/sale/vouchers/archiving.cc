@@ -35,15 +35,21 @@ absl::StatusOr<bool> Archiving::is_archived(VoucherId voucher) {
       *archived, [voucher](const ArchivedVoucher& one) { return one.last.voucher.id == voucher; });
 }
 
-absl::Status Archiving::archive(VoucherId voucher) {
+absl::Status Archiving::archive(VoucherId voucher, const ArchiveOptions& options) {
   ArchiveStore* const archive = stores_.orders.archive();
   if (archive == nullptr) return no_archive();
   const auto archived = is_archived(voucher);
   if (!archived.ok()) return archived.status();
   if (!*archived) {
+    if (absl::Status ended = check_ended(voucher); !ended.ok()) return ended;
+    if (!options.discard_dead_letters.empty()) {
+      absl::Status discarded =
+          discard_dead_letters_of(client_, keys_, voucher, options.discard_dead_letters);
+      if (!discarded.ok()) return discarded;
+    }
     // The queue before the database: an order that moves meanwhile is found there.
-    for (const auto check : {&Archiving::check_ended, &Archiving::check_queue,
-                             &Archiving::check_settled, &Archiving::check_payments}) {
+    for (const auto check :
+         {&Archiving::check_queue, &Archiving::check_settled, &Archiving::check_payments}) {
       if (absl::Status checked = (this->*check)(voucher); !checked.ok()) return checked;
     }
     const auto now_ms = keyspace_time_ms(client_);
@@ -94,10 +100,10 @@ absl::Status Archiving::check_queue(VoucherId voucher) {
     if (acknowledged->contains(event.order.entry)) continue;
     return not_yet(voucher, concat("a change of order ", event.order.id, " is queued"));
   }
-  const bool has_dead = unstored->dead.size() > unstored->discarded.size() ||
-                        !unstored->without_stock.empty() || !unstored->dead_events.empty();
-  return has_dead ? not_yet(voucher, "it has dead letters: retry or discard them")
-                  : absl::OkStatus();
+  const auto letters = find_dead_letters_of(client_, keys_, voucher);
+  if (!letters.ok()) return letters.status();
+  return letters->empty() ? absl::OkStatus()
+                          : not_yet(voucher, "it has dead letters: retry or discard them");
 }
 
 absl::Status Archiving::check_payments(VoucherId voucher) {

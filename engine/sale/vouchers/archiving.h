@@ -26,7 +26,7 @@ class Archiving {
       : client_(client), stores_(stores), keys_(keys), changes_(changes) {}
 
   /// As Sale::archive().
-  absl::Status archive(VoucherId voucher);
+  absl::Status archive(VoucherId voucher, const ArchiveOptions& options);
   /// As Sale::delete_archived().
   absl::StatusOr<std::size_t> delete_orders(VoucherId voucher);
   /// Finishes the archiving of an interrupted process.

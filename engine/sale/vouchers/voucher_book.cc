@@ -554,6 +554,11 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
       if (ends_hold(event)) ended.emplace(event.order.id, &event);
     }
   }
+  // An order that was discarded together with its end is not held again.
+  for (const OrderEvent& event : unstored->discarded_events) {
+    const bool is_discarded = unstored->discarded.contains(event.order.id);
+    if (is_discarded && ends_hold(event)) ended.emplace(event.order.id, &event);
+  }
   Buyers buyers;
   const auto with_end = [&](Order order) {
     const auto found = ended.find(order.id);
@@ -563,7 +568,9 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
     order.status = is_paid ? OrderStatus::kPaid : OrderStatus::kCancelled;
     order.keeps_stock = event.order.keeps_stock;
     order.keeps_allowance = event.order.keeps_allowance;
-    buyers.ended.emplace(order.id, describe_end(order, event));
+    if (!unstored->discarded.contains(order.id)) {
+      buyers.ended.emplace(order.id, describe_end(order, event));
+    }
     return order;
   };
   buyers.counted = version.voucher.limits.per_user != 1;
@@ -694,7 +701,7 @@ absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::stri
     std::vector<std::string> arguments = {token, buyers.counted ? "1" : "0"};
     for (std::size_t i = 0; i < kBuyersPerCall && buyer != buyers.bought.end(); ++i, ++buyer) {
       const auto& [user, bought] = *buyer;
-      arguments.push_back(std::to_string(user));
+      arguments.push_back(user.text());
       arguments.push_back(std::to_string(bought.count));
       arguments.push_back(buyers.with_days ? absl::StrCat(bought.day, ":", bought.on_day) : "");
     }

@@ -15,18 +15,20 @@ constexpr int kPortion = 1'000;
 
 /// Visits the users of a portion. Returns false if an element is no user.
 bool visit_portion(const Reply& portion, bool is_counted,
-                   absl::FunctionRef<void(UserId, std::int64_t)> visit) {
+                   absl::FunctionRef<void(const UserId&, std::int64_t)> visit) {
   if (!portion.is_aggregate()) return false;
   const std::size_t step = is_counted ? 2 : 1;
   const auto& elements = portion.elements();
   for (std::size_t i = 0; i + step <= elements.size(); i += step) {
-    const auto number_at = [&](std::size_t index) {
-      return elements[index].is_text() ? parse_int64(elements[index].text()) : std::nullopt;
-    };
-    const auto user = number_at(i);
-    const auto count = is_counted ? number_at(i + 1) : 1;
-    if (!user || !count) return false;
-    visit(*user, *count);
+    if (!elements[i].is_text()) return false;
+    const UserId user(elements[i].text());
+    std::optional<std::int64_t> count = 1;
+    if (is_counted) {
+      const Reply& counted = elements[i + 1];
+      count = counted.is_text() ? parse_int64(counted.text()) : std::nullopt;
+    }
+    if (!user.find_fault().empty() || !count) return false;
+    visit(user, *count);
   }
   return true;
 }
@@ -34,7 +36,7 @@ bool visit_portion(const Reply& portion, bool is_counted,
 }  // namespace
 
 absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId voucher,
-                            absl::FunctionRef<void(UserId user, std::int64_t count)> visit) {
+                            absl::FunctionRef<void(const UserId& user, std::int64_t count)> visit) {
   const std::string doing = "reading the buyers of voucher " + std::to_string(voucher);
   const std::string buyers = keys.buyers(voucher);
   const Reply type = client("TYPE", buyers);

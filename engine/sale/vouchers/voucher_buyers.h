@@ -15,6 +15,6 @@ namespace rushgate {
 /// Visits each user that is a buyer during the whole call at least once. kAborted: meanwhile the
 /// buyers were converted from a set to a hash of counts, or back.
 absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId voucher,
-                            absl::FunctionRef<void(UserId user, std::int64_t count)> visit);
+                            absl::FunctionRef<void(const UserId& user, std::int64_t count)> visit);
 
 }  // namespace rushgate

@@ -41,7 +41,7 @@ class Shop {
  private:
   void open(std::int64_t stock);
 
-  UserId user_ = 0;  // the last user that bought; each process begins at another number
+  std::int64_t user_ = 0;  // the last user that bought; each process begins at another number
   std::unique_ptr<OrderStore> orders_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;

@@ -22,7 +22,7 @@ using namespace rushgate;
 class Purchases {
  public:
   /// Buys for four users, and suspends the calling fiber until poll() has run the last completion.
-  void make(FlashSale& sale, VoucherId voucher, const std::array<UserId, 4>& users) {
+  void make(FlashSale& sale, VoucherId voucher, const std::array<std::int64_t, 4>& users) {
     fiber_wait().wait([&](WaitMethod::Event& all_decided) {
       all_decided_ = &all_decided;
       for (std::size_t i = 0; i < users.size(); ++i) {
@@ -61,13 +61,13 @@ int main(int argc, char** argv) {
 
   std::int64_t decided = 0;  // no locks: all fibers are on this thread
   std::int64_t accepted = 0;
-  UserId user = 0;
+  std::int64_t user = 0;
   std::vector<boost::fibers::fiber> players;
   FrameMeter meter;
   for (int player = 0; player < kPlayers; ++player) {
     players.emplace_back([&] {
       for (int round = 0; round < frames; ++round) {
-        const std::array<UserId, 4> users = {user + 1, user + 2, user + 3, user + 4};
+        const std::array<std::int64_t, 4> users = {user + 1, user + 2, user + 3, user + 4};
         user += 4;
         Purchases purchases;
         purchases.make(*sale, sword.id, users);

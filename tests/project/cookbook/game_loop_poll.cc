@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   std::int64_t decided = 0;  // no lock: completions run in poll(), on this thread
   std::int64_t accepted = 0;
   std::int64_t refused = 0;
-  UserId user = 0;
+  std::int64_t user = 0;
   FrameMeter meter;
   for (int frame = 0; frame < frames; ++frame) {
     std::this_thread::sleep_until(meter.begin_of(frame));

@@ -18,7 +18,7 @@ constexpr VoucherId kTea = 7;
 void sell_and_die(const std::string& dir) {
   const auto sale = FlashSale::open(dir).value();
   if (!sale->publish({.id = kTea, .title = "Tea", .stock = 4, .price_cents = 250}).ok()) return;
-  for (const UserId user : {1, 2, 3}) sale->buy(kTea, user, "click-" + std::to_string(user));
+  for (const std::int64_t user : {1, 2, 3}) sale->buy(kTea, user, "click-" + std::to_string(user));
   (void)std::raise(SIGKILL);  // orders may be queued, and not be in the database yet
 }
 
@@ -29,8 +29,8 @@ bool export_orders(OrderStore& orders, const std::filesystem::path& file) {
   std::fputs("order,user,voucher,status,admitted_at_ms\n", csv);
   const bool is_read =
       for_each_order(orders, {}, [&](const Order& order) {
-        std::fprintf(csv, "%lld,%lld,%lld,%s,%lld\n", static_cast<long long>(order.id),
-                     static_cast<long long>(order.user), static_cast<long long>(order.voucher),
+        std::fprintf(csv, "%lld,%s,%lld,%s,%lld\n", static_cast<long long>(order.id),
+                     order.user.text().c_str(), static_cast<long long>(order.voucher),
                      order_status_name(order.status).data(),
                      static_cast<long long>(order.admitted_at_ms));
       }).ok();

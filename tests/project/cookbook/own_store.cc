@@ -22,11 +22,11 @@ int main() {
   if (!sale->publish({.id = 7, .title = "Coffee", .stock = 200}).ok()) return 1;
 
   std::size_t before = counts.commits;
-  for (UserId user = 1; user <= 100; ++user) sale->buy(7, user);
+  for (std::int64_t user = 1; user <= 100; ++user) sale->buy(7, user);
   std::printf("100 purchases, one after another: %zu commits\n", counts.commits - before);
 
   before = counts.commits;
-  for (UserId user = 101; user <= 200; ++user) {
+  for (std::int64_t user = 101; user <= 200; ++user) {
     if (!sale->submit_buy({.voucher = 7, .user = user}, [](const BuyResult&) {})) return 1;
   }
   sale->poll();

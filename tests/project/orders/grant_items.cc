@@ -12,7 +12,7 @@ int main() {
     GrantingSale game(".");
     FlashSale& sale = game.sale();
     if (!sale.publish(sword).ok()) return 1;
-    for (const UserId user : {1, 2, 3}) {
+    for (const std::int64_t user : {1, 2, 3}) {
       const OrderId order = sale.buy(sword.id, user, "click " + std::to_string(user)).order;
       if (user == 3) continue;  // this user does not pay
       const ChangeResult paid = sale.pay(

@@ -14,7 +14,7 @@ class ItemGrants {
  public:
   explicit ItemGrants(const std::string& file)
       : database_(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {
-    database_.exec("CREATE TABLE IF NOT EXISTS grants (order_id INTEGER, user INTEGER)");
+    database_.exec("CREATE TABLE IF NOT EXISTS grants (order_id INTEGER, user TEXT)");
     database_.exec("CREATE TABLE IF NOT EXISTS progress (position INTEGER)");
     database_.exec("INSERT INTO progress SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM progress)");
   }
@@ -26,13 +26,13 @@ class ItemGrants {
 
   /// Grants an item to the user of a paid order. The grant and the position are one transaction, so
   /// a repeated change grants nothing.
-  void apply(const rushgate::OrderChange& change, rushgate::UserId user) {
+  void apply(const rushgate::OrderChange& change, const rushgate::UserId& user) {
     SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
     if (change.position <= position()) return;  // it was done before
     if (change.to == rushgate::OrderStatus::kPaid) {
       SQLite::Statement grant(database_, "INSERT INTO grants VALUES (?, ?)");
       grant.bind(1, change.order);
-      grant.bind(2, user);
+      grant.bind(2, user.text());
       grant.exec();
     }
     SQLite::Statement advance(database_, "UPDATE progress SET position = ?");

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kCommit = "commit\n";
 
 std::string line_of(const Order& order) {
-  return absl::StrCat("order ", order.id, " ", order.user, " ", order.voucher, " ",
+  return absl::StrCat("order ", order.id, " ", order.user.text(), " ", order.voucher, " ",
                       static_cast<int>(order.status), " ", order.limit, " ", order.admitted_at_ms,
                       " ", order.entry.ms, " ", order.entry.seq, " ", order.created_at_ms, " ",
                       order.version, " ", order.price_cents, " ", order.quantity, " ",
@@ -28,11 +28,13 @@ std::string line_of(const Order& order) {
 Order read_order(std::istream& words) {
   Order order;
   int status = 0;
+  std::string user;
   std::string reference;  // the last word: an empty one is missing
-  words >> order.id >> order.user >> order.voucher >> status >> order.limit >>
-      order.admitted_at_ms >> order.entry.ms >> order.entry.seq >> order.created_at_ms >>
-      order.version >> order.price_cents >> order.quantity >> order.due_at_ms >>
-      order.keeps_stock >> order.keeps_allowance >> reference;
+  words >> order.id >> user >> order.voucher >> status >> order.limit >> order.admitted_at_ms >>
+      order.entry.ms >> order.entry.seq >> order.created_at_ms >> order.version >>
+      order.price_cents >> order.quantity >> order.due_at_ms >> order.keeps_stock >>
+      order.keeps_allowance >> reference;
+  order.user = UserId(user);
   order.status = static_cast<OrderStatus>(status);
   order.reference = absl::HexStringToBytes(reference);
   return order;

@@ -89,7 +89,7 @@ TEST_F(OwnOrderStoreTest, RebuildCountsStoredOrders) {
 
 /// The second line of defence: the stock of the keyspace is wrong.
 TEST_F(OwnOrderStoreTest, OrderBeyondTheStockBecomesDeadLetter) {
-  for (UserId user = 1; user <= 3; ++user) buy(user);
+  for (std::int64_t user = 1; user <= 3; ++user) buy(user);
   drain();
   (*engine_->open_client())("SET", SaleKeys{}.stock(7), 1);
   const OrderId beyond = buy(4);
@@ -100,7 +100,7 @@ TEST_F(OwnOrderStoreTest, OrderBeyondTheStockBecomesDeadLetter) {
 }
 
 TEST_F(OwnOrderStoreTest, RaisedStockCountsInNextBatch) {
-  for (UserId user = 1; user <= 3; ++user) buy(user);
+  for (std::int64_t user = 1; user <= 3; ++user) buy(user);
   drain();
   ASSERT_TRUE(sale_->add_stock(7, 1).ok());
   buy(4);

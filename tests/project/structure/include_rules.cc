@@ -80,6 +80,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/order_worker.h", "engine/sale"},
     PublicHeader{"rushgate/sale.h", "engine/sale"},
     PublicHeader{"rushgate/sale_keys.h", "engine/sale"},
+    PublicHeader{"rushgate/user_id.h", "engine/sale"},
     PublicHeader{"rushgate/voucher.h", "engine/sale"},
     PublicHeader{"rushgate/memory_order_store.h", "storage/memory"},
     PublicHeader{"rushgate/memory_store.h", "storage/memory"},

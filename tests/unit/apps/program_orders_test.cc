@@ -53,7 +53,7 @@ class OrdersProgramTest : public ::testing::TestWithParam<Keyspace> {
   }
 
   /// Buys in this process. The order stays queued.
-  std::string bought(UserId user, VoucherId voucher = 1, std::int64_t quantity = 1,
+  std::string bought(const UserId& user, VoucherId voucher = 1, std::int64_t quantity = 1,
                      const std::string& reference = {}) {
     const auto sale = open_sale_here();
     const BuyResult result = sale->sale().buy(
@@ -176,6 +176,44 @@ TEST_P(OrdersProgramTest, ClosedVoucherIsRefundedWhole) {
   EXPECT_EQ(state_of(paid), "refunded");
   EXPECT_EQ(state_of(unpaid), "cancelled");
   EXPECT_EQ(state_of(other), "created");
+  EXPECT_EQ(run("audit").exit_code, kExitOk);
+}
+
+TEST_P(OrdersProgramTest, EndedSaleIsArchivedAndDeleted) {
+  const std::string paid = bought(7);
+  ASSERT_EQ(pay(paid, "p1").exit_code, kExitOk);
+  const auto refused = run("archive", {"1"});
+  EXPECT_EQ(refused.exit_code, kExitNegative);
+  EXPECT_THAT(refused.err, HasSubstr("voucher 1 cannot be archived: "));
+  ASSERT_EQ(run("close", {"1"}).exit_code, kExitOk);
+  open_sale_here()->client()("XADD", SaleKeys{}.dead_letters(), "*", "entry", "1-1", "reason",
+                             "broken", "userId", 9, "voucherId", 1, "id", 11);
+  EXPECT_THAT(run("archive", {"1"}).err, HasSubstr("it has dead letters"));
+
+  const auto archived = run("archive", {"1", "--discard-dead-letters", "the sale is over"});
+  EXPECT_EQ(archived.exit_code, kExitOk) << archived.err;
+  EXPECT_EQ(archived.out, "voucher 1 is archived\n");
+  EXPECT_EQ(run_json("orders", {"--voucher", "1", "--state", "paid"}).size(), 0U);
+  EXPECT_EQ(state_of(paid), "paid") << "still known";
+  EXPECT_EQ(run_json("dead-letters", {"--discarded"})[0]["why"], "the sale is over");
+
+  const auto deleted = run("archive", {"1", "--delete"});
+  EXPECT_EQ(deleted.exit_code, kExitOk) << deleted.err;
+  EXPECT_EQ(deleted.out, "voucher 1 is archived\n1 archived orders are deleted\n");
+  EXPECT_EQ(run("status", {paid}).exit_code, kExitNegative);
+  EXPECT_EQ(run_json("dead-letters", {"--discarded"}).size(), 0U);
+}
+
+TEST_P(OrdersProgramTest, OrdersOfNameAreListed) {
+  const std::string queued = bought(UserId("anna"));
+  const std::string other = bought(UserId("042"));
+  const Json listed = run_json("orders", {"--user", "anna"});
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0]["order"], queued);
+  EXPECT_EQ(listed[0]["user"], "anna");
+  ASSERT_EQ(pay(other, "p1").exit_code, kExitOk);
+  const auto exported = run("export", {"--voucher", "1", "--what", "orders", "--format", "csv"});
+  EXPECT_THAT(exported.out, HasSubstr("042"));
   EXPECT_EQ(run("audit").exit_code, kExitOk);
 }
 

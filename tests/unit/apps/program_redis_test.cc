@@ -189,7 +189,7 @@ TEST_F(RedisProgramTest, DeadWorkersEntriesAreClaimedAtOnce) {
                     ->sale()
                     .publish({.id = 2, .title = "", .stock = 5, .begin_ms = 0, .end_ms = 1LL << 42})
                     .ok());
-    for (UserId user = 1; user <= 4; ++user) {
+    for (std::int64_t user = 1; user <= 4; ++user) {
       EXPECT_EQ((*sale)->buy(2, user).outcome, Outcome::kAccepted);
     }
     Client& client = (*sale)->client();

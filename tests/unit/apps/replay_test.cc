@@ -47,7 +47,7 @@ class Till {
     for (const BuyRequest& request : requests) {
       const int asked = ++asked_[request.idempotency_key];
       results.push_back({.outcome = asked <= times_ ? outcome_ : Outcome::kAccepted,
-                         .order = request.user + 1,
+                         .order = request.user.number() + 1,
                          .detail = "why"});
     }
     return results;
@@ -162,7 +162,8 @@ TEST(ReplayTest, RealTimeRowsAreNeverEarly) {
     const auto now = RowQueue::Clock::now() - started;
     const std::lock_guard lock(mutex);
     for (const BuyRequest& request : requests) {
-      if (now < std::chrono::milliseconds(request.user * 5)) early.push_back(request.user);
+      if (now < std::chrono::milliseconds(request.user.number() * 5))
+        early.push_back(request.user.number());
     }
     return std::vector<BuyResult>(requests.size(), {.outcome = Outcome::kSoldOut});
   };
@@ -365,7 +366,7 @@ TEST(RowQueueTest, RepliedPositionPrecedesFirstOpenBatch) {
 
 // ---- The orders of accepted rows --------------------------------------------------------------
 
-Order order(OrderId id, UserId user) {
+Order order(OrderId id, std::int64_t user) {
   Order result;
   result.id = id;
   result.user = user;

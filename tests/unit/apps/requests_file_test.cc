@@ -56,6 +56,14 @@ TEST(RequestsFileTest, BadLineIsNamedWithReason) {
             "1: voucher_id is not a whole number: \"99999999999999999999\"");
 }
 
+TEST(RequestsFileTest, UsersMayHaveNames) {
+  const ParsedRequests parsed = parse_requests("at_ms,user_id,voucher_id\n0,anna,1\n1,42,1\n");
+  EXPECT_THAT(parsed.rows,
+              ElementsAre(RequestRow{0, UserId("anna"), 1, 2}, RequestRow{1, 42, 1, 3}));
+  EXPECT_EQ(fault_of("0,anna,1\n1,two words,1\n"),
+            "2: user_id: the name of a user has no spaces and control characters: \"two words\"");
+}
+
 TEST(RequestsFileTest, EventsAreLinkedToPurchases) {
   const ParsedRequests parsed = parse_requests(
       "at_ms,user_id,voucher_id,key,event,amount_cents\n"

@@ -126,8 +126,9 @@ class AdmissionGroupsTest : public SaleFixture,
     std::vector<std::thread> threads;
     for (int i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
+        const UserId user(i + 1);
         replies[static_cast<std::size_t>(i)] =
-            groups_.admit(kVoucher, {.user = i + 1, .order = 1'000'000 + i, .idempotency_key = {}});
+            groups_.admit(kVoucher, {.user = &user, .order = 1'000'000 + i, .idempotency_key = {}});
       });
     }
     wait_.await(count);
@@ -164,7 +165,7 @@ TEST_P(AdmissionGroupsTest, CallersJoinUntilRequestIsSent) {
 }
 
 TEST_P(AdmissionGroupsTest, EachCallerGetsReplyForItsUser) {
-  for (const UserId user : {2, 3, 5, 7}) {
+  for (const std::int64_t user : {2, 3, 5, 7}) {
     ASSERT_EQ(sale_->buy(kVoucher, user).outcome, Outcome::kAccepted);
   }
   const std::vector<Reply> replies = admit_together(8, [&] { client_.send_held(); });

@@ -21,7 +21,7 @@ class ArchiveTest : public PaidSaleTest {
   /// Sells a voucher to four users: one pays, one cancels, one times out, one is refunded.
   void sell() {
     publish();
-    for (UserId user = 1; user <= 4; ++user) orders_.push_back(bought(user));
+    for (std::int64_t user = 1; user <= 4; ++user) orders_.push_back(bought(user));
     pay(orders_[0], "p0");
     pay(orders_[3], "p3");
     sale_->cancel(orders_[1], "no");
@@ -256,7 +256,7 @@ TEST_P(ArchiveTest, NoDeadlineOfArchivedSaleIsLeft) {
   Voucher other = paid_voucher();
   other.id = 2;
   ASSERT_TRUE(sale_->publish(other).ok());
-  for (UserId user = 1; user <= 9; ++user)
+  for (std::int64_t user = 1; user <= 9; ++user)
     ASSERT_EQ(pay(bought(user), concat(user)).outcome, ChangeOutcome::kDone);
   const OrderId unpaid = sale_->buy(2, 1).order;
   drain();
@@ -272,6 +272,29 @@ TEST_P(ArchiveTest, NoDeadlineOfArchivedSaleIsLeft) {
   backend_.advance_ms(kPaymentMs);
   drain();
   EXPECT_EQ(stored(unpaid).status, OrderStatus::kCancelled);
+}
+
+TEST_P(ArchiveTest, DeadLettersAreDiscardedOnRequest) {
+  sell();
+  end();
+  for (const VoucherId voucher : {1, 2}) {
+    backend_.client()("XADD", SaleKeys{}.dead_letters(), "*", "entry", "1-1", "reason", "broken",
+                      "userId", 9, "voucherId", voucher, "id", 10 + voucher);
+  }
+  const absl::Status refused = sale_->archive(1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("dead letters"));
+
+  const absl::Status archived = sale_->archive(1, {.discard_dead_letters = "the sale is over"});
+
+  ASSERT_TRUE(archived.ok()) << archived;
+  const auto discarded = *sale_->discarded_letters();
+  ASSERT_EQ(discarded.size(), 1U);
+  EXPECT_EQ(discarded[0].letter.order.field("voucherId"), "1");
+  EXPECT_EQ(discarded[0].why, "the sale is over");
+  const auto left = *sale_->dead_letters();
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].order.field("voucherId"), "2");
 }
 
 TEST_P(ArchiveTest, DiscardedLettersGoWithTheirOrders) {

@@ -18,7 +18,7 @@ class AuditTest : public SaleTest {
  protected:
   void SetUp() override {
     ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
-    for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+    for (std::int64_t user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
     worker_->step();
     EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
     expect_audit_passes();
@@ -65,8 +65,8 @@ class AuditTest : public SaleTest {
   }
 
   /// Writes everything that an admission writes, except for the counts of the sale's limits.
-  void admit_by_hand(UserId user, OrderId order, VoucherId voucher = 1, std::int64_t limit = 2,
-                     const std::string& entry = "*") {
+  void admit_by_hand(std::int64_t user, OrderId order, VoucherId voucher = 1,
+                     std::int64_t limit = 2, const std::string& entry = "*") {
     Client& client = backend_.client();
     const SaleKeys keys;
     client("XADD", keys.order_stream, entry, "userId", user, "voucherId", voucher, "id", order,
@@ -181,15 +181,16 @@ TEST_P(AuditTest, OtherTermsInForceAreNamed) {
 }
 
 TEST_P(AuditTest, OrdersBeyondStockAreOversold) {
-  for (UserId user = 100; user < 108; ++user) admit_by_hand(user, 10'000 + user);
+  for (std::int64_t user = 100; user < 108; ++user) admit_by_hand(user, 10'000 + user);
   backend_.client()("SET", "seckill:stock:1", 0);
   expect_problem("oversold: 13 pieces of a stock of 10");
 }
 
 TEST_P(AuditTest, BuyersOfAllBatchesAreCompared) {
-  constexpr UserId kBuyers = 2'500;  // the batch size is 1,000
+  constexpr std::int64_t kBuyers = 2'500;  // the batch size is 1,000
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5, {.per_user = 2})).ok());
-  for (UserId user = 100; user < 100 + kBuyers; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 100; user < 100 + kBuyers; ++user)
+    EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_EQ(expect_passes().admitted, kBuyers + 5);
   backend_.client()("HSET", "seckill:order:1", 100 + kBuyers - 1, 2);
   expect_problem("lost: user 2599 was admitted 2 times and has 1 pieces");
@@ -224,7 +225,7 @@ TEST_P(AuditTest, OrderAfterEndIsNamed) {
 
 TEST_P(AuditTest, OrdersAboveTotalLimitAreNamed) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 2})).ok());
-  for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
   EXPECT_EQ(buy(2, 3), Outcome::kSoldOut);
   expect_no_problem();
   admit_by_hand(3, 4'242, 2);
@@ -234,7 +235,7 @@ TEST_P(AuditTest, OrdersAboveTotalLimitAreNamed) {
 
 TEST_P(AuditTest, WrongTotalCountIsNamed) {
   ASSERT_TRUE(sale_->publish(voucher(2, 10, {.total = 5})).ok());
-  for (UserId user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 2; ++user) EXPECT_EQ(buy(2, user), Outcome::kAccepted);
   backend_.client()("HINCRBY", "seckill:voucher:2", "admitted", -1);
   expect_problem("count for the limit of the sale is 1, and 2 pieces are sold");
   backend_.client()("HDEL", "seckill:voucher:2", "admitted");
@@ -404,7 +405,7 @@ TEST_P(AuditTest, OrderMovingBetweenReadsIsNoProblem) {
     ASSERT_TRUE(letters.ok()) << letters.status();
     for (const DeadLetter& letter : *letters) EXPECT_TRUE(*sale_->retry_dead_letter(letter.id));
   };
-  UserId user = 100;
+  std::int64_t user = 100;
   const auto buy_another = [&] { EXPECT_EQ(buy(1, ++user), Outcome::kAccepted); };
   const std::function<void()> moves[] = {store,
                                          die,
@@ -502,14 +503,14 @@ TEST_P(AuditTest, ConcurrentPublicationsAreNoProblem) {
 /// The reads of one audit do not grow with the number of vouchers. No reply holds all buyers.
 TEST_P(AuditTest, StreamIsReadOnceAndBuyersInBatches) {
   constexpr VoucherId kVouchers = 5;
-  constexpr UserId kBuyers = 5'000;
+  constexpr std::int64_t kBuyers = 5'000;
   constexpr std::size_t kReplyMax = 4'000;  // elements; a batch is 1,000 buyers
   std::vector<BuyRequest> requests;
   constexpr VoucherId kFirst = 11;
   for (VoucherId id = kFirst; id < kFirst + kVouchers; ++id) {
     ASSERT_TRUE(sale_->publish(voucher(id, kBuyers, {.per_user = id == kFirst ? 1 : 2})).ok());
   }
-  for (UserId user = 1; user <= kBuyers; ++user) {
+  for (std::int64_t user = 1; user <= kBuyers; ++user) {
     requests.push_back({.voucher = kFirst + user % kVouchers, .user = user});
     requests.push_back({.voucher = kFirst, .user = kBuyers + user});
   }

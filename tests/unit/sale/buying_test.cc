@@ -254,7 +254,7 @@ TEST_P(BuyingTest, BatchIsDecidedInOrder) {
 TEST_P(BuyingTest, OrderIdsAscendAndAreUnique) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5'000)).ok());
   OrderId last = 0;
-  for (UserId user = 1; user <= 3'000; ++user) {
+  for (std::int64_t user = 1; user <= 3'000; ++user) {
     const BuyResult result = sale_->buy(1, user);
     ASSERT_GT(result.order, last);
     last = result.order;

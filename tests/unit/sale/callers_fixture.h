@@ -61,7 +61,7 @@ class CallersTest
   }
 
   /// Buys until the user has one or everything is sold. Then buys once more, which must fail.
-  void buy_as(Sale& sale, UserId user) {
+  void buy_as(Sale& sale, std::int64_t user) {
     while (true) {
       const bool all_published = all_published_;
       const BuyResult result = sale.buy(kVoucher, user);

@@ -71,9 +71,9 @@ TEST_P(CallersTest, BuyWholeStock) {
 TEST_P(CallersTest, BuyFromOneSaleWithOtherThreads) {
   publish(*own_sale_, voucher(kVoucher, kStockAtFirst));
   std::vector<std::thread> threads;
-  for (UserId begin : {1'000, 2'000}) {
+  for (std::int64_t begin : {1'000, 2'000}) {
     threads.emplace_back([&, begin] {
-      for (UserId user = begin; user < begin + 100; ++user) buy_as(*own_sale_, user);
+      for (std::int64_t user = begin; user < begin + 100; ++user) buy_as(*own_sale_, user);
     });
   }
   threads.emplace_back([this] { disturb(backend_.client(), *own_sale_); });
@@ -110,7 +110,7 @@ TEST_P(CallersTest, RepeatOneRequestAndGetOneOrder) {
   std::mutex mutex;
   std::set<OrderId> orders;
   run(kUsers * kClicks, [&](int i) {
-    const UserId user = 1 + i % kUsers;
+    const std::int64_t user = 1 + i % kUsers;
     const BuyResult result = sale_->buy(kVoucher, user, "click of " + std::to_string(user));
     EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
     const std::lock_guard lock(mutex);
@@ -126,7 +126,7 @@ TEST_P(CallersTest, SeeTheirOrdersWhileAWorkerStoresThem) {
   OrderWorkerThread worker(make_worker("t", {.batch_max = 3, .block_ms = 1}));
   constexpr int kOrders = 100;
   run(kOrders, [&](int i) {
-    const UserId user = 1 + i;
+    const std::int64_t user = 1 + i;
     const BuyResult bought = sale_->buy(kVoucher, user);
     ASSERT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
     const auto state = sale_->status(bought.order);
@@ -169,7 +169,7 @@ TEST_P(CallersTest, RetryAndDiscardDeadLettersOnce) {
   publish(*own_sale_, voucher(kVoucher, kStockAtLast));
   backend_.orders().poison([](const Order&) { return true; },
                            faults::FaultyOrderStore::Poison::kIsRefused);
-  for (UserId user = 1; user <= kLetters; ++user) {
+  for (std::int64_t user = 1; user <= kLetters; ++user) {
     ASSERT_EQ(own_sale_->buy(kVoucher, user).outcome, Outcome::kAccepted);
   }
   drain();
@@ -197,7 +197,7 @@ TEST_P(CallersTest, RebuildLostKeyspaceOnce) {
   constexpr int kBuyers = 50;
   constexpr int kStored = 30;
   publish(*own_sale_, voucher(kVoucher, kStockAtLast));
-  for (UserId user = 1; user <= kStored; ++user) {
+  for (std::int64_t user = 1; user <= kStored; ++user) {
     ASSERT_EQ(own_sale_->buy(kVoucher, user).outcome, Outcome::kAccepted);
   }
   drain();
@@ -220,7 +220,7 @@ TEST_P(CallersTest, AuditWhileOthersBuy) {
   OrderWorkerThread worker(make_worker("t", {.batch_max = 3, .block_ms = 1}));
   std::atomic<bool> is_over = false;
   std::thread buyer([&] {
-    for (UserId user = 1; !is_over && user <= 1'000; ++user) own_sale_->buy(kVoucher, user);
+    for (std::int64_t user = 1; !is_over && user <= 1'000; ++user) own_sale_->buy(kVoucher, user);
   });
   run(20, [&](int) { expect_audit_passes(); });
   is_over = true;

@@ -88,7 +88,7 @@ class CustomAdmissionTest : public SaleTest {
   }
 
   /// Buys with a faulty script. Returns the fault that is reported.
-  std::string fault_of(const std::string& text, UserId user = 101) {
+  std::string fault_of(const std::string& text, std::int64_t user = 101) {
     CustomAdmission admission = passing_keys();
     admission.text = text;
     reopen_with(admission);
@@ -424,7 +424,7 @@ TEST(CustomAdmissionRandomTest, ScriptDecidesLikeOwnScript) {
   };
   for (int i = 0; i < 2'000; ++i) {
     const VoucherId voucher = 1 + below(3);
-    const UserId user = 1 + below(12);
+    const std::int64_t user = 1 + below(12);
     const std::string key = below(4) == 0 ? "key " + std::to_string(below(20)) : "";
     switch (below(12)) {
       case 0: {

@@ -38,8 +38,8 @@ class DamagedDatabaseTest : public ::testing::TestWithParam<SaleBackendParam> {
     fs::copy_file(file(), copy());
   }
 
-  static void buy(Sale& sale, UserId first, int count) {
-    for (UserId user = first; user < first + count; ++user)
+  static void buy(Sale& sale, std::int64_t first, int count) {
+    for (std::int64_t user = first; user < first + count; ++user)
       ASSERT_EQ(sale.buy(1, user).outcome, Outcome::kAccepted);
   }
 
@@ -100,8 +100,8 @@ TEST_P(DamagedDatabaseTest, OverwrittenBytesPauseWorkerWithoutLoss) {
   const auto bytes = static_cast<std::streamoff>(fs::file_size(file()));
   {
     std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
-    out.seekp(bytes / 4);
-    out << std::string(static_cast<std::size_t>(bytes / 4 * 3), '\xa5');
+    out.seekp(bytes / 2);
+    out << std::string(static_cast<std::size_t>(bytes / 2), '\xa5');
   }
   ASSERT_TRUE(open_database().ok()) << "the header and the schema are whole";
   const OrderWorker::Step steps = work(20);

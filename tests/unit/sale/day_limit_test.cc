@@ -22,7 +22,7 @@ class DayLimitTest : public SaleTest {
                              .end_ms = midnight_ms + 5 * kDayMs,
                              .limits = {.per_user = 0, .per_user_day = 1}}),
               absl::OkStatus());
-    const auto outcome = [&](UserId user) { return sale->buy(1, user).outcome; };
+    const auto outcome = [&](std::int64_t user) { return sale->buy(1, user).outcome; };
     EXPECT_EQ(outcome(1), Outcome::kAccepted);
     backend_.set_now_ms(midnight_ms - kMinuteMs);  // yesterday; ids only ascend
     EXPECT_EQ(outcome(2), Outcome::kAccepted);

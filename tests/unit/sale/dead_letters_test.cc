@@ -29,11 +29,11 @@ class DeadLettersTest : public SaleTest {
   }
 
   /// Buys for users 1 … `count`. The database refuses each order.
-  std::vector<OrderId> die(UserId count) {
+  std::vector<OrderId> die(std::int64_t count) {
     backend_.orders().poison([](const Order& /*order*/) { return true; },
                              faults::FaultyOrderStore::Poison::kIsRefused);
     std::vector<OrderId> orders;
-    for (UserId user = 1; user <= count; ++user) orders.push_back(sale_->buy(1, user).order);
+    for (std::int64_t user = 1; user <= count; ++user) orders.push_back(sale_->buy(1, user).order);
     drain();
     backend_.orders().poison(nullptr);
     return orders;

@@ -105,7 +105,7 @@ TEST_P(FaultsInTheWildTest, MessageIsAcknowledgedAfterProcessing) {
 TEST_P(FaultsInTheWildTest, OrderClaimedDuringTransactionIsStoredOnce) {
   using Point = faults::FaultyOrderStore::Point;
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
-  UserId user = 0;
+  std::int64_t user = 0;
   for (const Point moment : {Point::kBeforeWrite, Point::kAfterWrite}) {
     EXPECT_EQ(buy(1, ++user), Outcome::kAccepted);
     const auto heir = make_worker("heir " + std::to_string(user), {.claim_idle_ms = 0});
@@ -171,7 +171,7 @@ TEST_P(FaultsWithADatabaseFileTest, OrdersForDeletedDatabaseStayPending) {
 
 TEST_P(FaultsInTheWildTest, WorkerContinuesAfterAnyFailure) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
-  for (UserId user = 1; user <= 20; ++user) {
+  for (std::int64_t user = 1; user <= 20; ++user) {
     EXPECT_EQ(buy(1, user), Outcome::kAccepted);
     if (user % 3 == 0) backend_.orders().fail_write(1);
     if (user % 5 == 0)
@@ -188,7 +188,7 @@ TEST_P(FaultsInTheWildTest, WorkerContinuesAfterAnyFailure) {
 
 TEST_P(FaultsInTheWildTest, FirstExceptionDoesNotEndWorkerLoop) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50)).ok());
-  for (UserId user = 1; user <= 5; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 5; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   int throws = 2;
   backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point) {
     if (throws == 0) return;
@@ -289,7 +289,7 @@ TEST_P(FaultsInTheWildTest, MissingStockOfUnknownSaleIsNoSale) {
 
 TEST_P(FaultsInTheWildTest, LimitPerUserIsNotShared) {
   ASSERT_TRUE(sale_->publish(voucher(1, 50, {.per_user = 2, .per_user_day = 1})).ok());
-  for (UserId user = 1; user <= 10; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 10; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
 }
 
 TEST_P(FaultsInTheWildTest, EmptyHistoryReadDoesNotSpin) {

@@ -23,9 +23,9 @@ TEST(HeldBlockTest, BlockAndPlaceOfOrder) {
 
 TEST(HeldBlockTest, ValueIsThatOfFormatPage) {
   HeldBlock block;
-  block.texts[1] = "1 900001 1 2500 1790000000000 1790003600000";
-  block.texts[2] = "1 900002 1 2500 1790000000000 1790003600000";
-  block.texts[5] = "1 900005 paid payment-8814";
+  block.holds[1] = "1 900001 1 2500 1790000000000 1790003600000";
+  block.holds[2] = "1 900002 1 2500 1790000000000 1790003600000";
+  block.holds[5] = "1 900005 paid payment-8814";
 
   const std::string value = block.value();
 
@@ -35,30 +35,31 @@ TEST(HeldBlockTest, ValueIsThatOfFormatPage) {
             "5 26 1 900005 paid payment-8814\n");
   HeldBlock again;
   ASSERT_TRUE(again.read(value));
-  EXPECT_EQ(again.texts, block.texts);
+  EXPECT_EQ(again.holds, block.holds);
 }
 
-TEST(HeldBlockTest, TextMayHaveLineBreaks) {
+TEST(HeldBlockTest, HoldMayHaveLineBreaks) {
   HeldBlock block;
-  block.texts[0] = "1 5 cancelled operator\n1 3 a b c\n";
-  block.texts[9] = "1 6 cancelled operator\n1 3 a b c\n";
+  block.holds[0] = "1 5 cancelled operator\n1 3 a b c\n";
+  block.holds[9] = "1 6 cancelled operator\n1 3 a b c\n";
   HeldBlock again;
   ASSERT_TRUE(again.read(block.value()));
-  EXPECT_EQ(again.texts, block.texts);
+  EXPECT_EQ(again.holds, block.holds);
 }
 
 TEST(HeldBlockTest, NoOrdersAreEmptyValue) {
   EXPECT_EQ(HeldBlock{}.value(), "");
   HeldBlock block;
-  block.texts[3] = "left from before";
+  block.holds[3] = "left from before";
   ASSERT_TRUE(block.read(""));
-  EXPECT_EQ(block.texts, HeldBlock{}.texts);
+  EXPECT_EQ(block.holds, HeldBlock{}.holds);
 }
 
 TEST(HeldBlockTest, MalformedValueIsRefused) {
   for (const std::string_view value :
        {"1", "1 ", "1 5", "x 5 1 2 3\n", "1 -5 1 2 3\n", "1 0 \n", "1 5 1 2 3", "1 6 1 2 3\n",
-        "1 3 1 2\n", "1 5 1 2 =", "-1 5 1 2 3\n", "1 99999999999999999999 1 2 3\n"}) {
+        "1 3 1 2\n", "1 5 1 2 =", "-1 5 1 2 3\n", "1 99999999999999999999 1 2 3\n",
+        "1 5 1 2 3\n1 5 1 2 3\n"}) {
     EXPECT_FALSE(HeldBlock().read(value)) << value;
   }
 }

@@ -14,9 +14,9 @@ namespace {
 
 class LostWritesTest : public SaleTest {
  protected:
-  int buy_for(UserId first, UserId last) {
+  int buy_for(std::int64_t first, std::int64_t last) {
     int accepted = 0;
-    for (UserId user = first; user <= last; ++user) {
+    for (std::int64_t user = first; user <= last; ++user) {
       if (sale_->buy(1, user).outcome == Outcome::kAccepted) ++accepted;
     }
     return accepted;
@@ -25,7 +25,7 @@ class LostWritesTest : public SaleTest {
   std::int64_t rows() { return backend_.orders().count_live(1).value(); }
 
   /// Buys for one user. Returns the order id.
-  OrderId order_of(UserId user) {
+  OrderId order_of(std::int64_t user) {
     const BuyResult result = sale_->buy(1, user);
     EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
     return result.order;
@@ -137,7 +137,7 @@ TEST_P(RolledBackTest, OrdersLostUnstoredAreSoldAgain) {
 TEST_P(RolledBackTest, SecondRollBackIsNoticedToo) {
   ASSERT_TRUE(sale_->publish(voucher(1, 6)).ok());
   save();
-  for (const UserId first : {1, 11, 21}) {
+  for (const std::int64_t first : {1, 11, 21}) {
     EXPECT_EQ(buy_for(first, first + 1), 2);
     drain();
     roll_back();
@@ -203,7 +203,7 @@ TEST_P(LostWritesTest, ReadBatchIsSavedAfterFlushAlone) {
 TEST_P(LostWritesTest, HeldOrdersAreReadmitted) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 2})).ok());
   std::vector<OrderId> held;
-  for (UserId user = 1; user <= 5; ++user) held.push_back(order_of(user));
+  for (std::int64_t user = 1; user <= 5; ++user) held.push_back(order_of(user));
   held.push_back(order_of(1));
   before_next_write([&] {
     backend_.client()("FLUSHALL");
@@ -224,7 +224,7 @@ TEST_P(LostWritesTest, HeldOrdersAreReadmitted) {
 TEST_P(LostWritesTest, HeldOrdersBeyondStockAreDeadLetters) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   std::vector<OrderId> held;
-  for (UserId user = 1; user <= 4; ++user) held.push_back(order_of(user));
+  for (std::int64_t user = 1; user <= 4; ++user) held.push_back(order_of(user));
   before_next_write([&] {
     backend_.client()("FLUSHALL");
     EXPECT_EQ(buy_for(11, 13), 3);
@@ -452,7 +452,7 @@ TEST_P(LostInRushTest, NoHeldOrderIsLostByFlushes) {
     buyers.emplace_back([&, t] {
       const auto own_backend = backend.open_another();
       const auto own_sale = *Sale::open(*own_backend, orders);
-      for (UserId user = t; !is_over; user += kBuyers) own_sale->buy(1, user);
+      for (std::int64_t user = t; !is_over; user += kBuyers) own_sale->buy(1, user);
     });
   }
   while (held_count < kStock - kStock / 20) std::this_thread::yield();

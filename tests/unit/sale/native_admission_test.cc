@@ -176,7 +176,7 @@ class Implementations {
 
   /// Runs the script alone, without the sale's reaction to its reply. Closed vouchers stay closed.
   void admit(VoucherId id) {
-    const UserId user = below(12) - 1;
+    const UserId user = pick_user();
     const std::string key = below(2) == 0 ? idempotency_key(below(kRequestKeys)) : std::string();
     const OrderId order = 1'000'000 + ++admitted_;
     const std::int64_t quantity = 1 + below(6) / 4;
@@ -185,14 +185,14 @@ class Implementations {
       const Request request =
           AdmissionRequests(*side.client, SaleKeys{}, 40'000'000)
               .make({.voucher = id, .quantity = quantity, .reference = reference},
-                    std::vector<AdmissionRequests::Buyer>{{user, order, key}});
+                    std::vector<AdmissionRequests::Buyer>{{&user, order, key}});
       return side.client->run_all(admission_script(), {&request, 1}).front();
     };
     ASSERT_EQ(run(lua_), run(native_));
   }
 
   void buy(VoucherId id) {
-    const UserId user = below(12) - 1;
+    const UserId user = pick_user();
     const std::string key = below(3) == 0 ? idempotency_key(below(kRequestKeys)) : std::string();
     const BuyResult first = lua_.sale->buy(id, user, key);
     const BuyResult second = native_.sale->buy(id, user, key);
@@ -204,7 +204,7 @@ class Implementations {
   void buy_several() {
     std::vector<BuyRequest> requests(static_cast<std::size_t>(1 + below(8)));
     for (BuyRequest& request : requests) {
-      request = {.voucher = 1 + below(3) / 2, .user = below(12) - 1};
+      request = {.voucher = 1 + below(3) / 2, .user = pick_user()};
       if (below(4) == 0) request.quantity = 2;
       if (below(3) == 0) request.idempotency_key = idempotency_key(below(kRequestKeys));
     }
@@ -215,6 +215,12 @@ class Implementations {
       ASSERT_EQ(outcome_name(first[i].outcome), outcome_name(second[i].outcome)) << i;
       ASSERT_EQ(first[i].order, second[i].order) << i;
     }
+  }
+
+  /// Some users have names.
+  UserId pick_user() {
+    const std::int64_t number = below(12) - 1;
+    return number % 5 == 4 ? UserId("user-" + std::to_string(number)) : UserId(number);
   }
 
   std::mt19937_64& random_;
@@ -287,7 +293,7 @@ TEST_P(NativeAdmissionTest, BatchIsDecidedInOrderUntilSoldOut) {
     const char* name;
     std::int64_t stock;
     std::int64_t total;
-    std::vector<UserId> users;
+    std::vector<std::int64_t> users;
     std::vector<Outcome> outcomes;
   };
   const Case cases[] = {
@@ -310,7 +316,7 @@ TEST_P(NativeAdmissionTest, BatchIsDecidedInOrderUntilSoldOut) {
     for (Side* const side : {&lua, &native}) {
       side->publish(one.stock, {.total = one.total});
       std::vector<BuyRequest> requests;
-      for (const UserId user : one.users) requests.push_back({.voucher = 1, .user = user});
+      for (const std::int64_t user : one.users) requests.push_back({.voucher = 1, .user = user});
       std::vector<Outcome> outcomes;
       for (const BuyResult& result : side->sale->buy_all(requests)) {
         outcomes.push_back(result.outcome);
@@ -350,10 +356,11 @@ TEST(NativeAdmissionTest, CallWithoutKeysIsRefused) {
 TEST_P(NativeAdmissionTest, UserNamedByStringIsAllowed) {
   Side lua = lua_side();
   Side native = native_side();
+  const UserId seven(7);
   for (Side* const side : {&lua, &native}) {
     side->publish(2);
     Request request = AdmissionRequests(*side->client, SaleKeys{}, 1)
-                          .make({1}, std::vector<AdmissionRequests::Buyer>{{7, 1'001, {}}});
+                          .make({1}, std::vector<AdmissionRequests::Buyer>{{&seven, 1'001, {}}});
     for (const char* text : {"ada", "1002", "7", "1003", "08", "x", "9", "1005"}) request.add(text);
     const Reply answer = side->client->run_all(admission_script(), {&request, 1}).front();
     EXPECT_EQ(answer, Reply::array({Reply::integer(0), Reply::integer(0), Reply::integer(1),
@@ -371,7 +378,8 @@ TEST_P(NativeAdmissionTest, BothReportMissingStockOfUnknownVoucher) {
     Client& client = *side->client;
     ASSERT_EQ(client("COPY", SaleKeys{}.voucher(1), SaleKeys{}.voucher(kNotRecorded)),
               Reply::integer(1));
-    const AdmissionRequests::Buyer buyer{7, 1'001, {}};
+    const UserId user(7);
+    const AdmissionRequests::Buyer buyer{&user, 1'001, {}};
     const Request request =
         AdmissionRequests(client, SaleKeys{}, 1).make({kNotRecorded}, {&buyer, 1});
     const Reply answer = client.run_all(admission_script(), {&request, 1}).front();
@@ -399,7 +407,7 @@ TEST(NativeAdmissionTest, UnreadableTermsAffectOnlyTheirVoucher) {
     publish(id, ManualClock::kStartMs + 1'000);
     (*side.client)("HSET", SaleKeys{}.voucher(id), "end", "no number");
   }
-  UserId user = 0;
+  std::int64_t user = 0;
   EXPECT_EQ(side.sale->buy(1, ++user).outcome, Outcome::kAccepted);
   for (VoucherId id = 2; id < 2 + kOthers; ++id) {
     EXPECT_EQ(side.sale->buy(id, 1).outcome, Outcome::kFailed);
@@ -412,7 +420,8 @@ TEST_P(NativeAdmissionTest, NativeScriptRunsWhereRegisteredElseLua) {
   Side native = native_side();
   const AdmissionRequests on_lua(*lua.client, SaleKeys{}, 1);
   const AdmissionRequests on_native(*native.client, SaleKeys{}, 1);
-  const AdmissionRequests::Buyer buyer{2, 3, {}};
+  const UserId user(2);
+  const AdmissionRequests::Buyer buyer{&user, 3, {}};
   EXPECT_EQ(on_lua.make({1}, {&buyer, 1})[0], "EVALSHA");
   EXPECT_EQ(on_native.make({1}, {&buyer, 1})[0], "FCALL");
 }

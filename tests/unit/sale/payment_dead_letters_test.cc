@@ -15,13 +15,13 @@ using ::testing::HasSubstr;
 
 class DeadPaymentsTest : public PaidSaleTest {
  protected:
-  void poison(UserId user) {
+  void poison(std::int64_t user) {
     backend_.orders().poison([user](const Order& order) { return order.user == user; },
                              faults::FaultyOrderStore::Poison::kIsRefused);
   }
   void heal() { backend_.orders().poison({}); }
   /// Lets the writes of this user become dead letters.
-  void drain_poisoned(UserId user) {
+  void drain_poisoned(std::int64_t user) {
     poison(user);
     drain();
     heal();
@@ -166,6 +166,27 @@ TEST_P(DeadPaymentsTest, RepairHoldsOrderOfDiscardedPaymentAgain) {
   drain();
   EXPECT_THAT(payments(), ElementsAre("p2 kept"));
   expect_audit_passes();
+}
+
+TEST_P(DeadPaymentsTest, RebuildHoldsNoOrderDiscardedWithItsPayment) {
+  publish();
+  const OrderId order = bought(5);
+  EXPECT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  drain_poisoned(5);
+  const auto letters = *sale_->dead_letters();
+  ASSERT_EQ(letters.size(), 2U);
+  for (const DeadLetter& letter : letters) {
+    ASSERT_TRUE(*sale_->discard_dead_letter(letter.id, "a test"));
+  }
+  backend_.client()("DEL", SaleKeys{}.stock(1), SaleKeys{}.voucher(1), SaleKeys{}.held());
+  bought(6);
+
+  EXPECT_FALSE(is_order_held(backend_.client(), order));
+  EXPECT_EQ(count_ended_holds(backend_.client()), 0);
+  backend_.advance_ms(kPaymentMs);
+  drain();
+  EXPECT_TRUE(sale_->dead_letters()->empty());
+  EXPECT_EQ(free_stock(), 9) << "the discarded order keeps its piece";
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kLookForHoldsMs = 10'000;  // how often an idle worker looks for holds
 
 struct ModelOrder {
-  UserId user = 0;
+  UserId user = {};
   VoucherId voucher = 0;
   std::int64_t quantity = 1;
   std::int64_t amount = 0;
@@ -64,7 +64,7 @@ class SaleModel {
     for (const auto& [id, order] : orders) taken += order.voucher == voucher ? order.taken() : 0;
     return taken;
   }
-  [[nodiscard]] std::int64_t of_user(VoucherId voucher, UserId user,
+  [[nodiscard]] std::int64_t of_user(VoucherId voucher, const UserId& user,
                                      std::optional<std::int64_t> day) const {
     std::int64_t bought = 0;
     for (const auto& [id, order] : orders) {
@@ -102,8 +102,8 @@ class SaleModel {
 
 class PaymentModelTest : public PaidSaleTest {
  protected:
-  static constexpr UserId kUsers = 6;
-  static constexpr UserId kPoisoned = 3;
+  static constexpr std::int64_t kUsers = 6;
+  static constexpr std::int64_t kPoisoned = 3;
 
   void run(std::uint64_t seed, int operations) {
     random_.emplace(seed);
@@ -141,6 +141,12 @@ class PaymentModelTest : public PaidSaleTest {
 
   VoucherId pick_voucher() { return first_voucher_ + static_cast<VoucherId>(random_->below(2)); }
 
+  /// Some users have names.
+  UserId pick_user() {
+    const auto number = static_cast<std::int64_t>(1 + random_->below(kUsers));
+    return number % 3 == 2 ? UserId("user-" + std::to_string(number)) : UserId(number);
+  }
+
   /// Returns one of the orders of this history; 0 if there is none.
   OrderId pick_order() {
     if (recent_.empty()) return 0;
@@ -176,7 +182,7 @@ class PaymentModelTest : public PaidSaleTest {
 
   void buy() {
     const BuyRequest request{.voucher = pick_voucher(),
-                             .user = 1 + static_cast<UserId>(random_->below(kUsers)),
+                             .user = pick_user(),
                              .quantity = random_->chance(70) ? 1 : random_->between(1, 3)};
     const std::int64_t now_ms = backend_.clock().now_ms();
     const BuyResult result = sale_->buy(request);

@@ -24,9 +24,9 @@ using StepKind = OrderWorker::Step::Kind;
 
 constexpr std::int64_t kPrice = 250;
 constexpr std::int64_t kPaymentMs = 60'000;
-constexpr UserId kBuyer = 5;
-constexpr UserId kOther = 6;
-constexpr UserId kLast = 7;  // buys after the operations
+constexpr std::int64_t kBuyer = 5;
+constexpr std::int64_t kOther = 6;
+constexpr std::int64_t kLast = 7;  // buys after the operations
 
 enum class Operation : std::uint8_t {
   kPay,
@@ -265,7 +265,7 @@ class Race {
     EXPECT_EQ(step.reason, "");
   }
 
-  void buy(UserId user) {
+  void buy(std::int64_t user) {
     note_timeouts();
     const BuyResult result = sale_.sale().buy(voucher_, user);
     const Outcome expected = is_free() ? Outcome::kAccepted : Outcome::kSoldOut;

@@ -74,7 +74,7 @@ class PaidSaleTest : public SaleTest {
   }
 
   /// Returns the accepted order of a purchase.
-  OrderId bought(UserId user) {
+  OrderId bought(std::int64_t user) {
     const BuyResult result = sale_->buy(1, user);
     EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
     return result.order;
@@ -83,14 +83,14 @@ class PaidSaleTest : public SaleTest {
     return sale_->pay({.order = order, .payment = payment, .amount_cents = amount});
   }
 
-  /// Makes the keyspace hold an order as `text` says; "" loses its hold.
-  void set_hold(OrderId order, std::string_view text) {
+  /// Makes the keyspace hold an order as `hold` says; "" loses its hold.
+  void set_hold(OrderId order, std::string_view hold) {
     const std::string id = concat(order);
     const std::string_view name = HeldBlock::name_of(id);
     HeldBlock block;
     const Reply value = backend_.client()("HGET", SaleKeys{}.held(), name);
     ASSERT_TRUE(block.read(value.is_text() ? value.text() : ""));
-    block.texts[HeldBlock::place_of(id)] = text;
+    block.holds[HeldBlock::place_of(id)] = hold;
     backend_.client()("HSET", SaleKeys{}.held(), name, block.value());
   }
 

@@ -244,7 +244,7 @@ TEST_P(PaymentsTest, TimeoutFiresAfterRestart) {
 TEST_P(PaymentsTest, TimeoutsFireInOrder) {
   publish(100);
   std::vector<OrderId> orders;
-  for (UserId user = 1; user <= 5; ++user) {
+  for (std::int64_t user = 1; user <= 5; ++user) {
     orders.push_back(bought(user));
     backend_.advance_ms(10);
   }
@@ -469,7 +469,7 @@ TEST_P(PaymentsTest, OlderDatabaseRefunds) {
 TEST_P(PaymentsTest, CalledOffSaleRefundsEveryOrder) {
   publish(10);
   std::vector<OrderId> orders;
-  for (UserId user = 1; user <= 6; ++user) orders.push_back(bought(user));
+  for (std::int64_t user = 1; user <= 6; ++user) orders.push_back(bought(user));
   pay(orders[0], "p0");
   pay(orders[1], "p1");
   sale_->cancel(orders[2], "no");
@@ -494,7 +494,7 @@ TEST_P(PaymentsTest, CalledOffSaleRefundsEveryOrder) {
 TEST_P(PaymentsTest, RebuildKeepsEveryState) {
   publish(20);
   std::vector<OrderId> orders;
-  for (UserId user = 1; user <= 8; ++user) orders.push_back(bought(user));
+  for (std::int64_t user = 1; user <= 8; ++user) orders.push_back(bought(user));
   pay(orders[0], "p0");
   sale_->cancel(orders[1], "no");
   drain();               // those are stored …
@@ -584,10 +584,11 @@ TEST_P(PaymentsTest, PresentStateIsReportedAfterLostReport) {
 }
 
 TEST_P(PaymentsTest, DeadlinesOfPaidOrdersDelayNoTimeout) {
-  constexpr UserId kPaid = 1'500;
+  constexpr std::int64_t kPaid = 1'500;
   publish(kPaid + 1);
   std::vector<PayRequest> payments;
-  for (UserId user = 1; user <= kPaid; ++user) {  // one by one: each has a deadline of its own
+  for (std::int64_t user = 1; user <= kPaid;
+       ++user) {  // one by one: each has a deadline of its own
     const OrderId order = bought(user);
     payments.push_back({.order = order, .payment = std::to_string(user), .amount_cents = kPrice});
   }

@@ -133,7 +133,7 @@ TEST_P(PublishingTest, NewLimitPerDayCountsEarlierOrders) {
 
 TEST_P(PublishingTest, NewDailyLimitWithSmallStockIsRefused) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10, {.per_user = 5})).ok());
-  for (UserId user = 1; user <= 3; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 3; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_TRUE(absl::IsFailedPrecondition(
       sale_->publish(voucher(1, 2, {.per_user = 5, .per_user_day = 1}))));
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
@@ -170,7 +170,7 @@ TEST_P(PublishingTest, BuyersAreConvertedInBatchesBothWays) {
   constexpr std::int64_t kBuyers = 2'345;
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 5)).ok());
   std::vector<BuyRequest> requests;
-  for (UserId user = 1; user <= kBuyers; ++user) requests.push_back({1, user});
+  for (std::int64_t user = 1; user <= kBuyers; ++user) requests.push_back({1, user});
   for (const BuyResult& result : sale_->buy_all(requests)) {
     ASSERT_EQ(result.outcome, Outcome::kAccepted);
   }
@@ -191,7 +191,7 @@ TEST_P(PublishingTest, BuyersAreConvertedInBatchesBothWays) {
 TEST_P(PublishingTest, TooManyBuyersToConvertIsRefused) {
   const auto sale = open_sale(backend_.orders(), {.buyers_converted_max = 3});
   ASSERT_TRUE(sale->publish(voucher(1, 10)).ok());
-  for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   const absl::Status refused = sale->publish(voucher(1, 10, {.per_user = 2}));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(text_of(refused), AllOf(HasSubstr("has 4 buyers"), HasSubstr("more than 3")));
@@ -205,7 +205,7 @@ TEST_P(PublishingTest, TooManyBuyersToConvertIsRefused) {
 TEST_P(PublishingTest, CountedBuyersStayCountedUnderLimitOne) {
   const auto sale = open_sale(backend_.orders(), {.buyers_converted_max = 3});
   ASSERT_TRUE(sale->publish(voucher(1, 10, {.per_user = 2})).ok());
-  for (UserId user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 4; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   ASSERT_TRUE(sale->publish(voucher(1, 10)).ok());
   EXPECT_EQ(backend_.client()("TYPE", "seckill:order:1"), Reply::status("hash"));
   EXPECT_EQ(buy(1, 4), Outcome::kLimitReached);

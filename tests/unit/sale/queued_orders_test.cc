@@ -38,7 +38,7 @@ class QueuedOrdersTest : public SaleTest {
   }
 
  private:
-  UserId user_ = 0;
+  std::int64_t user_ = 0;
   std::size_t entries_read_ = 0;
   HookedBackend counting_{backend_.keyspace(),
                           {.after = [this](const Request& request, const Reply& reply) {
@@ -154,7 +154,7 @@ TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsOnlyOnOtherServer) {
   const auto sale = open_sale(counting);
   ASSERT_EQ(sale->publish(voucher(1, 10)), absl::OkStatus());
   std::vector<OrderId> orders;
-  for (UserId user = 1; user <= 5; ++user) orders.push_back(sale->buy(1, user).order);
+  for (std::int64_t user = 1; user <= 5; ++user) orders.push_back(sale->buy(1, user).order);
   const auto expect_all_queued = [&] {
     for (const OrderId order : orders) {
       const auto state = sale->status(order);

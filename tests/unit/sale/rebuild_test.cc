@@ -114,10 +114,11 @@ TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
 }
 
 TEST_P(RebuildTest, LongRebuildKeepsItsClaim) {
-  constexpr UserId kBuyers = 25'000;  // batches of 10,000
+  constexpr std::int64_t kBuyers = 25'000;  // batches of 10,000
   ASSERT_TRUE(sale_->publish(voucher(1, kBuyers + 1)).ok());
   std::vector<BuyRequest> requests;
-  for (UserId user = 1; user <= kBuyers; ++user) requests.push_back({.voucher = 1, .user = user});
+  for (std::int64_t user = 1; user <= kBuyers; ++user)
+    requests.push_back({.voucher = 1, .user = user});
   for (const BuyResult& result : sale_->buy_all(requests)) {
     ASSERT_EQ(result.outcome, Outcome::kAccepted);
   }

@@ -105,7 +105,7 @@ class RedisLossesTest : public ::testing::Test {
   }
 
   /// Buys like a client: retries while there is no connection, after a pause.
-  BuyResult buy_once_reachable(UserId user, std::string_view key = {}) {
+  BuyResult buy_once_reachable(std::int64_t user, std::string_view key = {}) {
     constexpr std::chrono::seconds kPatience{20};
     const auto give_up_at = std::chrono::steady_clock::now() + kPatience;
     while (true) {
@@ -116,8 +116,8 @@ class RedisLossesTest : public ::testing::Test {
     }
   }
   /// Buys for `count` users, from `first`.
-  void buy(UserId first, std::int64_t count) {
-    for (UserId user = first; user < first + count; ++user) {
+  void buy(std::int64_t first, std::int64_t count) {
+    for (std::int64_t user = first; user < first + count; ++user) {
       const BuyResult result = buy_once_reachable(user);
       if (result.outcome == Outcome::kAccepted) accepted_.insert(result.order);
     }
@@ -139,7 +139,7 @@ class RedisLossesTest : public ::testing::Test {
   /// Sells the remaining stock. Then the orders equal the stock, each user has one, and the audit
   /// passes.
   void sell_out_and_check() {
-    constexpr UserId kOthers = 1'000'000;
+    constexpr std::int64_t kOthers = 1'000'000;
     buy(kOthers, 2 * kStock);
     drain();
     std::set<UserId> users;
@@ -314,7 +314,7 @@ TEST_F(RedisLossesTest, OrdersAreStoredOnceReplicated) {
 TEST_F(RedisLossesTest, CutEndOfAppendOnlyFileNeverOversells) {
   constexpr std::uintmax_t kCuts[] = {1, 500, 5'000, 50'000};
   start(append_only());
-  UserId user = 1;
+  std::int64_t user = 1;
   for (const std::uintmax_t cut : kCuts) {
     buy(user, 10);
     drain();
@@ -386,7 +386,7 @@ TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
   server_->flush_all();
   std::int64_t sold_by_other = 0;
   std::thread second([&] {
-    for (UserId user = 10'000; user < 10'000 + 2 * kStock;) {
+    for (std::int64_t user = 10'000; user < 10'000 + 2 * kStock;) {
       const BuyResult result = other.sale().buy(1, user);
       if (result.outcome == Outcome::kOverloaded) continue;  // the first one is rebuilding
       sold_by_other += result.outcome == Outcome::kAccepted ? 1 : 0;
@@ -394,7 +394,7 @@ TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
     }
   });
   const std::size_t before = accepted_.size();
-  for (UserId user = 20'000; user < 20'000 + 2 * kStock;) {
+  for (std::int64_t user = 20'000; user < 20'000 + 2 * kStock;) {
     const BuyResult result = sale().buy(1, user);
     if (result.outcome == Outcome::kOverloaded) continue;
     if (result.outcome == Outcome::kAccepted) accepted_.insert(result.order);

@@ -45,7 +45,7 @@ class OrderAtLimitTest : public SaleTest {
   }
 
   /// Buys through a process with its own memory of orders.
-  OrderId buy_elsewhere(UserId user) { return sale_->buy(1, user).order; }
+  OrderId buy_elsewhere(std::int64_t user) { return sale_->buy(1, user).order; }
 
   std::unique_ptr<Sale> naming_;
 };
@@ -102,12 +102,12 @@ TEST_P(OrderAtLimitTest, WithoutOptionNoneIsNamed) {
 TEST(RecentOrdersTest, NewerOrdersReplaceOlderOnes) {
   const auto recent = std::make_unique<RecentOrders>();
   EXPECT_EQ(recent->find(1, 1), 0);
-  constexpr UserId kUsers = 3 * RecentOrders::kOrdersMax;
-  for (UserId user = 1; user <= kUsers; ++user) recent->add(1, user, user + 1'000'000);
+  constexpr std::int64_t kUsers = 3 * RecentOrders::kOrdersMax;
+  for (std::int64_t user = 1; user <= kUsers; ++user) recent->add(1, user, user + 1'000'000);
   EXPECT_EQ(recent->find(1, kUsers), kUsers + 1'000'000);
   EXPECT_EQ(recent->find(2, kUsers), 0);
   std::size_t known = 0;
-  for (UserId user = 1; user <= kUsers; ++user) {
+  for (std::int64_t user = 1; user <= kUsers; ++user) {
     const OrderId order = recent->find(1, user);
     EXPECT_TRUE(order == 0 || order == user + 1'000'000) << user;
     known += order == 0 ? 0 : 1;

@@ -166,7 +166,7 @@ class SaleFixture : public ::testing::Test {
             .limits = limits};
   }
 
-  Outcome buy(VoucherId id, UserId user, std::string_view key = {}) {
+  Outcome buy(VoucherId id, std::int64_t user, std::string_view key = {}) {
     const BuyResult result = sale_->buy(id, user, key);
     EXPECT_TRUE(result.detail.empty()) << result.detail;
     return result.outcome;

@@ -30,7 +30,7 @@ constexpr std::int64_t kHourMs = 3'600'000;
 class SharingTest : public SaleTest {
  protected:
   /// Buys through the other system, with ids from the same counter.
-  std::int64_t buy_elsewhere(VoucherId voucher, UserId user) {
+  std::int64_t buy_elsewhere(VoucherId voucher, std::int64_t user) {
     const std::string counter = "icr:order:" + std::string(day_);
     const std::int64_t drawn = backend_.client()("INCR", counter).integer();
     const OrderId order = kOrderIdLayout.make(seconds_, drawn);
@@ -71,13 +71,13 @@ INSTANTIATE_TEST_SUITE_P(Backends, SharingTest, each_backend(), backend_name);
 
 TEST_P(SharingTest, ForeignScriptSharesStock) {
   constexpr std::int64_t kStock = 60;
-  constexpr UserId kUsers = 100;
+  constexpr std::int64_t kUsers = 100;
   ASSERT_TRUE(sale_->publish(voucher(1, kStock, {.per_user = 1})).ok());
   std::mt19937_64 random(random_seed());
   std::set<UserId> accepted;
   bool is_sold_out = false;
   while (!is_sold_out) {
-    const UserId user = 1 + static_cast<UserId>(random() % kUsers);
+    const std::int64_t user = 1 + static_cast<std::int64_t>(random() % kUsers);
     const bool is_theirs = random() % 2 == 0;
     const std::int64_t theirs = is_theirs ? buy_elsewhere(1, user) : 0;
     const Outcome ours = is_theirs ? Outcome::kAccepted : buy(1, user);
@@ -98,7 +98,7 @@ TEST_P(SharingTest, ForeignScriptSharesStock) {
 TEST_P(SharingTest, ForeignConsumerKeepsEntriesUntilDead) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   drain();  // creates the group
-  for (UserId user = 1; user <= 6; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
+  for (std::int64_t user = 1; user <= 6; ++user) EXPECT_EQ(buy(1, user), Outcome::kAccepted);
   EXPECT_EQ(read_elsewhere("theirs", 4), 4U);
   std::ostringstream log;
   const auto worker =
@@ -146,7 +146,7 @@ TEST_P(SharingTest, JoiningForeignGroupResetsNothing) {
   Client& client = backend_.client();
   client("FLUSHALL");
   client("SET", "seckill:stock:1", 10);
-  for (UserId user = 1; user <= 5; ++user) ASSERT_EQ(buy_elsewhere(1, user), 0);
+  for (std::int64_t user = 1; user <= 5; ++user) ASSERT_EQ(buy_elsewhere(1, user), 0);
   client("XGROUP", "CREATE", "stream.orders", "g1", "0");
   client("XGROUP", "CREATE", "stream.orders", "analytics", "0");
   ASSERT_EQ(read_elsewhere("c1", 3), 3U);
@@ -188,7 +188,7 @@ TEST_P(SharingTest, JoiningForeignGroupResetsNothing) {
 TEST_P(SharingTest, BuyersDuringAdoptionGetOneOrder) {
   Client& client = backend_.client();
   client("SET", "seckill:stock:1", 50);
-  UserId user = 0;
+  std::int64_t user = 0;
   while (user < 10) EXPECT_EQ(buy_elsewhere(1, ++user), 0);
   client("XTRIM", "stream.orders", "MAXLEN", 0);  // the other system has stored them
 
@@ -213,7 +213,7 @@ TEST_P(SharingTest, BuyersDuringAdoptionGetOneOrder) {
 TEST_P(SharingTest, InterruptedAdoptionCompletesAtOpen) {
   Client& client = backend_.client();
   client("SET", "seckill:stock:1", 5);
-  for (UserId user = 1; user <= 3; ++user) EXPECT_EQ(buy_elsewhere(1, user), 0);
+  for (std::int64_t user = 1; user <= 3; ++user) EXPECT_EQ(buy_elsewhere(1, user), 0);
   client("XTRIM", "stream.orders", "MAXLEN", 0);
   const Voucher adopted = voucher(1, 5, {.per_user = 1});
   {

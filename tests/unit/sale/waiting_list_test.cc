@@ -22,12 +22,12 @@ class WaitingListTest : public PaidSaleTest {
     ASSERT_TRUE(sale_->publish(voucher_).ok());
     orders_ = {bought(1), bought(2)};
   }
-  OrderId wait(UserId user) {
+  OrderId wait(std::int64_t user) {
     const WaitResult result = sale_->wait_for(1, user);
     EXPECT_EQ(result.outcome, WaitOutcome::kWaiting) << wait_outcome_name(result.outcome);
     return result.order;
   }
-  WaitOutcome outcome(UserId user) { return sale_->wait_for(1, user).outcome; }
+  WaitOutcome outcome(std::int64_t user) { return sale_->wait_for(1, user).outcome; }
   std::vector<UserId> waiting() { return sale_->waiting_list(1).value(); }
 
   Voucher voucher_;
@@ -91,7 +91,7 @@ TEST_P(WaitingListTest, MorePiecesThanOneScriptServesAreSold) {
   ASSERT_TRUE(sale_->publish(voucher_).ok());
   const BuyResult all = sale_->buy({.voucher = 1, .user = 1, .quantity = kPieces});
   ASSERT_EQ(all.outcome, Outcome::kAccepted);
-  for (UserId user = 2; user <= 700; ++user) wait(user);
+  for (std::int64_t user = 2; user <= 700; ++user) wait(user);
 
   ASSERT_EQ(sale_->cancel(all.order, "no").outcome, ChangeOutcome::kDone);
 

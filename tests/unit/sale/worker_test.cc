@@ -20,7 +20,7 @@ using StepKind = OrderWorker::Step::Kind;
 
 class WorkerTest : public SaleTest {
  protected:
-  std::vector<OrderId> accept(VoucherId id, UserId first, int count) {
+  std::vector<OrderId> accept(VoucherId id, std::int64_t first, int count) {
     std::vector<OrderId> orders;
     for (int i = 0; i < count; ++i) {
       const BuyResult result = sale_->buy(id, first + i);
@@ -230,7 +230,7 @@ TEST_P(WorkerTest, HeldBatchIsReadAgainBeforeClaim) {
 TEST_P(WorkerTest, OrderFailingLikeOutageIsIsolated) {
   using Poison = faults::FaultyOrderStore::Poison;
   ASSERT_TRUE(sale_->publish(voucher(1, 1'000)).ok());
-  UserId user = 1;
+  std::int64_t user = 1;
   for (const Poison poison : {Poison::kFailsAsAnOutage, Poison::kThrows}) {
     auto orders = accept(1, user, 100);
     user += 100;
@@ -680,8 +680,8 @@ class WorkerThreadTest : public ThreadedSaleTest {
     return std::make_unique<OrderWorkerThread>(make_worker(name, std::move(options)),
                                                /*pause_ms=*/1);
   }
-  void accept(UserId first, int count) {
-    for (UserId user = first; user < first + count; ++user) {
+  void accept(std::int64_t first, int count) {
+    for (std::int64_t user = first; user < first + count; ++user) {
       EXPECT_EQ(buy(1, user), Outcome::kAccepted);
     }
   }
@@ -772,7 +772,7 @@ TEST_P(WorkerThreadTest, ConcurrentBuyersAndWorkersLoseNothing) {
   for (int t = 0; t < 4; ++t) {
     buyers.emplace_back([&, t] {
       for (int i = 0; i < 2'000; ++i) {
-        const UserId user = 1 + (i * 7 + t * 13) % 900;
+        const std::int64_t user = 1 + (i * 7 + t * 13) % 900;
         if (sale_->buy(1, user).outcome == Outcome::kAccepted) ++accepted;
       }
     });

@@ -129,7 +129,7 @@ class FlashSale {
     return sale_.publish(voucher, expected_version);
   }
   /// Buys one. A repeated call with the same idempotency key gets the result of the first.
-  BuyResult buy(VoucherId voucher, UserId user, std::string_view idempotency_key = {}) {
+  BuyResult buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key = {}) {
     return sale_.buy(voucher, user, idempotency_key);
   }
   /// The same, with a quantity and a reference.

@@ -92,7 +92,7 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
   static constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
 
   /// An order with a new id and entry.
-  Order order(UserId user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
+  Order order(std::int64_t user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
     const OrderId id = ++last_id_;
     return {.id = id,
             .user = user,
@@ -104,7 +104,7 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
   }
 
   /// An order with a quantity, and without defaults.
-  Order pieces(UserId user, std::int64_t quantity, std::int64_t limit) {
+  Order pieces(std::int64_t user, std::int64_t quantity, std::int64_t limit) {
     Order order = this->order(user, limit);
     order.status = OrderStatus::kUnpaid;
     order.version = 3;
@@ -115,7 +115,7 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
     return order;
   }
   /// An order that was cancelled before it is written.
-  Order cancelled(UserId user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
+  Order cancelled(std::int64_t user, std::int64_t limit = 1, VoucherId voucher = kVoucher) {
     Order order = this->order(user, limit, voucher);
     order.status = OrderStatus::kCancelled;
     return order;
@@ -200,7 +200,7 @@ TEST_P(OrderStoreTest, PaymentsAreKeptAsDeclared) {
 
 TEST_P(OrderStoreTest, TheGreatestNumbersAreKept) {
   const Order stored{.id = kMax,
-                     .user = std::numeric_limits<UserId>::min(),
+                     .user = std::numeric_limits<std::int64_t>::min(),
                      .voucher = kMax,
                      .limit = kMax,
                      .admitted_at_ms = kMax,
@@ -229,6 +229,24 @@ TEST_P(OrderStoreTest, GreatestQuantityIsKept) {
                          Kind::kAlreadyStored}));
   EXPECT_EQ(store().find(all.id).value(), all);
   EXPECT_EQ(store().count_live(kVoucher).value(), kMost);
+}
+
+TEST_P(OrderStoreTest, UserMayHaveName) {
+  if (!store().takes_user_names()) return;
+  std::vector<Order> orders;
+  for (const std::string_view name : {"anna", "042", "42", "4e2", "j\xc3\xbcrgen"}) {
+    orders.push_back(order(1));
+    orders.back().user = UserId(name);
+  }
+  EXPECT_EQ(kinds_of(write(orders)), std::vector(orders.size(), Kind::kStored));
+  for (const Order& stored : orders) {
+    EXPECT_EQ(store().find(stored.id).value(), stored);
+    EXPECT_EQ(store().list(filter_of(stored.user)).value(), std::vector{stored});
+    Order second = order(1);
+    second.user = stored.user;
+    EXPECT_EQ(write_one(second), Kind::kRefused) << stored.user;
+  }
+  EXPECT_EQ(store().list(filter_of(42)).value(), std::vector{orders[2]});
 }
 
 TEST_P(OrderStoreTest, AnEmptyBatchIsStored) { EXPECT_TRUE(write({}).empty()); }
@@ -405,7 +423,7 @@ TEST_P(OrderStoreTest, EachOrderIsCheckedAgainstItsOwnLimit) {
 
 TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimits) {
   for (const std::int64_t limit : {0, 3}) {
-    const UserId user = 10 + limit;
+    const std::int64_t user = 10 + limit;
     EXPECT_EQ(write_one(order(user, limit)), Kind::kStored);
     EXPECT_EQ(write_one(order(user, 1)), Kind::kRefused);
   }
@@ -414,7 +432,7 @@ TEST_P(OrderStoreTest, LimitOneCountsOrdersUnderOtherLimits) {
 TEST_P(OrderStoreTest, LaterOrderUnderRaisedLimitDoesNotCount) {
   for (const std::int64_t old : {1, 2}) {
     for (const std::int64_t raised : {3, 0}) {
-      const UserId user = 100 * old + raised;
+      const std::int64_t user = 100 * old + raised;
       const Order first = order(user, old);
       const Order second = order(user, raised);
       EXPECT_EQ(write_kinds({second, first, order(user, old)}),
@@ -425,7 +443,7 @@ TEST_P(OrderStoreTest, LaterOrderUnderRaisedLimitDoesNotCount) {
 
 TEST_P(OrderStoreTest, LaterOrderUnderSameLimitCounts) {
   for (const std::int64_t limit : {1, 2}) {
-    const UserId user = 10 + limit;
+    const std::int64_t user = 10 + limit;
     Order first = order(user, limit);
     first.quantity = limit;
     EXPECT_EQ(write_kinds({order(user, limit), first}),
@@ -435,7 +453,7 @@ TEST_P(OrderStoreTest, LaterOrderUnderSameLimitCounts) {
 
 TEST_P(OrderStoreTest, LimitOneCountsOtherOrdersOfBatch) {
   for (const std::int64_t limit : {0, 3}) {
-    const UserId user = 10 + limit;
+    const std::int64_t user = 10 + limit;
     EXPECT_EQ(write_kinds({order(user, limit), order(user, 1), order(user + 1, 1)}),
               (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored}));
   }
@@ -674,7 +692,7 @@ TEST_P(OrderStoreTest, EverythingIsThereAfterReopening) {
 
 TEST_P(OrderStoreTest, ThreadsMayWriteAndReadAtOnce) {
   std::vector<std::vector<Order>> batches(4);
-  for (UserId user = 1; user <= 400; ++user) {
+  for (std::int64_t user = 1; user <= 400; ++user) {
     for (std::vector<Order>& batch : batches) batch.push_back(order(user, 1));
   }
   write({order(0)});  // publishes the voucher
@@ -760,7 +778,8 @@ class Model {
 /// collide.
 class RandomOrders {
  public:
-  explicit RandomOrders(std::uint64_t seed) : random_(seed) {}
+  RandomOrders(std::uint64_t seed, bool with_user_names)
+      : random_(seed), with_user_names_(with_user_names) {}
 
   std::int64_t below(std::int64_t end) {
     return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random_);
@@ -780,7 +799,7 @@ class RandomOrders {
 
   OrderFilter filter() {
     OrderFilter filter;
-    if (below(2) == 0) filter.user = below(41);
+    if (below(2) == 0) filter.user = user(below(41));
     if (below(2) == 0) filter.voucher = below(4);
     if (below(2) == 0) filter.status = status();
     if (below(2) == 0) filter.after = below(2000);
@@ -794,7 +813,7 @@ class RandomOrders {
     const OrderId id = 1 + below(2000);
     const OrderStatus status = below(2) == 0 ? OrderStatus::kCreated : this->status();
     return {.id = id,
-            .user = below(40),
+            .user = user(below(40)),
             .voucher = below(3),
             .status = status,
             .limit = kLimits[below(5)],
@@ -804,16 +823,22 @@ class RandomOrders {
             .keeps_stock = !is_live(status) && below(2) == 0};
   }
   OrderStatus status() { return static_cast<OrderStatus>(1 + below(7)); }
+  /// Every fourth user may have a name.
+  [[nodiscard]] UserId user(std::int64_t number) const {
+    return with_user_names_ && number % 4 == 0 ? UserId("user-" + std::to_string(number))
+                                               : UserId(number);
+  }
 
  private:
   std::mt19937_64 random_;
+  const bool with_user_names_;
   std::vector<Order> sent_;
 };
 
 TEST_P(OrderStoreTest, RandomBatchesMatchModel) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
-  RandomOrders random(seed);
+  RandomOrders random(seed, store().takes_user_names());
   Model model;
   for (int round = 0; round < 200 && !HasFailure(); ++round) {
     const std::vector<Order> batch = random.batch();

@@ -106,7 +106,7 @@ class PaymentStoreTest : public OrderStoreTest {
   PaymentStore& payments() { return *store().payments(); }
 
   /// An order in a state, as write() may store it.
-  Order order_in(OrderStatus status, UserId user = 1, std::int64_t limit = 0) {
+  Order order_in(OrderStatus status, std::int64_t user = 1, std::int64_t limit = 0) {
     Order order = pieces(user, 1, limit);
     order.status = status;
     return order;
@@ -874,7 +874,7 @@ class RandomEvents : public RandomOrders {
 TEST_P(PaymentStoreTest, RandomEventsMatchModel) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
-  RandomEvents random(seed);
+  RandomEvents random(seed, store().takes_user_names());
   EventModel model;
   for (int round = 0; round < 200 && !HasFailure(); ++round) {
     const std::vector<OrderEvent> events = random.events();

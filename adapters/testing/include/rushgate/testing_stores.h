@@ -295,6 +295,7 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   PaymentStore* payments() override { return inner_.orders.payments() ? this : nullptr; }
   /// Returns the other store's archive, to which nothing is injected.
   ArchiveStore* archive() override { return inner_.orders.archive(); }
+  [[nodiscard]] bool takes_user_names() const override { return inner_.orders.takes_user_names(); }
 
   absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
                                                  const BatchFence& fence) override;

@@ -45,7 +45,7 @@ OrderState::Kind state_of(FlashSale& sale, OrderId order) {
 }
 
 /// Sells one piece and stores the order.
-BuyResult sell(FlashSale& sale, UserId user) {
+BuyResult sell(FlashSale& sale, std::int64_t user) {
   EXPECT_TRUE(sale.publish(coffee()).ok());
   BuyResult bought = sale.buy(7, user, "click of " + std::to_string(user));
   EXPECT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;

@@ -83,12 +83,12 @@ class OnStateTest : public ::testing::TestWithParam<StoreKind> {
   }
   [[nodiscard]] std::string directory() const { return (scratch_.path() / "sale").string(); }
 
-  static OrderId buy(FlashSale& sale, UserId user) {
+  static OrderId buy(FlashSale& sale, std::int64_t user) {
     const BuyResult bought = sale.buy(7, user);
     EXPECT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
     return bought.order;
   }
-  static OrderId pay(FlashSale& sale, UserId user) {
+  static OrderId pay(FlashSale& sale, std::int64_t user) {
     const OrderId order = buy(sale, user);
     const ChangeResult paid =
         sale.pay({.order = order, .payment = "p" + std::to_string(user), .amount_cents = kPrice});
@@ -114,7 +114,7 @@ TEST_P(OnStateTest, ChangesAreReportedInOrder) {
   for (const int workers : {0, 1, 3}) {
     Reported reported;
     const auto sale = open({.workers = workers, .on_state = reported.hook()});
-    const UserId user = 10 * workers;
+    const std::int64_t user = 10 * workers;
     const OrderId used = pay(*sale, user + 1);
     const OrderId cancelled = buy(*sale, user + 2);
     EXPECT_EQ(sale->cancel(cancelled, "no").outcome, ChangeOutcome::kDone);
@@ -155,7 +155,7 @@ TEST_P(OnStateTest, FailedCallIsRepeated) {
     reported_.add(change);
   };
   const auto sale = open(options);
-  for (const UserId user : {1, 2, 3}) pay(*sale, user);
+  for (const std::int64_t user : {1, 2, 3}) pay(*sale, user);
   drain(*sale);
   EXPECT_LE(failures, 0);
   expect_all(*sale, reported_);
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, OnStateResumeTest, ::testing::Values(StoreKind:
                          [](const auto& /*info*/) { return "Sqlite"; });
 
 TEST_P(OnStateResumeTest, ReopenedSaleResumes) {
-  for (UserId user = 1; user <= 5; ++user) {
+  for (std::int64_t user = 1; user <= 5; ++user) {
     const auto sale = open({.on_state = reported_.hook(), .on_state_after = reported_.position()});
     pay(*sale, user);
     drain(*sale);
@@ -203,7 +203,7 @@ TEST_P(OnStateResumeTest, ReopenedSaleResumes) {
 TEST_P(OnStateResumeTest, EarlierPositionIsReportedAgain) {
   {
     const auto sale = open({.workers = 0});
-    for (const UserId user : {1, 2, 3}) pay(*sale, user);
+    for (const std::int64_t user : {1, 2, 3}) pay(*sale, user);
     drain(*sale);
   }
   const auto sale = open({.workers = 0, .on_state = reported_.hook(), .on_state_after = 1});

@@ -43,7 +43,7 @@ const FlashSaleOptions kNoThreads = {.workers = 0};
 TEST(SubmitBuyTest, CompletionsRunInPoll) {
   const auto sale = sale_with(2);
   std::vector<Outcome> outcomes;
-  for (const UserId user : {1, 2, 3, 1}) {
+  for (const std::int64_t user : {1, 2, 3, 1}) {
     EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, [&](const BuyResult& result) {
       outcomes.push_back(result.outcome);  // no lock: runs on this thread
     }));
@@ -58,7 +58,7 @@ TEST(SubmitBuyTest, CompletionsRunInPoll) {
 TEST(SubmitBuyTest, PollKeepsBudget) {
   const auto sale = sale_with(10, kNoThreads);
   std::vector<UserId> completed;
-  for (const UserId user : {1, 2, 3, 4, 5}) {
+  for (const std::int64_t user : {1, 2, 3, 4, 5}) {
     EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user},
                                  [&, user](const BuyResult&) { completed.push_back(user); }));
   }
@@ -114,7 +114,7 @@ TEST(SubmitBuyTest, SaleWithoutThreadsNeedsNoClock) {
 TEST(SubmitBuyTest, DrainDecidesFirst) {
   for (const int workers : {0, 1}) {
     const auto sale = sale_with(10, {.workers = workers});
-    for (UserId user = 1; user <= 10; ++user) {
+    for (std::int64_t user = 1; user <= 10; ++user) {
       EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, ignore));
     }
     EXPECT_TRUE(sale->drain().ok());
@@ -152,7 +152,7 @@ TEST(SubmitBuyTest, BlockedStoreBlocksNoCall) {
   blocks = true;
   EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, ignore));
   is_blocked.wait();
-  for (UserId user = 2; user <= 1'000; ++user) {
+  for (std::int64_t user = 2; user <= 1'000; ++user) {
     EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, ignore));
   }
   EXPECT_EQ(sale->poll(), 0U);
@@ -169,7 +169,7 @@ TEST(SubmitBuyTest, ThreadsSubmitAndPollTogether) {
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (std::int64_t i = 0; i < kEach; ++i) {
-        const UserId user = thread * kEach + i + 1;
+        const std::int64_t user = thread * kEach + i + 1;
         const auto count = [&](const BuyResult& result) {
           accepted += result.outcome == Outcome::kAccepted ? 1 : 0;
         };
@@ -250,7 +250,7 @@ TEST(SubmitPayTest, ThreadsSubmitAllKindsTogether) {
     ++changed;
   };
   // Odd users pay, even users cancel.
-  const auto finish = [&](OrderId order, UserId user) {
+  const auto finish = [&](OrderId order, std::int64_t user) {
     const bool is_submitted =
         user % 2 == 0
             ? sale->submit_cancel(order, "no", "user", count)
@@ -263,7 +263,7 @@ TEST(SubmitPayTest, ThreadsSubmitAllKindsTogether) {
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (std::int64_t i = 0; i < kEach; ++i) {
-        const UserId user = thread * kEach + i + 1;
+        const std::int64_t user = thread * kEach + i + 1;
         const auto complete = [&, user](const BuyResult& result) { finish(result.order, user); };
         EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user}, complete));
         sale->poll();
@@ -289,7 +289,7 @@ TEST(OnStoredTest, EachStoredOrderIsNamed) {
   };
   const auto sale = sale_with(10, options);
   std::vector<OrderId> accepted;
-  for (const UserId user : {1, 2, 3}) accepted.push_back(sale->buy(7, user).order);
+  for (const std::int64_t user : {1, 2, 3}) accepted.push_back(sale->buy(7, user).order);
   EXPECT_EQ(sale->buy(7, 3).outcome, Outcome::kLimitReached);
   EXPECT_TRUE(sale->drain().ok());
   const std::lock_guard lock(mutex);

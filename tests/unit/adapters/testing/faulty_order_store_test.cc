@@ -14,7 +14,7 @@ namespace {
 using Kind = OrderResult::Kind;
 using Point = FaultyOrderStore::Point;
 
-Order order_of(UserId user) {
+Order order_of(std::int64_t user) {
   Order order;
   order.id = user;
   order.user = user;
@@ -24,16 +24,16 @@ Order order_of(UserId user) {
 
 class FaultyOrderStoreTest : public ::testing::Test {
  protected:
-  absl::StatusOr<std::vector<OrderResult>> write(const std::vector<UserId>& users) {
+  absl::StatusOr<std::vector<OrderResult>> write(const std::vector<std::int64_t>& users) {
     std::vector<Order> orders;
     orders.reserve(users.size());
-    for (const UserId user : users) orders.push_back(order_of(user));
+    for (const std::int64_t user : users) orders.push_back(order_of(user));
     return write_now(store_, orders);
   }
-  absl::StatusOr<std::vector<OrderResult>> apply(const std::vector<UserId>& users) {
+  absl::StatusOr<std::vector<OrderResult>> apply(const std::vector<std::int64_t>& users) {
     std::vector<OrderEvent> events;
     events.reserve(users.size());
-    for (const UserId user : users) events.push_back({.order = order_of(user)});
+    for (const std::int64_t user : users) events.push_back({.order = order_of(user)});
     return apply_now(store_, events);
   }
   std::int64_t count() { return *memory_.count_live(7); }

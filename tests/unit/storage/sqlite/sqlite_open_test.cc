@@ -277,7 +277,7 @@ class SqliteVersion4Test : public SqliteOpenTest {
     for (std::size_t i = 0; i < orders.size(); ++i) {
       const auto id = static_cast<OrderId>(i + 1);
       orders[i] = {.id = id,
-                   .user = std::min<UserId>(id, 3),
+                   .user = std::min<std::int64_t>(id, 3),
                    .voucher = 7,
                    .limit = id <= 2 ? 1 : 3,
                    .admitted_at_ms = 10 * id + 1,
@@ -360,6 +360,37 @@ TEST_F(SqliteVersion4Test, MigratedSchemaMatchesNewDatabase) {
   SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   ASSERT_TRUE(migrate(fresh, migrations()).ok());
   EXPECT_EQ(objects_of(migrated), objects_of(fresh));
+  EXPECT_EQ(check_integrity(), "ok");
+}
+
+TEST_F(SqliteOpenTest, OrdersOfVersion5KeepEveryColumn) {
+  {
+    SQLite::Database raw = open_raw();
+    ASSERT_TRUE(migrate(raw, migrations().first(5)).ok());
+    raw.exec(
+        "INSERT INTO orders VALUES (11, 5, 7, 2, 3, 100, 101, 4, 102, 2, 250, 6, 900, 'r', 0)");
+    raw.exec(
+        "INSERT INTO archived_orders VALUES (9, -5, 8, 6, 0, 100, 101, 4, 0, 1, 1, 1, 9, '', 3)");
+  }
+  const auto store = open();
+  const Order unpaid = {.id = 11,
+                        .user = 5,
+                        .voucher = 7,
+                        .status = OrderStatus::kUnpaid,
+                        .limit = 3,
+                        .admitted_at_ms = 100,
+                        .entry = {101, 4},
+                        .created_at_ms = 102,
+                        .version = 2,
+                        .price_cents = 250,
+                        .quantity = 6,
+                        .due_at_ms = 900,
+                        .reference = "r"};
+  EXPECT_EQ(store->list({.user = 5}).value(), std::vector{unpaid});
+  const std::vector<Order> archived = store->list_archived({.user = -5}).value();
+  ASSERT_EQ(archived.size(), 1U);
+  EXPECT_EQ(archived[0].id, 9);
+  EXPECT_TRUE(archived[0].keeps_stock && archived[0].keeps_allowance);
   EXPECT_EQ(check_integrity(), "ok");
 }
 

@@ -20,7 +20,7 @@ std::vector<Order> next_batch(std::mt19937_64& random, OrderId& id, std::int64_t
   for (std::int64_t i = 0; i < count; ++i) {
     id += 1 + static_cast<OrderId>(random() % 3);
     orders.push_back({.id = id,
-                      .user = static_cast<UserId>(random() % 1'000'000'000),
+                      .user = static_cast<std::int64_t>(random() % 1'000'000'000),
                       .voucher = 7,
                       .limit = limit,
                       .admitted_at_ms = 1'700'000'000'000 + id / 1000,

@@ -1,0 +1,37 @@
+#include <algorithm>
+#include <ostream>
+
+#include "engine/base/concat.h"
+#include "engine/base/numbers.h"
+#include <rushgate/user_id.h>
+
+namespace rushgate {
+
+UserId::UserId(std::string_view text) {
+  if (const auto number = parse_int64(text)) {
+    number_ = *number;
+  } else {
+    name_ = std::make_unique<const std::string>(text);
+  }
+}
+
+std::string UserId::text() const { return is_number() ? concat(number_) : *name_; }
+
+std::string UserId::find_fault() const {
+  if (is_number()) return {};
+  if (name_->empty() || name_->size() > kNameBytesMax) {
+    return concat("the name of a user has 1 to ", kNameBytesMax, " bytes, not ", name_->size());
+  }
+  const auto is_unfit = [](char byte) {
+    constexpr char kDelete = 0x7F;
+    return (byte >= 0 && byte <= ' ') || byte == kDelete;
+  };
+  if (std::ranges::any_of(*name_, is_unfit)) {
+    return "the name of a user has no spaces and control characters";
+  }
+  return {};
+}
+
+std::ostream& operator<<(std::ostream& out, const UserId& user) { return out << user.text(); }
+
+}  // namespace rushgate
