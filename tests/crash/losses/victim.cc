@@ -65,12 +65,9 @@ std::vector<OrderId> Victim::run() const {
       dir.string(),          std::to_string(static_cast<int>(durability)),
       std::to_string(stock), std::to_string(orders_until_killed)};
   std::vector<std::string> variables;
+  if (!notes.empty()) variables = testing::noting_environment(notes);
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    variables.emplace_back(*variable);
-  }
-  if (!notes.empty()) {
-    const auto noting = testing::noting_environment(notes);
-    variables.insert(variables.end(), noting.begin(), noting.end());
+    variables.emplace_back(*variable);  // of two with one name, the first is read
   }
   pid_t child = -1;
   const int spawned = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr,
