@@ -205,7 +205,17 @@ EventContext MemoryOrderStore::context_of(const OrderEvent& event) const {
   return context;
 }
 
+/// A payment of an archived order was left to be refunded. Then it follows its order.
 void MemoryOrderStore::put(const Payment& payment) {
+  if (payment.state == Payment::State::kRefunded && archived_orders_.contains(payment.order)) {
+    archived_payments_.insert_or_assign(payment.id, payment);
+    payments_.erase(payment.id);
+    const auto left = payments_of_order_.find(payment.order);
+    if (left == payments_of_order_.end()) return;
+    left->second.erase(payment.id);
+    if (left->second.empty()) payments_of_order_.erase(left);
+    return;
+  }
   payments_.insert_or_assign(payment.id, payment);
   payments_of_order_[payment.order].insert(payment.id);
 }
@@ -272,18 +282,21 @@ absl::StatusOr<std::vector<OrderChange>> MemoryOrderStore::changes(std::int64_t 
   const std::lock_guard lock(mutex_);
   std::vector<OrderChange> found;
   if (order) {
-    const auto archived = archived_changes_.find(*order);
-    if (archived != archived_changes_.end()) found = archived->second;
     for (const std::int64_t position : value_or_default(changes_of_order_, *order)) {
-      found.push_back(changes_.at(position));
+      if (position <= after || found.size() == count_max) continue;
+      const auto change = changes_.find(position);
+      found.push_back(change != changes_.end() ? change->second : archived_changes_.at(position));
     }
-    std::erase_if(found, [&](const OrderChange& change) { return change.position <= after; });
-    if (found.size() > count_max) found.resize(count_max);
     return found;
   }
-  for (auto next = changes_.upper_bound(after); next != changes_.end(); ++next) {
-    if (found.size() == count_max) break;
-    found.push_back(next->second);
+  auto next = changes_.upper_bound(after);
+  auto archived = archived_changes_.upper_bound(after);
+  while (found.size() < count_max) {
+    const bool has_archived = archived != archived_changes_.end();
+    if (next == changes_.end() && !has_archived) break;
+    const bool is_archived_next =
+        has_archived && (next == changes_.end() || archived->first < next->first);
+    found.push_back(is_archived_next ? (archived++)->second : (next++)->second);
   }
   return found;
 }
@@ -344,12 +357,11 @@ void MemoryOrderStore::move_to_archive(const Order& order) {
     payments_.erase(id);
   }
   for (const std::int64_t position : value_or_default(changes_of_order_, order.id)) {
-    archived_changes_[order.id].push_back(changes_.at(position));
+    archived_changes_.emplace(position, changes_.at(position));
     changes_.erase(position);
   }
   payments_of_order_.erase(order.id);
   if (!due.empty()) payments_of_order_.emplace(order.id, std::move(due));
-  changes_of_order_.erase(order.id);
   const auto erase_from = [&order](auto& index, const auto& key) {
     const auto ids = index.find(key);
     ids->second.erase(order.id);
@@ -378,7 +390,10 @@ absl::StatusOr<std::size_t> MemoryOrderStore::delete_orders(VoucherId voucher,
       payment = payment->second.order == order->first ? archived_payments_.erase(payment)
                                                       : std::next(payment);
     }
-    archived_changes_.erase(order->first);
+    for (const std::int64_t position : value_or_default(changes_of_order_, order->first)) {
+      archived_changes_.erase(position);
+    }
+    changes_of_order_.erase(order->first);
     order = archived_orders_.erase(order);
     ++deleted;
   }

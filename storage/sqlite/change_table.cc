@@ -8,10 +8,20 @@
 namespace rushgate {
 namespace {
 
-// Parameters: ?1 after, ?2 count, ?3 order.
-std::string list_sql(const char* conditions) {
-  return absl::StrCat("SELECT ", kChangeColumns, " FROM order_changes", conditions,
-                      " AND position > ?1 ORDER BY position LIMIT ?2");
+// Parameters: ?1 after, ?2 count.
+std::string list_all_sql() {
+  const auto select = [](const char* table) {
+    return absl::StrCat("SELECT ", kChangeColumns, " FROM ", table, " WHERE position > ?1");
+  };
+  return absl::StrCat(select("order_changes"), " UNION ALL ", select("archived_changes"),
+                      " ORDER BY position LIMIT ?2");
+}
+
+// The same, and ?3 order.
+std::string list_of_order_sql() {
+  return absl::StrCat("SELECT ", kChangeColumns,
+                      " FROM order_changes INDEXED BY order_changes_by_order WHERE order_id = ?3 "
+                      "AND position > ?1 ORDER BY position LIMIT ?2");
 }
 
 }  // namespace
@@ -30,12 +40,13 @@ ChangeReader::ChangeReader(const SQLite::Database& database)
     : last_position_(
           database,
           "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'order_changes'), 0)"),
-      all_(database, list_sql(" WHERE ?3 IS NOT NULL")),
-      of_order_(database, list_sql(" INDEXED BY order_changes_by_order WHERE order_id = ?3")) {}
+      all_(database, list_all_sql()),
+      of_order_(database, list_of_order_sql()) {}
 
 std::vector<OrderChange> ChangeReader::changes(std::int64_t after, std::size_t count_max,
                                                std::optional<OrderId> order) {
-  Query query(order ? of_order_ : all_, after, to_limit(count_max), order.value_or(0));
+  Query query(order ? of_order_ : all_, after, to_limit(count_max));
+  if (order) query.bind_next(*order);
   std::vector<OrderChange> changes;
   while (query.next()) changes.push_back(to_change(query));
   return changes;

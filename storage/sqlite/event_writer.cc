@@ -55,9 +55,16 @@ EventContext EventWriter::context_of(const OrderEvent& event) {
   return context;
 }
 
+/// A payment of an archived order was left to be refunded. Then it follows its order.
+void EventWriter::put(const Payment& payment, bool is_order_here) {
+  payments_.put(payment);
+  const bool is_refunded = payment.state == Payment::State::kRefunded;
+  if (is_refunded && !is_order_here && archive_.find(payment.order)) payments_.archive(payment.id);
+}
+
 void EventWriter::carry_out(const EventDecision& decision, const OrderEvent& event,
                             const std::optional<Order>& order, const BatchFence& fence) {
-  if (decision.payment) payments_.put(*decision.payment);
+  if (decision.payment) put(*decision.payment, order.has_value());
   if (decision.are_payments_due) payments_.make_due(event.order.id, event.reason);
   if (!decision.status) return;
   Order changed = *order;

@@ -28,6 +28,7 @@ class EventWriter {
   OrderResult store(const OrderEvent& event, const BatchFence& fence);
   OrderResult apply(const OrderEvent& event, const BatchFence& fence);
   EventContext context_of(const OrderEvent& event);
+  void put(const Payment& payment, bool is_order_here);
   void carry_out(const EventDecision& decision, const OrderEvent& event,
                  const std::optional<Order>& order, const BatchFence& fence);
 

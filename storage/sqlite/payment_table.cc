@@ -82,7 +82,10 @@ PaymentWriter::PaymentWriter(const SQLite::Database& database)
            "INSERT OR REPLACE INTO payments (id, order_id, amount_cents, state, received_at_ms, "
            "refunded_at_ms, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
       make_due_(database,
-                "UPDATE payments SET state = 2, reason = ?2 WHERE order_id = ?1 AND state = 1") {}
+                "UPDATE payments SET state = 2, reason = ?2 WHERE order_id = ?1 AND state = 1"),
+      archive_(database, absl::StrCat("INSERT INTO archived_payments (", kPaymentColumns, ") ",
+                                      kSelect, kFind)),
+      remove_(database, absl::StrCat("DELETE FROM payments", kFind)) {}
 
 std::optional<Payment> PaymentWriter::find(std::string_view id) { return find_payment(find_, id); }
 
@@ -91,6 +94,11 @@ void PaymentWriter::put(const Payment& payment) {
         static_cast<std::int64_t>(payment.state), payment.received_at_ms, payment.refunded_at_ms,
         payment.reason)
       .next();
+}
+
+void PaymentWriter::archive(const std::string& id) {
+  Query(archive_, id).next();
+  Query(remove_, id).next();
 }
 
 void PaymentWriter::make_due(OrderId order, const std::string& reason) {

@@ -46,6 +46,8 @@ class PaymentWriter {
   std::optional<Payment> find(std::string_view id);
   /// Inserts a payment, or replaces the one with its id.
   void put(const Payment& payment);
+  /// Moves a payment to the archive.
+  void archive(const std::string& id);
   /// Makes the kept payments of an order due.
   void make_due(OrderId order, const std::string& reason);
 
@@ -53,6 +55,8 @@ class PaymentWriter {
   SQLite::Statement find_;
   SQLite::Statement put_;
   SQLite::Statement make_due_;
+  SQLite::Statement archive_;
+  SQLite::Statement remove_;
 };
 
 }  // namespace rushgate

@@ -109,7 +109,7 @@ class PaymentStore {
   /// filter.count_max.
   virtual absl::StatusOr<std::vector<Payment>> list_payments(const PaymentFilter& filter) = 0;
   /// Returns the changes above the position `after`, of one order or of all, in ascending order, at
-  /// most `count_max`.
+  /// most `count_max`. Also those of archived orders, until these are deleted.
   virtual absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after,
                                                            std::size_t count_max,
                                                            std::optional<OrderId> order) = 0;

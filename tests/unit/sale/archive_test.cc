@@ -49,13 +49,14 @@ INSTANTIATE_TEST_SUITE_P(Backends, ArchiveTest, each_backend(), backend_name);
 TEST_P(ArchiveTest, EndedSaleLeavesNothingBehind) {
   sell();
   end();
+  const std::vector<OrderChange> before = changes();
 
   const absl::Status archived = sale_->archive(1);
   ASSERT_TRUE(archived.ok()) << archived;
 
   EXPECT_THAT(*backend_.orders().list({}), IsEmpty());
   EXPECT_THAT(*backend_.orders().list_payments({}), IsEmpty());
-  EXPECT_THAT(changes(), IsEmpty());
+  EXPECT_EQ(changes(), before) << "for those that have not seen them";
   EXPECT_THAT(*backend_.orders().versions(1), IsEmpty());
   EXPECT_EQ(*backend_.orders().count_live(1), 0);
   const Reply keys = backend_.client()("KEYS", "seckill:*:1");
@@ -89,6 +90,10 @@ TEST_P(ArchiveTest, LatePaymentOfArchivedOrderIsDue) {
   drain();
 
   EXPECT_EQ(payments(), std::vector<std::string>{"late due"});
+  ASSERT_EQ(sale_->confirm_refund("late").outcome, ChangeOutcome::kDone);
+  EXPECT_THAT(payments(), IsEmpty()) << "it follows its order";
+  EXPECT_EQ((*backend_.orders().find_payment("late"))->state, Payment::State::kRefunded);
+  EXPECT_TRUE(sale_->confirm_refund("late").is_repeated);
   expect_audit_passes();
 }
 
@@ -241,6 +246,7 @@ TEST_P(ArchiveTest, ArchivedOrdersAreDeleted) {
 
   EXPECT_EQ(*sale_->delete_archived(1), 4U);
   EXPECT_EQ(*sale_->delete_archived(1), 0U);
+  EXPECT_THAT(changes(), IsEmpty());
 
   EXPECT_EQ(sale_->status(orders_[0])->kind, OrderState::Kind::kUnknown);
   const auto vouchers = archive().archived_vouchers();

@@ -97,14 +97,16 @@ class MemoryOrderStore final : public OrderStore,
   absl::flat_hash_map<OrderId, absl::btree_set<std::string>> payments_of_order_;
   absl::btree_map<std::int64_t, OrderChange> changes_;  // by position
   std::int64_t last_position_ = 0;
-  absl::flat_hash_map<OrderId, std::vector<std::int64_t>> changes_of_order_;  // ascending positions
+  absl::flat_hash_map<OrderId, std::vector<std::int64_t>>
+      changes_of_order_;  // ascending positions,
+                          // also archived ones
   // Version n is at index n - 1.
   absl::btree_map<VoucherId, std::vector<VoucherVersion>> vouchers_;
   // Ended sales:
   absl::btree_map<VoucherId, ArchivedVoucher> archived_vouchers_;
   absl::btree_map<OrderId, Order> archived_orders_;
   absl::btree_map<std::string, Payment> archived_payments_;
-  absl::flat_hash_map<OrderId, std::vector<OrderChange>> archived_changes_;
+  absl::btree_map<std::int64_t, OrderChange> archived_changes_;  // by position
 };
 
 }  // namespace rushgate
