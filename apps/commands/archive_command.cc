@@ -71,6 +71,7 @@ void add_archive(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--discard-dead-letters", arguments->discard_reason,
                    "Discard the sale's dead letters, for this reason")
+      ->check([](const std::string& reason) { return reason.empty() ? "is empty" : ""; })
       ->type_name("REASON");
   command->add_flag("--delete", arguments->deletes, "Delete its archived orders too");
   command->add_flag("--json", arguments->json, "As a JSON object");

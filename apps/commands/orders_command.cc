@@ -171,7 +171,14 @@ void add_orders(CLI::App& app, Invocation& invocation) {
   add_sale_options(*command, arguments->sale);
   command
       ->add_option_function<std::string>(
-          "--user", [arguments](const std::string& user) { arguments->user = UserId(user); },
+          "--user",
+          [arguments](const std::string& text) {
+            const UserId user(text);
+            if (std::string fault = user.find_fault(); !fault.empty()) {
+              throw CLI::ValidationError("--user", fault);
+            }
+            arguments->user = user;
+          },
           "Only this user's orders")
       ->type_name("ID");
   command->add_option("--voucher", arguments->voucher, "Only this voucher's orders")

@@ -210,10 +210,6 @@ void MemoryOrderStore::put(const Payment& payment) {
   if (payment.state == Payment::State::kRefunded && archived_orders_.contains(payment.order)) {
     archived_payments_.insert_or_assign(payment.id, payment);
     payments_.erase(payment.id);
-    const auto left = payments_of_order_.find(payment.order);
-    if (left == payments_of_order_.end()) return;
-    left->second.erase(payment.id);
-    if (left->second.empty()) payments_of_order_.erase(left);
     return;
   }
   payments_.insert_or_assign(payment.id, payment);
@@ -266,7 +262,8 @@ absl::StatusOr<std::vector<Payment>> MemoryOrderStore::list_payments(const Payme
     const auto ids = payments_of_order_.find(*filter.order);
     if (ids == payments_of_order_.end()) return payments;
     for (auto id = ids->second.upper_bound(filter.after); id != ids->second.end(); ++id) {
-      if (!add(payments_.at(*id))) break;
+      const auto payment = payments_.find(*id);
+      if (!add(payment != payments_.end() ? payment->second : archived_payments_.at(*id))) break;
     }
     return payments;
   }
@@ -347,12 +344,8 @@ absl::StatusOr<std::size_t> MemoryOrderStore::archive_orders(VoucherId voucher,
 
 void MemoryOrderStore::move_to_archive(const Order& order) {
   archived_orders_.emplace(order.id, order);
-  absl::btree_set<std::string> due;
   for (const std::string& id : value_or_default(payments_of_order_, order.id)) {
-    if (payments_.at(id).state == Payment::State::kDue) {
-      due.insert(id);
-      continue;
-    }
+    if (payments_.at(id).state == Payment::State::kDue) continue;
     archived_payments_.emplace(id, payments_.at(id));
     payments_.erase(id);
   }
@@ -360,8 +353,6 @@ void MemoryOrderStore::move_to_archive(const Order& order) {
     archived_changes_.emplace(position, changes_.at(position));
     changes_.erase(position);
   }
-  payments_of_order_.erase(order.id);
-  if (!due.empty()) payments_of_order_.emplace(order.id, std::move(due));
   const auto erase_from = [&order](auto& index, const auto& key) {
     const auto ids = index.find(key);
     ids->second.erase(order.id);
@@ -386,10 +377,11 @@ absl::StatusOr<std::size_t> MemoryOrderStore::delete_orders(VoucherId voucher,
       ++order;
       continue;
     }
-    for (auto payment = archived_payments_.begin(); payment != archived_payments_.end();) {
-      payment = payment->second.order == order->first ? archived_payments_.erase(payment)
-                                                      : std::next(payment);
-    }
+    auto& payments = payments_of_order_[order->first];
+    absl::erase_if(payments, [this](const std::string& id) {
+      return archived_payments_.erase(id) == 1;  // the others are due
+    });
+    if (payments.empty()) payments_of_order_.erase(order->first);
     for (const std::int64_t position : value_or_default(changes_of_order_, order->first)) {
       archived_changes_.erase(position);
     }

@@ -88,11 +88,7 @@ ArchiveReader::ArchiveReader(const SQLite::Database& database)
                                      "?7 ORDER BY id LIMIT ?2")),
       find_(database, select_orders("WHERE id = ?1")),
       is_archived_(database, "SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1"),
-      find_payment_(database, select_payments("WHERE id = ?1")),
-      payments_of_(database, select_payments("WHERE order_id = ?1 ORDER BY id")),
-      changes_of_(database, absl::StrCat("SELECT ", kChangeColumns,
-                                         " FROM archived_changes WHERE order_id = ?1 "
-                                         "ORDER BY position")) {}
+      find_payment_(database, select_payments("WHERE id = ?1")) {}
 
 std::vector<ArchivedVoucher> ArchiveReader::vouchers() {
   const int own_column = vouchers_.getColumnCount() - 3;
@@ -131,20 +127,6 @@ std::optional<Payment> ArchiveReader::find_payment(std::string_view id) {
   Query query(find_payment_, std::string(id));
   if (!query.next()) return std::nullopt;
   return to_payment(query);
-}
-
-std::vector<Payment> ArchiveReader::payments_of(OrderId order) {
-  Query query(payments_of_, order);
-  std::vector<Payment> payments;
-  while (query.next()) payments.push_back(to_payment(query));
-  return payments;
-}
-
-std::vector<OrderChange> ArchiveReader::changes_of(OrderId order) {
-  Query query(changes_of_, order);
-  std::vector<OrderChange> changes;
-  while (query.next()) changes.push_back(to_change(query));
-  return changes;
 }
 
 ArchiveWriter::ArchiveWriter(const SQLite::Database& database)

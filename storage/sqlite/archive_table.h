@@ -29,8 +29,6 @@ class ArchiveReader {
   std::optional<Order> find(OrderId id);
   bool is_archived(VoucherId voucher);
   std::optional<Payment> find_payment(std::string_view id);
-  std::vector<Payment> payments_of(OrderId order);
-  std::vector<OrderChange> changes_of(OrderId order);
 
  private:
   SQLite::Statement vouchers_;
@@ -39,8 +37,6 @@ class ArchiveReader {
   SQLite::Statement find_;
   SQLite::Statement is_archived_;
   SQLite::Statement find_payment_;
-  SQLite::Statement payments_of_;
-  SQLite::Statement changes_of_;
 };
 
 /// All functions must run in a transaction. Errors are those of ArchiveStore.

@@ -8,20 +8,15 @@
 namespace rushgate {
 namespace {
 
-// Parameters: ?1 after, ?2 count.
-std::string list_all_sql() {
-  const auto select = [](const char* table) {
-    return absl::StrCat("SELECT ", kChangeColumns, " FROM ", table, " WHERE position > ?1");
+// Parameters: ?1 after, ?2 count, ?3 order.
+std::string list_sql(bool of_order) {
+  const auto select = [&](const char* table) {
+    const std::string of = absl::StrCat(" INDEXED BY ", table, "_by_order WHERE order_id = ?3 AND");
+    return absl::StrCat("SELECT ", kChangeColumns, " FROM ", table, of_order ? of : " WHERE",
+                        " position > ?1");
   };
   return absl::StrCat(select("order_changes"), " UNION ALL ", select("archived_changes"),
                       " ORDER BY position LIMIT ?2");
-}
-
-// The same, and ?3 order.
-std::string list_of_order_sql() {
-  return absl::StrCat("SELECT ", kChangeColumns,
-                      " FROM order_changes INDEXED BY order_changes_by_order WHERE order_id = ?3 "
-                      "AND position > ?1 ORDER BY position LIMIT ?2");
 }
 
 }  // namespace
@@ -40,8 +35,8 @@ ChangeReader::ChangeReader(const SQLite::Database& database)
     : last_position_(
           database,
           "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'order_changes'), 0)"),
-      all_(database, list_all_sql()),
-      of_order_(database, list_of_order_sql()) {}
+      all_(database, list_sql(false)),
+      of_order_(database, list_sql(true)) {}
 
 std::vector<OrderChange> ChangeReader::changes(std::int64_t after, std::size_t count_max,
                                                std::optional<OrderId> order) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "storage/sqlite/query.h"
@@ -30,15 +32,20 @@ constexpr unsigned kByState = 2;
 constexpr unsigned kDue = 4;
 
 // Parameters: ?1 after, ?2 count, ?3 order, ?4 state. A missing condition is replaced by one that
-// always holds, so all lists are bound alike.
+// always holds, so all lists are bound alike. The list of an order has its archived payments too.
 std::string list_sql(unsigned by) {
-  const char* const index = (by & kByOrder) ? " INDEXED BY payments_by_order"
-                            : by == kDue    ? " INDEXED BY payments_due"
-                                            : "";
-  return absl::StrCat(kSelect, index, " WHERE id > ?1",
-                      (by & kByOrder) ? " AND order_id = ?3" : " AND ?3 IS NOT NULL",
-                      (by & kByState) ? " AND state = ?4" : " AND ?4 IS NOT NULL",
-                      by == kDue ? " AND state = 2" : "", " ORDER BY id LIMIT ?2");
+  const char* const index = by == kDue ? " INDEXED BY payments_due" : "";
+  const std::string rest = absl::StrCat((by & kByState) ? " AND state = ?4" : " AND ?4 IS NOT NULL",
+                                        by == kDue ? " AND state = 2" : "");
+  const std::string end = " ORDER BY id LIMIT ?2";
+  if ((by & kByOrder) == 0) {
+    return absl::StrCat(kSelect, index, " WHERE id > ?1 AND ?3 IS NOT NULL", rest, end);
+  }
+  const auto select = [&](const char* table) {
+    return absl::StrCat("SELECT ", kPaymentColumns, " FROM ", table, " INDEXED BY ", table,
+                        "_by_order WHERE id > ?1 AND order_id = ?3", rest);
+  };
+  return absl::StrCat(select("payments"), " UNION ALL ", select("archived_payments"), end);
 }
 
 unsigned conditions_of(const PaymentFilter& filter) {

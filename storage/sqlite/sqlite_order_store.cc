@@ -221,21 +221,14 @@ absl::StatusOr<std::optional<Payment>> SqliteOrderStore::find_payment(std::strin
 }
 
 absl::StatusOr<std::vector<Payment>> SqliteOrderStore::list_payments(const PaymentFilter& filter) {
-  return impl_->read([&](Reader& reader) {
-    auto found = reader.payments.list(filter);
-    if (found.empty() && filter.order) found = reader.archive.payments_of(*filter.order);
-    return found;
-  });
+  return impl_->read([&](Reader& reader) { return reader.payments.list(filter); });
 }
 
 absl::StatusOr<std::vector<OrderChange>> SqliteOrderStore::changes(std::int64_t after,
                                                                    std::size_t count_max,
                                                                    std::optional<OrderId> order) {
-  return impl_->read([&](Reader& reader) {
-    auto found = reader.changes.changes(after, count_max, order);
-    if (found.empty() && order && after == 0) found = reader.archive.changes_of(*order);
-    return found;
-  });
+  return impl_->read(
+      [&](Reader& reader) { return reader.changes.changes(after, count_max, order); });
 }
 
 absl::StatusOr<std::int64_t> SqliteOrderStore::last_position() {

@@ -13,6 +13,12 @@
 
 namespace rushgate {
 
+/// The types of a user's number: no larger than 64 bits with a sign.
+template <class Number>
+concept UserNumber =
+    std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char> &&
+    (std::signed_integral<Number> || sizeof(Number) < sizeof(std::int64_t));
+
 /// Identifies a user by a 64-bit integer, or by a name. The decimal form of an integer is that integer:
 /// "42" and 42 are the same user, "042" is a name. Names are compared byte by byte. A value type. A
 /// number allocates nothing, and costs the least everywhere: in the keyspace, the stream and the
@@ -23,10 +29,8 @@ class UserId {
 
   /// User 0.
   UserId() = default;
-  template <std::integral Number>
-  requires(std::signed_integral<Number> || sizeof(Number) < sizeof(std::int64_t))
-      UserId(Number number)  // NOLINT(google-explicit-constructor): `.user = 42`
-      : number_(number) {}
+  template <UserNumber Number>
+  UserId(Number number) : number_(number) {}  // NOLINT(google-explicit-constructor)
   /// Takes any string; find_fault() says if it is no id of a user.
   explicit UserId(std::string_view text);
 
@@ -51,8 +55,8 @@ class UserId {
   /// Returns the number in decimal, or the name.
   [[nodiscard]] std::string text() const;
 
-  /// Returns why this is no id of a user; empty if it is one. A name has 1 to kNameBytesMax bytes,
-  /// without spaces and control characters.
+  /// Returns why this is no id of a user; empty if it is one. A name has 1 to kNameBytesMax bytes
+  /// of UTF-8, without spaces and control characters.
   [[nodiscard]] std::string find_fault() const;
 
   friend bool operator==(const UserId& a, const UserId& b) {

@@ -62,7 +62,7 @@ local function admit(i)
   if request then
     local known = redis.call('GET', request)
     if known then
-      local its_user, its_wanted, code, its_order = string.match(known, '^(%S+) (%S+) (%d+) (%S+)$')
+      local its_user, its_wanted, code, its_order = string.match(known, '^([^ ]+) ([^ ]+) (%d+) ([^ ]+)$')
       if its_user ~= user or its_wanted ~= wanted then return 7 end
       return {tonumber(code), its_order}
     end
@@ -156,7 +156,8 @@ return replies
 }  // namespace
 
 const Script& admission_script() {
-  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kText), std::string(kNativeAdmission));
+  static const Script* const kScript =
+      new Script(concat(kHeldOrdersLua, kText), std::string(kNativeAdmission));
   return *kScript;
 }
 

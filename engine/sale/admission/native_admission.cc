@@ -303,6 +303,7 @@ class Admissions {
     stock_.reset();
     accepted_ = 0;
     unpaid_.clear();
+    held_.forget();
     return false;
   }
 
@@ -357,7 +358,8 @@ class Admissions {
     rows.resize(static_cast<std::size_t>(next - rows.data()));
     call_.stream_append_rows(call_.key(kStreamKey), row_fields(), rows);
     for (std::size_t i = 0; is_paid() && i < is_new.size(); ++i) {
-      if (is_new[i]) note_unpaid(call_.argument(argument_of(i)), call_.argument(argument_of(i) + 1));
+      if (is_new[i])
+        note_unpaid(call_.argument(argument_of(i)), call_.argument(argument_of(i) + 1));
     }
   }
 
@@ -475,9 +477,8 @@ class Admissions {
   void hold_unpaid() {
     std::string hold = concat(call_.argument(kVoucherId), " ");
     const std::size_t user_at = hold.size();
-    const std::string end =
-        concat(" ", options_.quantity, " ", term(kPrice) * options_.quantity, " ",
-               call_.stream_last_ms(call_.key(kStreamKey)), " ", due_ms());
+    const std::string end = concat(" ", options_.quantity, " ", term(kPrice) * options_.quantity,
+                                   " ", call_.stream_last_ms(call_.key(kStreamKey)), " ", due_ms());
     std::string deadline;
     std::string_view last;
     for (const Unpaid& unpaid : unpaid_) {

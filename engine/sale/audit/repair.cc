@@ -94,11 +94,12 @@ absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKey
     const auto order = stores.orders.find(id);
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
-    if (is_stored) {
+    if (is_stored || unstored->discarded.contains(id)) {
       const auto removed = remove_held(client, keys, {&id, 1});
       if (!removed.ok()) return removed.status();
       if (*removed == 1) {
-        lines.push_back(concat("order ", id, ": removed its end, which is stored"));
+        lines.push_back(concat("order ", id, ": removed its end, ",
+                               is_stored ? "which is stored" : "the order was discarded"));
       }
       continue;
     }

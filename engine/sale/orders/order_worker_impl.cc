@@ -9,6 +9,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
@@ -394,6 +395,10 @@ absl::StatusOr<OrderEvent> OrderWorker::Impl::read(const OrderEntry& entry) cons
   auto event = read_event(entry);
   if (event.ok() && event->kind != OrderEvent::Kind::kAdmitted && !has_payments()) {
     return absl::FailedPreconditionError("the order store keeps no payments");
+  }
+  if (event.ok() && !event->order.user.is_number() && !stores_.orders.takes_user_names()) {
+    return absl::FailedPreconditionError(concat(
+        "the order store takes numbers as user ids, no names: \"", event->order.user.name(), "\""));
   }
   return event;
 }

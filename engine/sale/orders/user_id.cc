@@ -3,6 +3,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/base/utf8.h"
 #include <rushgate/user_id.h>
 
 namespace rushgate {
@@ -29,7 +30,7 @@ std::string UserId::find_fault() const {
   if (std::ranges::any_of(*name_, is_unfit)) {
     return "the name of a user has no spaces and control characters";
   }
-  return {};
+  return is_utf8(*name_) ? "" : "the name of a user is UTF-8";
 }
 
 std::ostream& operator<<(std::ostream& out, const UserId& user) { return out << user.text(); }

@@ -34,11 +34,14 @@ bool HeldBlock::read(std::string_view value) {
     value.remove_prefix(end + 1);
     if (!size || *size <= 0 || static_cast<std::uint64_t>(*size) >= value.size()) return false;
     std::string_view hold = value.substr(0, static_cast<std::size_t>(*size));
+    if (value[hold.size()] != '\n') return false;
     value.remove_prefix(hold.size() + 1);
     const std::size_t rest_at = find_rest(hold);
     if (rest_at == hold.npos || !holds[place].empty()) return false;
     std::string_view rest = hold.substr(rest_at);
-    if (rest == std::string_view(&kSameRest, 1)) rest = last_rest;
+    const bool is_same = rest == std::string_view(&kSameRest, 1);
+    if (is_same && last_rest.data() == nullptr) return false;
+    if (is_same) rest = last_rest;
     holds[place].append(hold.substr(0, rest_at)).append(rest);
     last_rest = rest;
   }
@@ -92,25 +95,31 @@ DeadlineBlock DeadlineBlock::take(std::string_view& member) {
 const char* const kHeldOrdersLua = R"lua(
 local blocks = {} -- that this script read
 
-local function split_hold(hold) return string.match(hold, '^(%S+ %S+ )(.*)$') end
+local function split_hold(hold) return string.match(hold, '^([^ ]+ [^ ]+ )(.*)$') end
 
 local function read_block(held, name)
   local orders, last_rest = {}, nil
   local value, at = redis.call('HGET', held, name) or '', 1
   while at <= #value do
     local digit, size, begin = string.match(value, '^(%d) (%d+) ()', at)
-    if not digit then error('field ' .. name .. ' of ' .. held .. ' has no held orders') end
-    local whose, rest = split_hold(string.sub(value, begin, begin + size - 1))
+    local ends = digit and begin + size
+    local whose, rest
+    if ends and string.sub(value, ends, ends) == '\n' then
+      whose, rest = split_hold(string.sub(value, begin, ends - 1))
+    end
     if rest == '=' then rest = last_rest end
+    if not rest or orders[digit] then
+      error('field ' .. name .. ' of ' .. held .. ' has no held orders')
+    end
     orders[digit] = whose .. rest
     last_rest = rest
-    at = begin + size + 1
+    at = ends + 1
   end
   return orders
 end
 
 local function block_of(held, order)
-  if not string.find(order, '%d$') then error('an order id ends in a digit') end
+  if not string.find(order, '^%d+$') then error('an order id is a number') end
   local name = string.sub(order, 1, -2)
   if not blocks[name] then blocks[name] = read_block(held, name) end
   return blocks[name], name
@@ -164,8 +173,8 @@ end
 )lua";
 
 void HeldOrders::select(std::string_view order) {
-  if (order.empty() || HeldBlock::place_of(order) >= HeldBlock::kOrders) {
-    throw ScriptError("ERR an order id ends in a digit");
+  if (order.empty() || order.find_first_not_of("0123456789") != order.npos) {
+    throw ScriptError("ERR an order id is a number");
   }
   const std::string_view name = HeldBlock::name_of(order);
   if (is_selected_ && name == name_) return;
@@ -173,6 +182,12 @@ void HeldOrders::select(std::string_view order) {
   name_ = name;
   is_selected_ = true;
   is_read_ = false;
+}
+
+void HeldOrders::forget() {
+  is_selected_ = false;
+  is_read_ = false;
+  is_changed_ = false;
 }
 
 void HeldOrders::write() {
@@ -201,7 +216,9 @@ std::string& HeldOrders::hold_of(std::string_view order) {
 std::string_view HeldOrders::find(std::string_view order) { return hold_of(order); }
 
 void HeldOrders::set(std::string_view order, std::string_view hold) {
-  assert(hold.empty() || find_rest(hold) != hold.npos);
+  if (!hold.empty() && find_rest(hold) == hold.npos) {
+    throw ScriptError(concat("ERR no hold: ", hold));
+  }
   hold_of(order) = hold;
   is_changed_ = true;
 }

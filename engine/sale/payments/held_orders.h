@@ -42,11 +42,12 @@ class HeldBlock {
 /// the block of the order added before; it refers to the order then.
 void add_to_deadline(std::string_view order, std::string& member, std::string_view& last);
 
-/// Takes the first block off a member of SaleKeys::deadlines().
+/// A block in a member of SaleKeys::deadlines().
 struct DeadlineBlock {
   std::string_view name;
   std::string_view digits;
 
+  /// Takes the first block off a member. Both parts are empty if it is malformed.
   static DeadlineBlock take(std::string_view& member);
 };
 
@@ -62,10 +63,13 @@ class HeldOrders {
   HeldOrders(NativeCall& call, std::string_view key) : call_(call), key_(key) {}
 
   /// Selects the block of an order, and writes the one before. If that throws, the script must fail as
-  /// a whole.
+  /// a whole, or the part of it that is rolled back must be followed by forget().
   void select(std::string_view order);
   /// Writes the changes of the selected block. If this throws, the script must fail as a whole.
   void write();
+
+  /// Forgets the selection and its changes, after they were rolled back.
+  void forget();
 
   /// Returns the hold of an order of the selected block; empty if it is not held. Valid until the order
   /// or the selection changes.

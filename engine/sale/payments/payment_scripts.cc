@@ -146,7 +146,7 @@ end
 constexpr const char* kReadHold = R"lua(
 -- Returns voucher, user, quantity, amount, time of the admission and deadline; nil for an end.
 local function read_hold(text)
-  return string.match(text, '^(%d+) (%S+) (%d+) (%d+) (%d+) (%d+)$')
+  return string.match(text, '^(%d+) ([^ ]+) (%d+) (%d+) (%d+) (%d+)$')
 end
 )lua";
 
@@ -413,8 +413,8 @@ const Script& cancel_serving() {
 }
 
 const Script& find_due() {
-  static const Script* const kScript =
-      new Script(concat(kHeldOrdersLua, kReadHold, kAddHeld, kFindDue), std::string(kNativeFindDue));
+  static const Script* const kScript = new Script(
+      concat(kHeldOrdersLua, kReadHold, kAddHeld, kFindDue), std::string(kNativeFindDue));
   return *kScript;
 }
 
@@ -425,12 +425,14 @@ const Script& remove_held() {
 }
 
 const Script& remove_ended() {
-  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kReadHold, kAddHeld, kRemoveEnded));
+  static const Script* const kScript =
+      new Script(concat(kHeldOrdersLua, kReadHold, kAddHeld, kRemoveEnded));
   return *kScript;
 }
 
 const Script& give_back() {
-  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kGiveBackRefund));
+  static const Script* const kScript =
+      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kGiveBackRefund));
   return *kScript;
 }
 
@@ -441,7 +443,8 @@ const Script& serve_waiting() {
 }
 
 const Script& wait() {
-  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kWait));
+  static const Script* const kScript =
+      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kWait));
   return *kScript;
 }
 

@@ -61,6 +61,11 @@ absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleK
   if (!served.ok()) return served.status();
   std::erase_if(missing, [&](const UserId& user) { return served->contains(user); });
   std::ranges::sort(missing);
+  if (!missing.empty() && !missing.back().is_number() && !stores.orders.takes_user_names()) {
+    return absl::FailedPreconditionError(
+        "the order store takes numbers as user ids, and a buyer is named \"" +
+        missing.back().text() + "\"");
+  }
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
 
   constexpr std::size_t kRowsMax = 1'000;

@@ -33,6 +33,8 @@ class Archiving {
   absl::Status finish();
 
  private:
+  absl::Status check(VoucherId voucher);
+  absl::Status check_letters(VoucherId voucher);
   absl::Status check_ended(VoucherId voucher);
   absl::Status check_settled(VoucherId voucher);
   absl::Status check_queue(VoucherId voucher);

@@ -211,6 +211,10 @@ TEST_P(OrdersProgramTest, OrdersOfNameAreListed) {
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0]["order"], queued);
   EXPECT_EQ(listed[0]["user"], "anna");
+  const auto refused = run("orders", {"--user", "two words"});
+  EXPECT_EQ(refused.exit_code, kExitUsage);
+  EXPECT_THAT(refused.err, HasSubstr("no spaces"));
+  EXPECT_EQ(run("archive", {"1", "--discard-dead-letters", ""}).exit_code, kExitUsage);
   ASSERT_EQ(pay(other, "p1").exit_code, kExitOk);
   const auto exported = run("export", {"--voucher", "1", "--what", "orders", "--format", "csv"});
   EXPECT_THAT(exported.out, HasSubstr("042"));

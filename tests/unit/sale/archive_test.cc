@@ -57,6 +57,12 @@ TEST_P(ArchiveTest, EndedSaleLeavesNothingBehind) {
   EXPECT_THAT(*backend_.orders().list({}), IsEmpty());
   EXPECT_THAT(*backend_.orders().list_payments({}), IsEmpty());
   EXPECT_EQ(changes(), before) << "for those that have not seen them";
+  const auto of_refunded = *backend_.orders().changes(0, 10, orders_[3]);
+  ASSERT_EQ(of_refunded.size(), 3U);
+  EXPECT_EQ(*backend_.orders().changes(of_refunded[0].position, 1, orders_[3]),
+            std::vector{of_refunded[1]});
+  EXPECT_EQ(backend_.orders().list_payments({.order = orders_[0]})->size(), 1U);
+  EXPECT_THAT(*backend_.orders().list_payments({.order = orders_[0], .after = "p0"}), IsEmpty());
   EXPECT_THAT(*backend_.orders().versions(1), IsEmpty());
   EXPECT_EQ(*backend_.orders().count_live(1), 0);
   const Reply keys = backend_.client()("KEYS", "seckill:*:1");
@@ -291,12 +297,17 @@ TEST_P(ArchiveTest, DeadLettersAreDiscardedOnRequest) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("dead letters"));
 
+  backend_.client()("XADD", "stream.orders", "*", "userId", 9, "voucherId", 1, "id", 21);
+  expect_refused(sale_->archive(1, {.discard_dead_letters = "too early"}), "order 21 is queued");
+  EXPECT_EQ(sale_->dead_letters()->size(), 2U) << "nothing was done";
+  drain();
+
   const absl::Status archived = sale_->archive(1, {.discard_dead_letters = "the sale is over"});
 
   ASSERT_TRUE(archived.ok()) << archived;
   const auto discarded = *sale_->discarded_letters();
   ASSERT_EQ(discarded.size(), 1U);
-  EXPECT_EQ(discarded[0].letter.order.field("voucherId"), "1");
+  EXPECT_EQ(discarded[0].letter.order.field("id"), "11");
   EXPECT_EQ(discarded[0].why, "the sale is over");
   const auto left = *sale_->dead_letters();
   ASSERT_EQ(left.size(), 1U);

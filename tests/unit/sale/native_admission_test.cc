@@ -3,8 +3,12 @@
 // Every reply and key is compared.
 #include <algorithm>
 #include <random>
+#include <string_view>
+
+#include <gmock/gmock.h>
 
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/payments/payment_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/random_seed.h>
 
@@ -46,6 +50,8 @@ Side native_side() {
   const auto is_embedded = [](const SaleBackendKind& kind) { return !kind.is_server; };
   return {*sale_backends(TestTime::kManual, is_embedded).front(), /*native=*/true};
 }
+
+using ::testing::HasSubstr;
 
 constexpr VoucherId kVouchers = 2;
 constexpr int kRequestKeys = 10;
@@ -350,6 +356,33 @@ TEST(NativeAdmissionTest, CallWithoutKeysIsRefused) {
     EXPECT_EQ(
         client.call(request),
         Reply::error("ERR admission needs seven keys, and two arguments before the first user's"));
+  }
+}
+
+// Both implementations read the held orders, and refuse the same values.
+TEST_P(NativeAdmissionTest, MalformedHeldOrdersAreRefused) {
+  Side lua = lua_side();
+  Side native = native_side();
+  const std::string held = SaleKeys{}.held();
+  const std::string_view names[] = {held};
+  const std::string_view orders[] = {"7301", "7302"};
+  for (const std::string_view value :
+       {"1", "1 5", "x 5 1 2 3\n", "1 -5 1 2 3\n", "1 0 \n", "1 5 1 2 3", "1 6 1 2 3\n",
+        "1 3 1 2\n", "1 5 1 2 =\n", "1 5 1 2 3x", "1 5 1 2 3\n1 5 1 2 3\n", "1 5 1 2 3\n"}) {
+    std::vector<Reply> replies;
+    for (Side* const side : {&lua, &native}) {
+      (*side->client)("HSET", held, "730", value);
+      replies.push_back(side->client->run(payment_scripts::remove_held(), names, orders));
+    }
+    EXPECT_EQ(replies[0].is_error(), replies[1].is_error()) << value;
+    EXPECT_EQ(replies[0].is_error(), value != "1 5 1 2 3\n") << value;
+    if (replies[0].is_error()) continue;
+    EXPECT_EQ(replies[0], replies[1]);
+  }
+  const std::string_view no_order[] = {"abc1"};
+  for (Side* const side : {&lua, &native}) {
+    const Reply refused = side->client->run(payment_scripts::remove_held(), names, no_order);
+    EXPECT_THAT(refused.text(), HasSubstr("an order id is a number"));
   }
 }
 

@@ -46,6 +46,7 @@ TEST(UserIdTest, FaultsOfNamesAreDescribed) {
   EXPECT_THAT(UserId(std::string(64, 'x')).find_fault(), IsEmpty());
   EXPECT_THAT(UserId(std::string(65, 'x')).find_fault(), HasSubstr("1 to 64 bytes, not 65"));
   EXPECT_THAT(UserId("").find_fault(), HasSubstr("1 to 64 bytes, not 0"));
+  EXPECT_THAT(UserId("j\xfcrgen").find_fault(), HasSubstr("UTF-8"));
   for (const std::string name : {"two words", "line\n", "tab\t", "\x7f"}) {
     EXPECT_THAT(UserId(name).find_fault(), HasSubstr("no spaces")) << name;
   }
@@ -156,6 +157,23 @@ TEST_P(UserNamesTest, StoreWithoutNamesGetsNone) {
   EXPECT_EQ(refused.outcome, Outcome::kFailed);
   EXPECT_THAT(refused.detail, HasSubstr("numbers as user ids"));
   EXPECT_EQ(sale->buy(1, UserId("42")).outcome, Outcome::kAccepted);
+
+  // Another producer knows nothing of the order store.
+  backend_.client()("XADD", "stream.orders", "*", "userId", "bert", "voucherId", 1, "id", 77);
+  OrderWorker worker(backend_.keyspace(), numbers, SaleKeys{}, {});
+  drain(worker);
+  const auto letters = *sale->dead_letters();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_THAT(letters[0].reason, HasSubstr("no names: \"bert\""));
+}
+
+TEST_P(UserNamesTest, RepeatedRequestOfNameIsRecognised) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  const BuyResult first = sale_->buy(1, UserId("anna"), "click-1");
+  const BuyResult again = sale_->buy(1, UserId("anna"), "click-1");
+  EXPECT_EQ(again.outcome, Outcome::kAccepted);
+  EXPECT_EQ(again.order, first.order);
+  EXPECT_EQ(sale_->buy(1, UserId("bert"), "click-1").outcome, Outcome::kKeyReused);
 }
 
 TEST_P(UserNamesTest, NamedOrderIsPaidCancelledAndRefunded) {
@@ -186,6 +204,9 @@ TEST_P(UserNamesTest, NamesWaitForReturnedPieces) {
   const WaitResult waits = sale_->wait_for(1, UserId("bert"));
   ASSERT_EQ(waits.outcome, WaitOutcome::kWaiting) << waits.detail;
   EXPECT_EQ(sale_->waiting_list(1).value(), std::vector{UserId("bert")});
+  EXPECT_EQ(sale_->wait_for(1, UserId("carl")).outcome, WaitOutcome::kWaiting);
+  EXPECT_TRUE(*sale_->leave_waiting_list(1, UserId("carl")));
+  EXPECT_FALSE(*sale_->leave_waiting_list(1, UserId("carl")));
   sale_->cancel(first, "no");
   drain();
   EXPECT_EQ(stored(waits.order).user, UserId("bert"));

@@ -94,12 +94,11 @@ class MemoryOrderStore final : public OrderStore,
   absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
   absl::flat_hash_map<VoucherId, std::int64_t> taken_of_voucher_;
   absl::btree_map<std::string, Payment> payments_;
-  absl::flat_hash_map<OrderId, absl::btree_set<std::string>> payments_of_order_;
   absl::btree_map<std::int64_t, OrderChange> changes_;  // by position
   std::int64_t last_position_ = 0;
-  absl::flat_hash_map<OrderId, std::vector<std::int64_t>>
-      changes_of_order_;  // ascending positions,
-                          // also archived ones
+  // Also of archived orders:
+  absl::flat_hash_map<OrderId, absl::btree_set<std::string>> payments_of_order_;
+  absl::flat_hash_map<OrderId, std::vector<std::int64_t>> changes_of_order_;  // ascending positions
   // Version n is at index n - 1.
   absl::btree_map<VoucherId, std::vector<VoucherVersion>> vouchers_;
   // Ended sales:
