@@ -21,11 +21,6 @@ absl::Status thrown() {
   }
 }
 
-/// Returns a copy that shares no memory with `status`: it may end on another thread.
-absl::Status deep_copy(const absl::Status& status) {
-  return absl::Status(status.code(), status.message());
-}
-
 }  // namespace
 
 absl::StatusOr<bool> ChangeFeed::report() {
@@ -42,7 +37,7 @@ absl::StatusOr<bool> ChangeFeed::report() {
 
 /// Returns true if it reported a change.
 absl::StatusOr<bool> ChangeFeed::report_portion() {
-  if (clock_.monotonic_ms() < paused_until_ms_) return deep_copy(pause_reason_);
+  if (clock_.monotonic_ms() < paused_until_ms_) return pause_reason_;
   absl::StatusOr<std::vector<OrderChange>> changes;
   try {
     changes = changes_.changes(position_, kPortion, {});
@@ -72,7 +67,7 @@ absl::Status ChangeFeed::pause(const absl::Status& reason) {
   pause_ms_ =
       pause_ms_ == 0 ? options_.retry_after_ms : std::min(2 * pause_ms_, options_.pause_ms_max);
   paused_until_ms_ = clock_.monotonic_ms() + pause_ms_;
-  pause_reason_ = deep_copy(reason);
+  pause_reason_ = reason;
   return reason;
 }
 
