@@ -30,8 +30,8 @@ bool export_orders(OrderStore& orders, const std::filesystem::path& file) {
   const bool is_read =
       for_each_order(orders, {}, [&](const Order& order) {
         std::fprintf(csv, "%lld,%s,%lld,%s,%lld\n", static_cast<long long>(order.id),
-                     order.user.text().c_str(),  // a number, here
-                     static_cast<long long>(order.voucher), order_status_name(order.status).data(),
+                     order.user.text().c_str(), static_cast<long long>(order.voucher),
+                     order_status_name(order.status).data(),
                      static_cast<long long>(order.admitted_at_ms));
       }).ok();
   return std::fclose(csv) == 0 && is_read;
