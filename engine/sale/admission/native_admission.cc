@@ -163,8 +163,7 @@ class Admissions {
         is_counted_(term(kCounted) != 0),
         per_user_(term(kPerUser)),
         per_day_(term(kPerDay)),
-        options_(call.argument(kOptions)),
-        held_(call, call.key(kHeldKey)) {}
+        options_(call.argument(kOptions)) {}
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
@@ -303,7 +302,7 @@ class Admissions {
     stock_.reset();
     accepted_ = 0;
     unpaid_.clear();
-    held_.forget();
+    held_.reset();
     return false;
   }
 
@@ -465,9 +464,10 @@ class Admissions {
   /// Throws if the order cannot be held, so that this fails for its user alone.
   void check_hold(std::string_view order) {
     call_.sorted_set_size(call_.key(kDeadlinesKey));
-    held_.select(order);
-    held_.find(order);
+    held().select(order);
+    held().find(order);
   }
+  HeldOrders& held() { return held_ ? *held_ : held_.emplace(call_, call_.key(kHeldKey)); }
   void note_unpaid(std::string_view user, std::string_view order) {
     unpaid_.push_back({user, order});
   }
@@ -484,11 +484,11 @@ class Admissions {
     for (const Unpaid& unpaid : unpaid_) {
       hold.resize(user_at);
       hold.append(unpaid.user).append(end);
-      held_.select(unpaid.order);
-      held_.set(unpaid.order, hold);
+      held().select(unpaid.order);
+      held().set(unpaid.order, hold);
       add_to_deadline(unpaid.order, deadline, last);
     }
-    held_.write();
+    held().write();
     call_.sorted_set_add(call_.key(kDeadlinesKey), deadline, static_cast<double>(due_ms()));
   }
 
@@ -505,7 +505,7 @@ class Admissions {
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // pieces, in this call
   std::vector<Unpaid> unpaid_ = {};
-  HeldOrders held_;
+  std::optional<HeldOrders> held_ = {};  // only if orders demand payment
 };
 
 }  // namespace

@@ -173,21 +173,17 @@ end
 )lua";
 
 void HeldOrders::select(std::string_view order) {
-  if (order.empty() || order.find_first_not_of("0123456789") != order.npos) {
-    throw ScriptError("ERR an order id is a number");
+  constexpr const char* kNoNumber = "ERR an order id is a number";
+  if (order.empty() || HeldBlock::place_of(order) >= HeldBlock::kOrders) {
+    throw ScriptError(kNoNumber);
   }
   const std::string_view name = HeldBlock::name_of(order);
   if (is_selected_ && name == name_) return;
+  if (name.find_first_not_of("0123456789") != name.npos) throw ScriptError(kNoNumber);
   write();
   name_ = name;
   is_selected_ = true;
   is_read_ = false;
-}
-
-void HeldOrders::forget() {
-  is_selected_ = false;
-  is_read_ = false;
-  is_changed_ = false;
 }
 
 void HeldOrders::write() {

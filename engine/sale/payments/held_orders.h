@@ -63,13 +63,10 @@ class HeldOrders {
   HeldOrders(NativeCall& call, std::string_view key) : call_(call), key_(key) {}
 
   /// Selects the block of an order, and writes the one before. If that throws, the script must fail as
-  /// a whole, or the part of it that is rolled back must be followed by forget().
+  /// a whole, or a part of it that is rolled back, together with this object.
   void select(std::string_view order);
   /// Writes the changes of the selected block. If this throws, the script must fail as a whole.
   void write();
-
-  /// Forgets the selection and its changes, after they were rolled back.
-  void forget();
 
   /// Returns the hold of an order of the selected block; empty if it is not held. Valid until the order
   /// or the selection changes.
