@@ -19,8 +19,6 @@ struct ArchivedVoucher {
   std::int64_t archived_at_ms = 0;  // since 1970 UTC
   bool has_unmoved_orders = false;  // its archiving was interrupted
   bool is_deleted = false;          // its orders were deleted
-
-  friend bool operator==(const ArchivedVoucher&, const ArchivedVoucher&) = default;
 };
 
 /// Keeps ended sales apart. Thread-safe. Errors, durability and atomicity are those of OrderStore.
