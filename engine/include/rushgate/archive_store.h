@@ -37,8 +37,8 @@ class ArchiveStore {
   /// Moves up to `count_max` orders of an archived voucher to the archive, with their payments and
   /// changes. Payments that are due stay where they are. Returns how many were moved; fewer than
   /// `count_max`: all are. list(), count_live() and vouchers_with_orders() do not see them any more.
-  /// Changes keep their positions, but changes() of all orders skips them. kFailedPrecondition: the
-  /// voucher is not archived.
+  /// Changes keep their positions. changes() and list_payments() of an order still have its archived
+  /// ones, and so has changes() of all orders. kFailedPrecondition: the voucher is not archived.
   virtual absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max) = 0;
   /// Deletes up to `count_max` archived orders of a voucher, with their payments and changes.
   /// Returns how many were deleted. kFailedPrecondition: the voucher is not archived, or has orders

@@ -119,9 +119,9 @@ struct CustomAdmission {
   /// The Lua source. The script returns one of the codes, as an integer. The first line is no `#!`.
   std::string text = {};
 
-  /// The script's KEYS and ARGV. `<voucher>`, `<user>` (a number or a name) and `<order>` stand for ids, as in
-  /// "coupon:user:<user>". `<terms>`, `<stock>`, `<buyers>` and `<stream>` stand for keys of the
-  /// sale. All other keys that the script writes must be named. On a Redis Cluster all must share a
+  /// The script's KEYS and ARGV. `<voucher>`, `<user>` (a number or a name) and `<order>` stand for
+  /// ids, as in "coupon:user:<user>". `<terms>`, `<stock>`, `<buyers>` and `<stream>` stand for keys of
+  /// the sale. All other keys that the script writes must be named. On a Redis Cluster all must share a
   /// slot.
   std::vector<std::string> keys = {};
   std::vector<std::string> arguments = {};
@@ -428,8 +428,8 @@ class Sale {
   /// finished by a repetition, or by the next open(). Errors:
   /// - kNotFound: the voucher was never on sale.
   /// - kFailedPrecondition: its sale has not ended (close() it), or it has orders that are queued,
-  ///   unpaid, dead letters (unless `options` discards them) or due to be refunded; the message says which. Or the order store
-  ///   keeps no archive.
+  ///   unpaid, dead letters (unless `options` discards them) or due to be refunded; the message says
+  ///   which. Or the order store keeps no archive.
   absl::Status archive(VoucherId voucher, const ArchiveOptions& options = {});
   /// Deletes the archived orders of a voucher, in portions, and its discarded dead letters. Returns
   /// the number of orders.

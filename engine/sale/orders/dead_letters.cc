@@ -199,6 +199,17 @@ absl::StatusOr<std::optional<DeadLetter>> read_found(const Reply& reply) {
   return std::move(discarded.letter);
 }
 
+/// Visits the entries of a voucher in a stream of letters.
+absl::Status for_each_letter_of(Client& client, const std::string& stream, VoucherId voucher,
+                                absl::FunctionRef<void(const OrderEntry&)> visit) {
+  const std::string voucher_text = std::to_string(voucher);
+  return for_each_entry(client, stream, StreamId::min(), StreamId::max(),
+                        [&](const OrderEntry& found) {
+                          if (found.field("voucherId") == voucher_text) visit(found);
+                          return true;
+                        });
+}
+
 }  // namespace
 
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
@@ -338,14 +349,10 @@ absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
 
 absl::StatusOr<std::vector<std::string>> find_dead_letters_of(Client& client, const SaleKeys& keys,
                                                               VoucherId voucher) {
-  const std::string voucher_text = std::to_string(voucher);
   std::vector<std::string> letters;
-  const absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(),
-                                           StreamId::max(), [&](const OrderEntry& found) {
-                                             if (found.field("voucherId") == voucher_text)
-                                               letters.push_back(found.id);
-                                             return true;
-                                           });
+  const absl::Status read =
+      for_each_letter_of(client, keys.dead_letters(), voucher,
+                         [&](const OrderEntry& found) { letters.push_back(found.id); });
   if (!read.ok()) return read;
   return letters;
 }
@@ -362,15 +369,10 @@ absl::Status discard_dead_letters_of(Client& client, const SaleKeys& keys, Vouch
 }
 
 absl::Status delete_discarded_letters(Client& client, const SaleKeys& keys, VoucherId voucher) {
-  const std::string voucher_text = std::to_string(voucher);
   std::vector<std::pair<std::string, std::string>> letters;  // with their orders
-  const absl::Status read = for_each_entry(
-      client, keys.discarded_letters(), StreamId::min(), StreamId::max(),
-      [&](const OrderEntry& found) {
-        if (found.field("voucherId") == voucher_text) {
-          letters.emplace_back(found.id, std::string(found.field("id").value_or("")));
-        }
-        return true;
+  const absl::Status read =
+      for_each_letter_of(client, keys.discarded_letters(), voucher, [&](const OrderEntry& found) {
+        letters.emplace_back(found.id, std::string(found.field("id").value_or("")));
       });
   if (!read.ok()) return read;
   const std::string discarded = keys.discarded_letters();

@@ -12,6 +12,9 @@
 
 namespace rushgate {
 
+/// Before the voucher in a field of SaleKeys::held() that says that a rebuild checks its holds.
+inline constexpr std::string_view kClosedField = "closed:";
+
 /// The held orders of a block, a field of SaleKeys::held(). Its value is "<last digit of the id> <bytes>
 /// <hold>\n" for each, in the order of their ids. A hold is "<voucher> <user> <rest>", also after its
 /// end. A rest that equals the one before is written as "=".

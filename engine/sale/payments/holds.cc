@@ -40,9 +40,6 @@ bool may_serve_more(const Reply& replies) {
   });
 }
 
-// Before the voucher in a field of SaleKeys::held() that says that a rebuild checks its holds.
-constexpr std::string_view kClosedField = "closed:";
-
 // Holds that one script ends, if their deadlines have few enough.
 constexpr std::size_t kHoldsPerScript = 256;
 

@@ -54,7 +54,7 @@ struct Hold {
 };
 
 bool is_closed(NativeCall& call, std::string_view held, std::string_view voucher) {
-  return call.hash_get(held, concat("closed:", voucher)).has_value();
+  return call.hash_get(held, concat(kClosedField, voucher)).has_value();
 }
 
 /// Pays orders.

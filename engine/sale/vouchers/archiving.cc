@@ -8,6 +8,7 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/vouchers/keyspace_time.h"
 #include <rushgate/payment_store.h>
@@ -146,7 +147,7 @@ absl::Status Archiving::remove_holds(VoucherId voucher) {
   if (const auto removed = remove_held(client_, keys_, orders); !removed.ok()) {
     return removed.status();
   }
-  const Reply opened = client_("HDEL", keys_.held(), concat("closed:", voucher));
+  const Reply opened = client_("HDEL", keys_.held(), concat(kClosedField, voucher));
   return opened.is_integer() ? remove_ended_deadlines(client_, keys_)
                              : to_status(opened, "removing the mark of a rebuild");
 }
