@@ -150,6 +150,17 @@ class CommandContext {
   /// Returns the argument of block(), if the command blocks. Its Reply is meaningless then.
   [[nodiscard]] std::optional<BlockRequest>& block_request() { return block_request_; }
 
+  /// Publishes an event of `key` in the client's database, if notify-keyspace-events asks for its
+  /// class. Called after the change, in the order of Redis's events.
+  void notify(KeyEventFlag events, std::string_view event, std::string_view key) const {
+    services_.keyspace.events().note(events, event, session_.db, key);
+  }
+  /// Publishes "del" if the command has removed the last element of `key`.
+  void notify_if_removed(std::string_view key) const {
+    if (services_.keyspace.events().wants(kGenericEvents) && db().find(key) == nullptr)
+      notify(kGenericEvents, "del", key);
+  }
+
   /// Sets the number of failures of a command that counts the errors in its reply
   /// itself.
   void set_failures(std::uint64_t failures) { failures_ = failures; }

@@ -17,20 +17,35 @@ struct CommandFamily {
 
 CommandFamily connection_commands();
 CommandFamily client_commands();
+CommandFamily pause_commands();
+CommandFamily tracking_commands();
 CommandFamily channel_commands();
 CommandFamily transaction_commands();
 CommandFamily server_commands();
 CommandFamily config_commands();
 CommandFamily info_commands();
 CommandFamily shutdown_commands();
+CommandFamily acl_commands();
+CommandFamily replication_commands();
+CommandFamily saving_commands();
+CommandFamily memory_commands();
+CommandFamily latency_commands();
+CommandFamily slowlog_commands();
+CommandFamily monitor_commands();
+CommandFamily debug_commands();
 CommandFamily key_commands();
 CommandFamily object_commands();
 CommandFamily scan_commands();
 CommandFamily expiry_commands();
+CommandFamily sort_commands();
+CommandFamily dump_commands();
 CommandFamily string_commands();
 CommandFamily string_range_commands();
 CommandFamily lcs_commands();
 CommandFamily string_number_commands();
+CommandFamily bitmap_commands();
+CommandFamily bitfield_commands();
+CommandFamily hyperloglog_commands();
 CommandFamily hash_commands();
 CommandFamily hash_scan_commands();
 CommandFamily set_commands();
@@ -43,12 +58,16 @@ CommandFamily sorted_set_scan_commands();
 CommandFamily sorted_set_range_commands();
 CommandFamily sorted_set_pop_commands();
 CommandFamily sorted_set_algebra_commands();
+CommandFamily geo_commands();
+CommandFamily geo_search_commands();
 CommandFamily stream_commands();
 CommandFamily stream_group_commands();
 CommandFamily stream_claim_commands();
 CommandFamily stream_info_commands();
 CommandFamily scripting_commands();
+CommandFamily function_commands();
 CommandFamily command_commands();
+CommandFamily cluster_commands();
 
 // ---- Flags that go together ----
 

@@ -138,8 +138,9 @@ std::vector<std::string_view> flag_names(const CommandSpec& spec) {
 std::string_view group_name(CommandGroup group) {
   // In the order of the enumeration.
   static constexpr std::string_view kNames[] = {
-      "generic", "string", "hash",         "list",       "set",    "sorted-set",
-      "stream",  "pubsub", "transactions", "connection", "server", "scripting",
+      "generic",    "string",     "bitmap",    "hyperloglog", "hash",   "list",
+      "set",        "sorted-set", "geo",       "stream",      "pubsub", "transactions",
+      "connection", "server",     "scripting", "cluster",
   };
   return kNames[static_cast<std::size_t>(group)];
 }

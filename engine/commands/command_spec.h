@@ -55,16 +55,20 @@ enum CommandFlag : std::uint32_t {
 enum class CommandGroup : std::uint8_t {
   kGeneric,
   kString,
+  kBitmap,
+  kHyperLogLog,
   kHash,
   kList,
   kSet,
   kSortedSet,
+  kGeo,
   kStream,
   kChannels,  // publish and subscribe
   kTransactions,
   kConnection,
   kServer,
   kScripting,
+  kCluster,
 };
 
 struct CommandSpec {

@@ -39,13 +39,15 @@ struct Numbers : EncodingLimits {
   std::int64_t busy_after_ms;
   std::int64_t memory_bytes_max;  // unsigned, as bits
   std::int64_t latency_tracking;
+  std::int64_t key_events;  // of KeyEventFlag
 };
 
 enum class SettingKind : std::uint8_t {
   kNumber,
   kMemory,  // bytes with an optional unit; unsigned
   kYesOrNo,
-  kPolicy,  // maxmemory-policy, which is not a number
+  kLetters,  // notify-keyspace-events
+  kPolicy,   // maxmemory-policy, which is not a number
 };
 
 struct Setting {
@@ -76,6 +78,7 @@ constexpr Setting kSettings[] = {
     {"maxmemory", &Numbers::memory_bytes_max, SettingKind::kMemory, 0, kMaxUnsignedLong},
     {"maxmemory-policy", nullptr, SettingKind::kPolicy},
     {"latency-tracking", &Numbers::latency_tracking, SettingKind::kYesOrNo},
+    {"notify-keyspace-events", &Numbers::key_events, SettingKind::kLetters},
 };
 
 constexpr std::string_view kOnlyPolicy = "noeviction";
@@ -148,7 +151,7 @@ const Row* find_setting(const Row (&settings)[kCount], std::string_view name) {
 Numbers numbers_of(const CommandServices& services) {
   return {services.keyspace.limits(), services.lua.busy_after_ms(),
           static_cast<std::int64_t>(services.memory_bytes_max),
-          services.settings.latency_tracking ? 1 : 0};
+          services.settings.latency_tracking ? 1 : 0, services.keyspace.events().flags()};
 }
 
 void set_numbers(const Numbers& numbers, CommandServices& services) {
@@ -156,11 +159,14 @@ void set_numbers(const Numbers& numbers, CommandServices& services) {
   services.lua.set_busy_after_ms(numbers.busy_after_ms);
   services.memory_bytes_max = static_cast<std::uint64_t>(numbers.memory_bytes_max);
   services.settings.latency_tracking = numbers.latency_tracking != 0;
+  services.keyspace.events().set_flags(static_cast<std::uint16_t>(numbers.key_events));
 }
 
 std::string value_of(const Setting& setting, const Numbers& numbers) {
   if (setting.kind == SettingKind::kPolicy) return std::string(kOnlyPolicy);
   const std::int64_t number = numbers.*setting.number;
+  if (setting.kind == SettingKind::kLetters)
+    return key_event_letters(static_cast<std::uint16_t>(number));
   if (setting.kind == SettingKind::kYesOrNo) return number != 0 ? "yes" : "no";
   return setting.kind == SettingKind::kMemory ? std::to_string(static_cast<std::uint64_t>(number))
                                               : std::to_string(number);
@@ -231,10 +237,18 @@ std::optional<std::int64_t> parse_yes_or_no(std::string_view text, std::string& 
   return std::nullopt;
 }
 
+/// Parses notify-keyspace-events. On failure sets `reason` and returns empty.
+std::optional<std::int64_t> parse_letters(std::string_view text, std::string& reason) {
+  const auto flags = parse_key_events(errors::as_c_string(text));
+  if (!flags) reason = "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
+  return flags;
+}
+
 /// Parses a value of the setting. On failure sets `reason` and returns empty.
 std::optional<std::int64_t> parse_number(const Setting& setting, std::string_view text,
                                          std::string& reason) {
   if (setting.kind == SettingKind::kYesOrNo) return parse_yes_or_no(text, reason);
+  if (setting.kind == SettingKind::kLetters) return parse_letters(text, reason);
   const bool is_memory = setting.kind == SettingKind::kMemory;
   bool is_within = false;
   std::optional<std::int64_t> number;

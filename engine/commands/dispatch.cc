@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
@@ -91,6 +92,9 @@ Reply reject(const CommandContext& context, const CommandSpec* spec, Reply why) 
 Reply run_function(CommandContext& context, const CommandSpec& spec) {
   const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
   if (!looks_up) return spec.function(context);
+  KeyEvents& events = context.keyspace().events();
+  if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));
+  const absl::Cleanup end_reading = [&events] { events.set_reading(false); };
   const KeyCounts before = context.keyspace().counts();
   Reply reply = spec.function(context);
   const KeyCounts& after = context.keyspace().counts();

@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
+#include "engine/commands/publishing.h"
 
 namespace rushgate {
 namespace {
@@ -55,15 +55,8 @@ Reply unsubscribe(const CommandContext& context, ChannelKind kind, const char* w
 Reply publish(const CommandContext& context, ChannelKind kind) {
   // A read-only script must not publish, because its replicas would publish, too.
   if (context.read_only()) return errors::write_in_read_only_script();
-  Channels& channels = context.services().channels;
-  const std::size_t before = channels.waiting();
-  absl::Cleanup roll_back = [&] { channels.roll_back_to(before); };
-  context.keyspace().changes().reserve_undo();
-  const std::size_t reached = channels.publish(kind, context[1], context[2]);
-  if (reached > 0) {
-    context.keyspace().changes().push_undo([&channels, before] { channels.roll_back_to(before); });
-  }
-  std::move(roll_back).Cancel();
+  const std::size_t reached = publish_with_undo(
+      context.services().channels, context.keyspace().changes(), kind, context[1], context[2]);
   return Reply::integer(static_cast<std::int64_t>(reached));
 }
 

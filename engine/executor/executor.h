@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/command_context.h"
+#include "engine/commands/publishing.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
 #include "engine/executor/batch_operations.h"
@@ -154,6 +155,7 @@ class Executor final {
   NativeHost natives_;
   LuaHost lua_;
   Channels channels_;
+  KeyEventPublisher key_events_{channels_, keyspace_.changes()};
   CommandServices services_;
   ReplySender sender_;
   OperationQueue queue_;

@@ -146,6 +146,7 @@ Object* Database::find(std::string_view key) {
     auto* const item = table_.find(key);
     if (item == nullptr) {
       ++keyspace_.counts().missing;
+      keyspace_.events().note_miss(number_, key);
       return nullptr;
     }
     found = item->get();
@@ -155,13 +156,31 @@ Object* Database::find(std::string_view key) {
     ++keyspace_.counts().found;
     return &object;
   }
-  remove(object);
+  expire(object);
   ++keyspace_.counts().missing;
-  ++keyspace_.counts().expired;
+  keyspace_.events().note_miss(number_, key);
   return nullptr;
 }
 
+void Database::expire(Object& object) {
+  remove(object);
+  ++keyspace_.counts().expired;
+  keyspace_.events().note(kExpiredEvents, "expired", number_, object.key);  // undo keeps it alive
+}
+
 Object& Database::create(std::string_view key, Value value) {
+  Object& object = insert(key, std::move(value));
+  keyspace_.events().note(kNewEvents, "new", number_, object.key);
+  return object;
+}
+
+Object& Database::replace(Object& object, Value value) {
+  const std::string key = object.key;
+  remove(object);
+  return insert(key, std::move(value));
+}
+
+Object& Database::insert(std::string_view key, Value value) {
   changes().reserve_undo();
   auto made = std::make_unique<Object>(key, std::move(value));
   const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
@@ -205,6 +224,7 @@ void Database::move(Object& object, Database& to, std::string_view key) {
   changes().mark_dirty(object);
   to.note_creation(object.key);
   keyspace_.signal(object, KeySignal::kReady);
+  keyspace_.events().note(kNewEvents, "new", to.number_, object.key);
 }
 
 void Database::swap(Database& other) {
@@ -367,10 +387,9 @@ std::size_t Database::remove_expired(std::size_t count_max) {
   while (removed < count_max && !expiries_.empty()) {
     Object& object = expiries_.first();
     if (object.expire_at_ms > keyspace_.now_ms()) break;
-    remove(object);
+    expire(object);
     ++removed;
   }
-  keyspace_.counts().expired += removed;
   return removed;
 }
 

@@ -44,6 +44,9 @@ class Database {
   /// Creates an object at `key`, which must be free.
   Object& create(std::string_view key, Value value);
 
+  /// Replaces the object by a new one with this value and no expiry.
+  Object& replace(Object& object, Value value);
+
   /// Removes the object with all its elements.
   void remove(Object& object);
 
@@ -110,6 +113,10 @@ class Database {
   struct Contents;
   friend class Keyspace;
 
+  /// As create(), without an event.
+  Object& insert(std::string_view key, Value value);
+  /// Removes an expired object.
+  void expire(Object& object);
   void signal_streams_replaced_by(Database& other);
   void record_header_removals();
   /// Removes all objects from memory, after the removal of their records was recorded.

@@ -15,6 +15,7 @@
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/database.h"
 #include "engine/keyspace/encoding_limits.h"
+#include "engine/keyspace/key_events.h"
 #include "engine/keyspace/lazy_free.h"
 #include "engine/keyspace/stream_cache.h"
 #include <rushgate/store.h>
@@ -90,6 +91,8 @@ class Keyspace {
   void set_now_ms(std::int64_t now_ms) { now_ms_ = now_ms; }
 
   [[nodiscard]] KeyCounts& counts() { return counts_; }
+  /// Keyspace notifications.
+  [[nodiscard]] KeyEvents& events() { return events_; }
 
   /// Writes the changeset to the store and forgets it. On failure undoes its changes in memory; the
   /// state of the store is unknown, so no commit may follow. If it throws (out of memory),
@@ -132,6 +135,7 @@ class Keyspace {
   std::uint64_t next_object_id_ = 1;
   std::uint16_t expiring_ = 0;  // bit i: a key of database i expires
   KeyCounts counts_;
+  KeyEvents events_;
   KeyListener* listener_ = nullptr;
   LazyFree lazy_free_;
   StreamCaches stream_caches_;

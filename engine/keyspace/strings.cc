@@ -12,8 +12,7 @@ Object& set(Database& db, std::string_view key, StringValue value) {
   Object* object = db.find(key);
   if (object == nullptr) return db.create(key, std::move(value));
   if (object->type() != ValueType::kString) {
-    db.remove(*object);
-    return db.create(key, std::move(value));
+    return db.replace(*object, std::move(value));
   }
   assign(db, *object, std::move(value));
   db.set_expiry(*object, kNoExpiry);

@@ -93,10 +93,12 @@ std::string names_line(CommandGroup group) {
 }
 
 constexpr CommandGroup kGroups[] = {
-    CommandGroup::kGeneric,  CommandGroup::kString,     CommandGroup::kHash,
-    CommandGroup::kList,     CommandGroup::kSet,        CommandGroup::kSortedSet,
-    CommandGroup::kStream,   CommandGroup::kScripting,  CommandGroup::kTransactions,
-    CommandGroup::kChannels, CommandGroup::kConnection, CommandGroup::kServer,
+    CommandGroup::kGeneric,     CommandGroup::kString,     CommandGroup::kBitmap,
+    CommandGroup::kHyperLogLog, CommandGroup::kHash,       CommandGroup::kList,
+    CommandGroup::kSet,         CommandGroup::kSortedSet,  CommandGroup::kGeo,
+    CommandGroup::kStream,      CommandGroup::kScripting,  CommandGroup::kTransactions,
+    CommandGroup::kChannels,    CommandGroup::kConnection, CommandGroup::kServer,
+    CommandGroup::kCluster,
 };
 
 }  // namespace
