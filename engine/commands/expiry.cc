@@ -82,8 +82,10 @@ Reply expire(CommandContext& context, std::string_view command, std::int64_t uni
     return Reply::integer(0);
   if (expire_at_ms <= context.now_ms()) {
     context.db().remove(*object);
+    context.notify(kGenericEvents, "del", context[1]);
   } else {
     context.db().set_expiry(*object, expire_at_ms);
+    context.notify(kGenericEvents, "expire", context[1]);
   }
   return Reply::integer(1);
 }
@@ -133,6 +135,7 @@ Reply persist_command(CommandContext& context) {
   Object* object = context.db().find(context[1]);
   if (object == nullptr || object->expire_at_ms == kNoExpiry) return Reply::integer(0);
   context.db().set_expiry(*object, kNoExpiry);
+  context.notify(kGenericEvents, "persist", context[1]);
   return Reply::integer(1);
 }
 

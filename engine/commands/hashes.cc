@@ -41,6 +41,7 @@ std::optional<Reply> set_fields(CommandContext& context, std::int64_t& added) {
     const std::string_view field = arguments.next();
     if (hashes::set(context.db(), *hash, field, arguments.next())) ++added;
   }
+  context.notify(kHashEvents, "hset", context[1]);
   return std::nullopt;
 }
 
@@ -125,6 +126,7 @@ Reply hsetnx_command(CommandContext& context) {
   if (hash != nullptr && hash->hash().contains(context[2])) return Reply::integer(0);
   if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
   hashes::set(context.db(), *hash, context[2], context[3]);
+  context.notify(kHashEvents, "hset", context[1]);
   return Reply::integer(1);
 }
 
@@ -171,6 +173,7 @@ Reply hincrby_command(CommandContext& context) {
   if (!sum) return errors::overflow();
   if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
   hashes::set(context.db(), *hash, field, DecimalText(*sum));
+  context.notify(kHashEvents, "hincrby", context[1]);
   return Reply::integer(*sum);
 }
 
@@ -189,6 +192,7 @@ Reply hincrbyfloat_command(CommandContext& context) {
   if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
   std::string text = format_long_double(sum);
   hashes::set(context.db(), *hash, context[2], text);
+  context.notify(kHashEvents, "hincrbyfloat", context[1]);
   return Reply::bulk(std::move(text));
 }
 
@@ -202,6 +206,10 @@ Reply hdel_command(CommandContext& context) {
     if (!hashes::remove(context.db(), *hash, context[i])) continue;
     ++removed;
     if (is_last) break;  // the last field: the key is gone
+  }
+  if (removed > 0) {
+    context.notify(kHashEvents, "hdel", context[1]);
+    context.notify_if_removed(context[1]);
   }
   return Reply::integer(removed);
 }

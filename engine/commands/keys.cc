@@ -37,6 +37,8 @@ std::optional<Reply> rename(CommandContext& context, bool only_if_absent) {
     db.remove(*replaced);
   }
   db.move(*object, db, context[2]);
+  context.notify(kGenericEvents, "rename_from", context[1]);
+  context.notify(kGenericEvents, "rename_to", context[2]);
   return std::nullopt;
 }
 
@@ -46,6 +48,7 @@ Reply del_command(CommandContext& context) {
     Object* object = context.db().find(context[i]);
     if (object == nullptr) continue;
     context.db().remove(*object);
+    context.notify(kGenericEvents, "del", context[i]);
     ++removed;
   }
   return Reply::integer(removed);
@@ -96,6 +99,8 @@ Reply move_command(CommandContext& context) {
   Object* const object = context.db().find(context[1]);
   if (object == nullptr || to.find(context[1]) != nullptr) return Reply::integer(0);
   context.db().move(*object, to, context[1]);
+  context.notify(kGenericEvents, "move_from", context[1]);
+  context.keyspace().events().note(kGenericEvents, "move_to", to.number(), context[1]);
   return Reply::integer(1);
 }
 
@@ -122,7 +127,10 @@ Reply copy_command(CommandContext& context) {
   const Changes::Savepoint before = context.keyspace().changes().savepoint();
   if (replaced != nullptr) to->remove(*replaced);
   const absl::Status copied = copy_object(*object, *to, context[2]);
-  if (copied.ok()) return Reply::integer(1);
+  if (copied.ok()) {
+    context.keyspace().events().note(kGenericEvents, "copy_to", to->number(), context[2]);
+    return Reply::integer(1);
+  }
   context.keyspace().changes().roll_back_to(before);
   return errors::store_failed(copied);
 }

@@ -20,8 +20,23 @@ namespace {
 
 using lists::End;
 
+/// Publishes that elements were popped from an end.
+void notify_pop(const CommandContext& context, End end, std::string_view key) {
+  context.notify(kListEvents, end == End::kHead ? "lpop" : "rpop", key);
+  context.notify_if_removed(key);
+}
+
+/// Pops an element. The key is removed with its last element.
+std::string pop_element(const CommandContext& context, std::string_view key, Object& object,
+                        End end) {
+  std::string element = lists::pop(context.db(), object, end);
+  notify_pop(context, end, key);
+  return element;
+}
+
 /// Pops up to `count` elements from an end. The key is removed with its last element.
-Reply pop_reply(Database& db, Object& object, End end, std::int64_t count) {
+Reply pop_reply(const CommandContext& context, std::string_view key, Object& object, End end,
+                std::int64_t count) {
   const ListValue& list = object.list();
   const std::size_t size = list.size();
   const std::size_t popped = std::min(size, static_cast<std::size_t>(count));
@@ -32,7 +47,10 @@ Reply pop_reply(Database& db, Object& object, End end, std::int64_t count) {
     elements.push_back(Reply::bulk(std::move(element)));
   });
   if (end == End::kTail) std::ranges::reverse(elements);
-  if (popped > 0) lists::remove_range(db, object, first, popped);
+  if (popped > 0) {
+    lists::remove_range(context.db(), object, first, popped);
+    notify_pop(context, end, key);
+  }
   return Reply::array(std::move(elements));
 }
 
@@ -63,9 +81,9 @@ Reply pop(CommandContext& context, std::string_view command, End end) {
   Object* list = nullptr;
   if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
   if (has_count) {
-    return list == nullptr ? Reply::nil_array() : pop_reply(context.db(), *list, end, count);
+    return list == nullptr ? Reply::nil_array() : pop_reply(context, context[1], *list, end, count);
   }
-  return list == nullptr ? Reply::nil() : Reply::bulk(lists::pop(context.db(), *list, end));
+  return list == nullptr ? Reply::nil() : Reply::bulk(pop_element(context, context[1], *list, end));
 }
 
 // ---- From the first of several lists ----
@@ -112,7 +130,7 @@ Reply blocking_pop(CommandContext& context, End end) {
   const auto found = find_list(context, keys);
   if (!found) return errors::wrong_type();
   if (found->list == nullptr) return wait_for_list(context, keys, timeout_ms);
-  return pair_reply(found->key, Reply::bulk(lists::pop(context.db(), *found->list, end)));
+  return pair_reply(found->key, Reply::bulk(pop_element(context, found->key, *found->list, end)));
 }
 
 struct MultiPop {
@@ -157,7 +175,8 @@ Reply move_element(CommandContext& context, const Move& move, Object& source) {
   // Pushes first: if both are the same list with one element, the key must not be removed in
   // between.
   lists::push(db, *destination, move.to_end, element);
-  lists::pop(db, source, move.from_end);
+  context.notify(kListEvents, move.to_end == End::kHead ? "lpush" : "rpush", move.to);
+  pop_element(context, move.from, source, move.from_end);
   return Reply::bulk(element);
 }
 
@@ -204,7 +223,7 @@ Reply lmpop_command(CommandContext& context) {
   const auto found = find_list(context, pop.keys);
   if (!found) return errors::wrong_type();
   if (found->list == nullptr) return Reply::nil_array();
-  return pair_reply(found->key, pop_reply(context.db(), *found->list, pop.end, pop.count));
+  return pair_reply(found->key, pop_reply(context, found->key, *found->list, pop.end, pop.count));
 }
 
 Reply lmove_command(CommandContext& context) {
@@ -230,7 +249,7 @@ Reply blmpop_command(CommandContext& context) {
   const auto found = find_list(context, pop.keys);
   if (!found) return errors::wrong_type();
   if (found->list == nullptr) return wait_for_list(context, pop.keys, timeout_ms);
-  return pair_reply(found->key, pop_reply(context.db(), *found->list, pop.end, pop.count));
+  return pair_reply(found->key, pop_reply(context, found->key, *found->list, pop.end, pop.count));
 }
 
 Reply blmove_command(CommandContext& context) {

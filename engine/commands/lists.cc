@@ -35,6 +35,7 @@ Reply push(CommandContext& context, End end) {
   for (std::size_t i = 2; i < context.size(); ++i) {
     lists::push(context.db(), *list, end, context[i]);
   }
+  context.notify(kListEvents, end == End::kHead ? "lpush" : "rpush", context[1]);
   return size_reply(list);
 }
 
@@ -190,6 +191,7 @@ Reply lset_command(CommandContext& context) {
   const auto index = index_of(wanted, list->list().size());
   if (!index) return errors::index_out_of_range();
   lists::set(context.db(), *list, *index, context[3]);
+  context.notify(kListEvents, "lset", context[1]);
   return Reply::ok();
 }
 
@@ -204,6 +206,7 @@ Reply linsert_command(CommandContext& context) {
   const auto pivot = find_first(list->list(), context[3]);
   if (!pivot) return Reply::integer(-1);
   lists::insert(context.db(), *list, is_after ? *pivot + 1 : *pivot, context[4]);
+  context.notify(kListEvents, "linsert", context[1]);
   return size_reply(list);
 }
 
@@ -220,6 +223,10 @@ Reply lrem_command(CommandContext& context) {
   const std::size_t removed =
       lists::remove_equal(context.db(), *list, context[3], count < 0 ? End::kTail : End::kHead,
                           count == 0 ? kAll : magnitude);
+  if (removed > 0) {
+    context.notify(kListEvents, "lrem", context[1]);
+    context.notify_if_removed(context[1]);
+  }
   return Reply::integer(static_cast<std::int64_t>(removed));
 }
 
@@ -236,11 +243,13 @@ Reply ltrim_command(CommandContext& context) {
   const Range kept = range_of(start, stop, size);
   if (kept.count == 0) {
     context.db().remove(*list);
-    return Reply::ok();
+  } else {
+    const std::size_t end = kept.first + kept.count;
+    lists::remove_range(context.db(), *list, end, size - end);
+    lists::remove_range(context.db(), *list, 0, kept.first);
   }
-  const std::size_t end = kept.first + kept.count;
-  lists::remove_range(context.db(), *list, end, size - end);
-  lists::remove_range(context.db(), *list, 0, kept.first);
+  context.notify(kListEvents, "ltrim", context[1]);
+  context.notify_if_removed(context[1]);
   return Reply::ok();
 }
 

@@ -111,30 +111,43 @@ Reply show(const CommandContext& context, Operation operation) {
 }
 
 /// SINTERSTORE, SUNIONSTORE, SDIFFSTORE
-Reply store(const CommandContext& context, Operation operation) {
+Reply store(const CommandContext& context, Operation operation, std::string_view event) {
   Sets sets;
   if (!find_sets(context, context.request().subspan(2), sets)) return errors::wrong_type();
   const SetValue result = operation(sets, context.keyspace());
   Database& db = context.db();
-  if (Object* const old = db.find(context[1])) db.remove(*old);
-  if (result.size() == 0) return Reply::integer(0);
-  Object& made = sets::create(db, context[1]);
+  Object* const old = db.find(context[1]);
+  if (result.size() == 0) {
+    if (old == nullptr) return Reply::integer(0);
+    db.remove(*old);
+    context.notify(kGenericEvents, "del", context[1]);
+    return Reply::integer(0);
+  }
+  Object& made = old == nullptr ? sets::create(db, context[1])
+                                : db.replace(*old, SetValue(context.keyspace().seed()));
   result.for_each([&](std::string_view member) { sets::add(db, made, member); });
   sets::assign_form(db, made, result.form());
+  context.notify(kSetEvents, event, context[1]);
   return Reply::integer(static_cast<std::int64_t>(result.size()));
 }
 
 Reply sinter_command(CommandContext& context) { return show(context, intersection); }
 
-Reply sinterstore_command(CommandContext& context) { return store(context, intersection); }
+Reply sinterstore_command(CommandContext& context) {
+  return store(context, intersection, "sinterstore");
+}
 
 Reply sunion_command(CommandContext& context) { return show(context, union_of); }
 
-Reply sunionstore_command(CommandContext& context) { return store(context, union_of); }
+Reply sunionstore_command(CommandContext& context) {
+  return store(context, union_of, "sunionstore");
+}
 
 Reply sdiff_command(CommandContext& context) { return show(context, difference); }
 
-Reply sdiffstore_command(CommandContext& context) { return store(context, difference); }
+Reply sdiffstore_command(CommandContext& context) {
+  return store(context, difference, "sdiffstore");
+}
 
 Reply sintercard_command(CommandContext& context) {
   const std::int64_t keys = parse_int64(context[1]).value_or(0);

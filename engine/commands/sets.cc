@@ -44,12 +44,19 @@ std::vector<std::string> pop_all_but(CommandContext& context, Object& object, st
     if (!kept.contains(member)) popped.emplace_back(member);
   });
   const std::int64_t expire_at_ms = object.expire_at_ms;
-  context.db().remove(object);
-  if (left == 0) return popped;
-  Object& made = sets::create(context.db(), context[1]);
+  if (left == 0) {
+    context.db().remove(object);
+    return popped;
+  }
+  Object& made = context.db().replace(object, SetValue(context.keyspace().seed()));
   for (const std::string& member : stay) sets::add(context.db(), made, member);
   context.db().set_expiry(made, expire_at_ms);
   return popped;
+}
+
+void notify_pop(const CommandContext& context) {
+  context.notify(kSetEvents, "spop", context[1]);
+  context.notify_if_removed(context[1]);
 }
 
 std::vector<std::string> pop(CommandContext& context, Object& object, std::size_t count) {
@@ -71,6 +78,7 @@ Reply sadd_command(CommandContext& context) {
   for (std::size_t i = 2; i < context.size(); ++i) {
     if (sets::add(context.db(), *set, context[i])) ++added;
   }
+  if (added > 0) context.notify(kSetEvents, "sadd", context[1]);
   return Reply::integer(added);
 }
 
@@ -84,6 +92,10 @@ Reply srem_command(CommandContext& context) {
     if (!sets::remove(context.db(), *set, context[i])) continue;
     ++removed;
     if (is_last) break;  // the last member: the key is gone
+  }
+  if (removed > 0) {
+    context.notify(kSetEvents, "srem", context[1]);
+    context.notify_if_removed(context[1]);
   }
   return Reply::integer(removed);
 }
@@ -130,8 +142,10 @@ Reply smove_command(CommandContext& context) {
   const std::string_view member = context[3];
   if (from == to || !from->set().contains(member)) return membership_reply(from, member);
   sets::remove(context.db(), *from, member);
+  context.notify(kSetEvents, "srem", context[1]);
+  context.notify_if_removed(context[1]);
   if (to == nullptr) to = &sets::create(context.db(), context[2]);
-  sets::add(context.db(), *to, member);
+  if (sets::add(context.db(), *to, member)) context.notify(kSetEvents, "sadd", context[2]);
   return Reply::integer(1);
 }
 
@@ -146,10 +160,13 @@ Reply spop_command(CommandContext& context) {
     if (set == nullptr) return Reply::nil();
     std::string member = set->set().draw(context.keyspace().random());
     sets::remove(context.db(), *set, member);
+    notify_pop(context);
     return Reply::bulk(std::move(member));
   }
   if (set == nullptr || count == 0) return Reply::set();
-  return bulks(pop(context, *set, static_cast<std::size_t>(count)), &Reply::set);
+  std::vector<std::string> popped = pop(context, *set, static_cast<std::size_t>(count));
+  notify_pop(context);
+  return bulks(std::move(popped), &Reply::set);
 }
 
 Reply srandmember_command(CommandContext& context) {

@@ -219,9 +219,8 @@ Reply store_members(CommandContext& context, Operation operation, std::string_vi
   read_options(arguments, request);
   if (!arguments.ok()) return arguments.take_error();
   const Members members = result_of(request);
-  sorted_sets::store(context.db(), context[1], members,
+  return store_reply(context, command, members,
                      sorted_sets::is_small(context.keyspace().limits(), members));
-  return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
 Reply zunion_command(CommandContext& context) {

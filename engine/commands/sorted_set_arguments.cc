@@ -96,6 +96,21 @@ double read_score(Arguments& arguments, std::string_view text) {
   return score.value_or(0);
 }
 
+// ---- Results ----
+
+Reply store_reply(CommandContext& context, std::string_view event,
+                  std::span<const sorted_sets::ScoredMember> members, bool begins_small) {
+  const std::string_view key = context[1];
+  const bool existed = context.db().find(key) != nullptr;
+  sorted_sets::store(context.db(), key, members, begins_small);
+  if (!members.empty()) {
+    context.notify(kSortedSetEvents, event, key);
+  } else if (existed) {
+    context.notify(kGenericEvents, "del", key);
+  }
+  return Reply::integer(static_cast<std::int64_t>(members.size()));
+}
+
 // ---- Replies ----
 
 void append_pair(std::vector<Reply>& replies, std::string_view member, double score, bool nested) {

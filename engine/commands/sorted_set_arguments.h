@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/keyspace/sorted_set_value.h"
+#include "engine/keyspace/sorted_sets.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {
@@ -67,6 +69,13 @@ LexRange read_lex_range(Arguments& arguments, std::string_view min, std::string_
 
 /// Parses a score or an increment.
 double read_score(Arguments& arguments, std::string_view text);
+
+// ---- Results ----
+
+/// Stores the result of a command at argument 1, publishes `event`, and returns its size.
+/// `begins_small`: as sorted_sets::store().
+Reply store_reply(CommandContext& context, std::string_view event,
+                  std::span<const sorted_sets::ScoredMember> members, bool begins_small);
 
 // ---- Replies ----
 

@@ -24,7 +24,8 @@ namespace {
 enum class End { kMin, kMax };
 
 /// Removes up to `count` members. The key is removed with its last member.
-std::vector<Reply> pop(Database& db, Object& object, End end, std::int64_t count, bool nested) {
+std::vector<Reply> pop(const CommandContext& context, std::string_view key, Object& object, End end,
+                       std::int64_t count, bool nested) {
   const SortedSetValue& value = object.sorted_set();
   std::size_t left = std::min(value.size(), static_cast<std::size_t>(count));
   std::vector<Reply> popped;
@@ -33,7 +34,11 @@ std::vector<Reply> pop(Database& db, Object& object, End end, std::int64_t count
     const ScoredElement& element = value.at(end == End::kMin ? 0 : value.size() - 1);
     const std::string member(element.member());  // copied: the record is written after the removal
     append_pair(popped, member, element.score, nested);
-    sorted_sets::remove(db, object, member);
+    sorted_sets::remove(context.db(), object, member);
+  }
+  if (!popped.empty()) {
+    context.notify(kSortedSetEvents, end == End::kMin ? "zpopmin" : "zpopmax", key);
+    context.notify_if_removed(key);
   }
   return popped;
 }
@@ -48,7 +53,7 @@ Reply pop_members(CommandContext& context, End end) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
   if (object == nullptr) return Reply::array();
-  return Reply::array(pop(context.db(), *object, end, *count, has_count && context.resp3()));
+  return Reply::array(pop(context, context[1], *object, end, *count, has_count && context.resp3()));
 }
 
 // ---- Out of the first of several keys ----
@@ -73,7 +78,7 @@ bool pop_first(CommandContext& context, const PopRequest& request, Reply& reply)
     std::vector<Reply> replies;
     replies.push_back(Reply::bulk(key));
     std::vector<Reply> popped =
-        pop(context.db(), *object, request.end, request.count, request.nested);
+        pop(context, key, *object, request.end, request.count, request.nested);
     if (request.nested) {
       replies.push_back(Reply::array(std::move(popped)));
     } else {

@@ -168,7 +168,7 @@ Reply count(CommandContext& context, ReadRange<Range> read) {
 }
 
 template <class Range>
-Reply remove(CommandContext& context, ReadRange<Range> read) {
+Reply remove(CommandContext& context, ReadRange<Range> read, std::string_view event) {
   Object* object = nullptr;
   RankRange ranks;
   Reply other_reply;
@@ -180,6 +180,10 @@ Reply remove(CommandContext& context, ReadRange<Range> read) {
   });
   for (const std::string& member : members)
     sorted_sets::remove(context.db(), *object, member);  // removes the key with its last member
+  if (!members.empty()) {
+    context.notify(kSortedSetEvents, event, context[1]);
+    context.notify_if_removed(context[1]);
+  }
   return Reply::integer(static_cast<std::int64_t>(members.size()));
 }
 
@@ -228,21 +232,24 @@ Reply zrangestore_command(CommandContext& context) {
   const bool fits =
       static_cast<std::int64_t>(members.size()) <= context.keyspace().limits().zset_entries;
   const bool is_of_ranks = std::holds_alternative<IndexRange>(range);
-  sorted_sets::store(context.db(), context[1], members, fits || !is_of_ranks);
-  return Reply::integer(static_cast<std::int64_t>(members.size()));
+  return store_reply(context, "zrangestore", members, fits || !is_of_ranks);
 }
 
 Reply zcount_command(CommandContext& context) { return count(context, read_score_range); }
 
 Reply zlexcount_command(CommandContext& context) { return count(context, read_lex_range); }
 
-Reply zremrangebyrank_command(CommandContext& context) { return remove(context, read_index_range); }
-
-Reply zremrangebyscore_command(CommandContext& context) {
-  return remove(context, read_score_range);
+Reply zremrangebyrank_command(CommandContext& context) {
+  return remove(context, read_index_range, "zremrangebyrank");
 }
 
-Reply zremrangebylex_command(CommandContext& context) { return remove(context, read_lex_range); }
+Reply zremrangebyscore_command(CommandContext& context) {
+  return remove(context, read_score_range, "zremrangebyscore");
+}
+
+Reply zremrangebylex_command(CommandContext& context) {
+  return remove(context, read_lex_range, "zremrangebylex");
+}
 
 // ---- The records ----
 

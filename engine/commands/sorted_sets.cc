@@ -100,7 +100,10 @@ Reply increment_score(CommandContext& context, Object* object, const AddRequest&
   if (!wanted) return Reply::nil();
   if (std::isnan(*wanted)) return errors::score_not_a_number();
   if (object == nullptr) object = &sorted_sets::create(context.db(), context[1]);
-  if (wanted != current) sorted_sets::set(context.db(), *object, member, *wanted);
+  if (wanted != current) {
+    sorted_sets::set(context.db(), *object, member, *wanted);
+    context.notify(kSortedSetEvents, "zincr", context[1]);
+  }
   return Reply::real(*wanted);
 }
 
@@ -115,6 +118,7 @@ Reply add_members(CommandContext& context, Object* object, const AddRequest& add
     if (!wanted || wanted == current) continue;
     ++(sorted_sets::set(context.db(), *object, member, *wanted) ? added : updated);
   }
+  if (added + updated > 0) context.notify(kSortedSetEvents, "zadd", context[1]);
   return Reply::integer(add.count_changed ? added + updated : added);
 }
 
@@ -219,6 +223,10 @@ Reply zrem_command(CommandContext& context) {
     if (!sorted_sets::remove(context.db(), *object, context[i])) continue;
     ++removed;
     if (is_last) break;  // the last member: the key is gone
+  }
+  if (removed > 0) {
+    context.notify(kSortedSetEvents, "zrem", context[1]);
+    context.notify_if_removed(context[1]);
   }
   return Reply::integer(removed);
 }

@@ -12,6 +12,7 @@
 #include "engine/base/numbers.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/stream_errors.h"
+#include "engine/keyspace/streams.h"
 
 namespace rushgate {
 namespace {
@@ -201,6 +202,20 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
 
 bool ends_waiting(const CommandContext& context, const StreamLog& log, StreamId after) {
   return context.ready_key() && log.last_id() > after;
+}
+
+// ---- Consumers ----
+
+StreamConsumer& seen_consumer(const CommandContext& context, Object& object, StreamGroup& group,
+                              std::string_view name) {
+  StreamConsumer* const consumer = group.find_consumer(name);
+  if (consumer != nullptr) {
+    streams::see_consumer(context.db(), object, group, *consumer);
+    return *consumer;
+  }
+  StreamConsumer& made = streams::create_consumer(context.db(), object, group, name);
+  context.notify(kStreamEvents, "xgroup-createconsumer", object.key);
+  return made;
 }
 
 // ---- Replies ----

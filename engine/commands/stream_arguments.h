@@ -85,6 +85,13 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
 [[nodiscard]] bool ends_waiting(const CommandContext& context, const StreamLog& log,
                                 StreamId after);
 
+// ---- Consumers ----
+
+/// Returns the consumer, created or marked as seen. XREADGROUP, XCLAIM and XAUTOCLAIM call it only
+/// when their reply has entries for the consumer.
+StreamConsumer& seen_consumer(const CommandContext& context, Object& object, StreamGroup& group,
+                              std::string_view name);
+
 // ---- Replies ----
 
 inline Reply id_reply(StreamId id) { return Reply::bulk(id.to_string()); }

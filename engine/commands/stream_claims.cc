@@ -100,15 +100,6 @@ Reply pending_entries(const StreamGroup& group, const PendingQuery& query, std::
 
 // ---- XCLAIM and XAUTOCLAIM ----
 
-/// Returns the claiming consumer. Unlike in XREADGROUP, it is created or marked as seen only when
-/// an entry is claimed.
-StreamConsumer& claimant(CommandContext& context, Object& object, StreamGroup& group) {
-  StreamConsumer* consumer = group.find_consumer(context[3]);
-  if (consumer == nullptr) return streams::create_consumer(context.db(), object, group, context[3]);
-  streams::see_consumer(context.db(), object, group, *consumer);
-  return *consumer;
-}
-
 /// Returns the entry in the form of XCLAIM's reply; nil if it does not exist.
 absl::Status read_claimed(const StreamLog& log, StreamId id, bool just_id, Reply& claimed) {
   return log.read(id, id, [&](const StreamEntry& entry) {
@@ -199,7 +190,7 @@ absl::Status claim_entry(CommandContext& context, Object& object, StreamGroup& g
     claimed = Reply::nil();
     return status;
   }
-  PendingEntry taken{&claimant(context, object, group), claim.delivered_ms,
+  PendingEntry taken{&seen_consumer(context, object, group, context[3]), claim.delivered_ms,
                      pending == nullptr ? 1 : pending->deliveries};
   if (claim.deliveries) {
     taken.deliveries = *claim.deliveries;
@@ -268,7 +259,7 @@ absl::Status autoclaim_entries(CommandContext& context, Object& object, StreamGr
     if (autoclaim.min_idle_ms > 0 &&
         context.now_ms() - pending.delivered_ms < autoclaim.min_idle_ms)
       continue;
-    pending.consumer = &claimant(context, object, group);
+    pending.consumer = &seen_consumer(context, object, group, context[3]);
     pending.delivered_ms = context.now_ms();
     if (!autoclaim.just_id) ++pending.deliveries;
     streams::assign_pending(context.db(), object, group, id, pending);

@@ -73,6 +73,7 @@ Reply xgroup_create_command(CommandContext& context) {
   if (object == nullptr) object = &streams::create(context.db(), context[2]);
   if (object->stream().groups().find(context[3]) != nullptr) return errors::group_exists();
   streams::create_group(context.db(), *object, context[3], *id, options.entries_read);
+  context.notify(kStreamEvents, "xgroup-create", context[2]);
   return Reply::ok();
 }
 
@@ -90,6 +91,7 @@ Reply xgroup_setid_command(CommandContext& context) {
   const auto id = is_last ? object->stream().log().last_id() : parse_stream_bound(context[4]);
   if (!id) return errors::invalid_stream_id();
   streams::set_group_position(context.db(), *object, *group, *id, options.entries_read);
+  context.notify(kStreamEvents, "xgroup-setid", context[2]);
   return Reply::ok();
 }
 
@@ -99,6 +101,7 @@ Reply xgroup_destroy_command(CommandContext& context) {
   StreamGroup* group = object->stream().groups().find(context[3]);
   if (group == nullptr) return Reply::integer(0);
   streams::destroy_group(context.db(), *object, *group);
+  context.notify(kStreamEvents, "xgroup-destroy", context[2]);
   return Reply::integer(1);
 }
 
@@ -108,6 +111,7 @@ Reply xgroup_createconsumer_command(CommandContext& context) {
   if (auto error = find_group(context, object, group)) return std::move(*error);
   if (group->find_consumer(context[4]) != nullptr) return Reply::integer(0);
   streams::create_consumer(context.db(), *object, *group, context[4]);
+  context.notify(kStreamEvents, "xgroup-createconsumer", context[2]);
   return Reply::integer(1);
 }
 
@@ -118,6 +122,7 @@ Reply xgroup_delconsumer_command(CommandContext& context) {
   StreamConsumer* consumer = group->find_consumer(context[4]);
   if (consumer == nullptr) return Reply::integer(0);
   const std::size_t pending = streams::remove_consumer(context.db(), *object, *group, *consumer);
+  context.notify(kStreamEvents, "xgroup-delconsumer", context[2]);
   return Reply::integer(static_cast<std::int64_t>(pending));
 }
 
@@ -181,15 +186,6 @@ Source find_source(CommandContext& context, const StreamReadRequest& read, std::
   return source;
 }
 
-/// Returns the consumer. It is created or marked as seen only when a reply has entries for it.
-StreamConsumer& consumer_of(CommandContext& context, const Source& source, std::string_view name) {
-  StreamConsumer* consumer = source.group->find_consumer(name);
-  if (consumer == nullptr)
-    return streams::create_consumer(context.db(), *source.object, *source.group, name);
-  streams::see_consumer(context.db(), *source.object, *source.group, *consumer);
-  return *consumer;
-}
-
 /// Advances the group past the entries `ids`, which follow its position.
 void advance_group(Database& db, const Source& source, const std::vector<StreamId>& ids) {
   const Stream& stream = source.object->stream();
@@ -220,7 +216,7 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
       });
   if (!status.ok() || allowance.is_exceeded() || ids.empty()) return status;
 
-  StreamConsumer& consumer = consumer_of(context, source, read.consumer);
+  StreamConsumer& consumer = seen_consumer(context, *source.object, *source.group, read.consumer);
   advance_group(context.db(), source, ids);
   if (read.no_ack) return status;
   const PendingEntry pending{&consumer, context.now_ms(), 1};
@@ -234,7 +230,7 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
 absl::Status read_history(CommandContext& context, const StreamReadRequest& read,
                           const Source& source, ReplyAllowance& allowance,
                           std::vector<Reply>& entries) {
-  StreamConsumer& consumer = consumer_of(context, source, read.consumer);
+  StreamConsumer& consumer = seen_consumer(context, *source.object, *source.group, read.consumer);
   const auto first = source.after->next();
   if (!first) return absl::OkStatus();
   for (auto at = consumer.pending.lower_bound(*first); at != consumer.pending.end(); ++at) {
@@ -289,7 +285,7 @@ Reply xreadgroup_command(CommandContext& context) {
     if (entries.empty() && !source.after) {  // an empty history is a reply, too
       const StreamId after = source.group->last_delivered;
       if (!ends_waiting(context, source.object->stream().log(), after)) continue;
-      consumer_of(context, source, read.consumer);
+      seen_consumer(context, *source.object, *source.group, read.consumer);
     }
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));

@@ -205,14 +205,16 @@ Reply xadd_command(CommandContext& context) {
   const Changes::Savepoint savepoint = changes.savepoint();
   if (object == nullptr) object = &streams::create(context.db(), context[1]);
   absl::Status added = streams::append(context.db(), *object, *id, add.fields);
+  std::uint64_t removed = 0;
   if (added.ok() && add.trim.given()) {
-    std::uint64_t removed = 0;
     added = streams::trim(context.db(), *object, add.trim.to(), removed);
   }
   if (!added.ok()) {
     changes.roll_back_to(savepoint);
     return errors::store_failed(added);
   }
+  context.notify(kStreamEvents, "xadd", context[1]);
+  if (removed > 0) context.notify(kStreamEvents, "xtrim", context[1]);
   return id_reply(*id);
 }
 
@@ -238,6 +240,7 @@ Reply xdel_command(CommandContext& context) {
   std::uint64_t erased = 0;
   const absl::Status status = streams::erase(context.db(), *object, ids, erased);
   if (!status.ok()) return errors::store_failed(status);
+  if (erased > 0) context.notify(kStreamEvents, "xdel", context[1]);
   return Reply::integer(static_cast<std::int64_t>(erased));
 }
 
@@ -256,6 +259,7 @@ Reply xtrim_command(CommandContext& context) {
   std::uint64_t removed = 0;
   const absl::Status status = streams::trim(context.db(), *object, trim.to(), removed);
   if (!status.ok()) return errors::store_failed(status);
+  if (removed > 0) context.notify(kStreamEvents, "xtrim", context[1]);
   return Reply::integer(static_cast<std::int64_t>(removed));
 }
 
@@ -284,7 +288,9 @@ Reply xsetid_command(CommandContext& context) {
       wanted.entries_added ? static_cast<std::uint64_t>(*wanted.entries_added)
                            : log.entries_added(),
       wanted.max_deleted_id == StreamId{} ? log.max_deleted_id() : wanted.max_deleted_id);
-  return status.ok() ? Reply::ok() : errors::store_failed(status);
+  if (!status.ok()) return errors::store_failed(status);
+  context.notify(kStreamEvents, "xsetid", context[1]);
+  return Reply::ok();
 }
 
 Reply xread_command(CommandContext& context) {

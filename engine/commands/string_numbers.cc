@@ -20,6 +20,7 @@ Reply increment(CommandContext& context, std::int64_t amount) {
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   if (object == nullptr) {
     context.db().create(context[1], StringValue(amount));
+    context.notify(kStringEvents, "incrby", context[1]);
     return Reply::integer(amount);
   }
   const auto current = object->string().integer();
@@ -27,6 +28,7 @@ Reply increment(CommandContext& context, std::int64_t amount) {
   const auto sum = checked_add(*current, amount);
   if (!sum) return errors::overflow();
   strings::assign(context.db(), *object, StringValue(*sum));
+  context.notify(kStringEvents, "incrby", context[1]);
   return Reply::integer(*sum);
 }
 
@@ -64,6 +66,7 @@ Reply incrbyfloat_command(CommandContext& context) {
   } else {
     strings::assign(context.db(), *object, StringValue::as_text(std::move(text)));
   }
+  context.notify(kStringEvents, "incrbyfloat", context[1]);
   return reply;
 }
 

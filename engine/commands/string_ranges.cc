@@ -41,6 +41,7 @@ Reply append_command(CommandContext& context) {
   } else {
     strings::overwrite(context.db(), *object, size, context[2]);
   }
+  context.notify(kStringEvents, "append", context[1]);
   return size_reply(*object);
 }
 
@@ -58,6 +59,7 @@ Reply setrange_command(CommandContext& context) {
     return errors::string_too_long();
   if (object == nullptr) object = &context.db().create(context[1], StringValue::as_buffer({}));
   strings::overwrite(context.db(), *object, static_cast<std::size_t>(offset), bytes);
+  context.notify(kStringEvents, "setrange", context[1]);
   return size_reply(*object);
 }
 

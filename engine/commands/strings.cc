@@ -109,6 +109,12 @@ SetOptions read_set_options(Arguments& arguments) {
   return options;
 }
 
+/// Publishes that a string was set, and whether it got an expiry.
+void notify_set(const CommandContext& context, std::string_view key, bool expires) {
+  context.notify(kStringEvents, "set", key);
+  if (expires) context.notify(kGenericEvents, "expire", key);
+}
+
 // Runs SETEX and PSETEX.
 Reply set_for_a_time(CommandContext& context, std::string_view command, std::int64_t unit_ms) {
   Arguments arguments(context.request(), 2);
@@ -119,6 +125,7 @@ Reply set_for_a_time(CommandContext& context, std::string_view command, std::int
   if (context[3].size() > kStringBytesMax) return errors::string_too_long();
   strings::set_until(context.db(), context.db().find(context[1]), context[1],
                      StringValue(context[3]), expire_at_ms);
+  notify_set(context, context[1], true);
   return Reply::ok();
 }
 
@@ -137,6 +144,7 @@ Reply set_many(CommandContext& context, bool only_if_absent) {
     const std::string_view key = arguments.next();
     strings::set_until(context.db(), context.db().find(key), key, StringValue(arguments.next()),
                        kNoExpiry);
+    notify_set(context, key, false);
   }
   return only_if_absent ? Reply::integer(1) : Reply::ok();
 }
@@ -162,6 +170,7 @@ Reply set_command(CommandContext& context) {
 
   if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms;
   strings::set_until(context.db(), object, context[1], StringValue(context[2]), expire_at_ms);
+  notify_set(context, context[1], options.expiry.option != nullptr);
   return options.return_old ? std::move(old) : Reply::ok();
 }
 
@@ -169,6 +178,7 @@ Reply setnx_command(CommandContext& context) {
   if (context[2].size() > kStringBytesMax) return errors::string_too_long();
   if (context.db().find(context[1]) != nullptr) return Reply::integer(0);
   context.db().create(context[1], StringValue(context[2]));
+  notify_set(context, context[1], false);
   return Reply::integer(1);
 }
 
@@ -182,6 +192,7 @@ Reply getset_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   Reply old = value_reply(object);
   strings::set_until(context.db(), object, context[1], StringValue(context[2]), kNoExpiry);
+  notify_set(context, context[1], false);
   return old;
 }
 
@@ -189,7 +200,9 @@ Reply getdel_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   Reply old = value_reply(object);
-  if (object != nullptr) context.db().remove(*object);
+  if (object == nullptr) return old;
+  context.db().remove(*object);
+  context.notify(kGenericEvents, "del", context[1]);
   return old;
 }
 
@@ -216,8 +229,10 @@ Reply getex_command(CommandContext& context) {
   Reply value = value_reply(object);
   if (expire_at_ms != kNoExpiry && expire_at_ms <= context.now_ms()) {
     context.db().remove(*object);
+    context.notify(kGenericEvents, "del", context[1]);
   } else if (expire_at_ms != kNoExpiry || (persist && object->expire_at_ms != kNoExpiry)) {
     context.db().set_expiry(*object, expire_at_ms);
+    context.notify(kGenericEvents, persist ? "persist" : "expire", context[1]);
   }
   return value;
 }

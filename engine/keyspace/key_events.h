@@ -60,6 +60,21 @@ class KeyEvents {
     if (wants(events)) listener_->key_event(flags_ & kChannels, event, db, key);
   }
 
+  /// Publishes no events while it exists.
+  class Pause {
+   public:
+    explicit Pause(KeyEvents& events) : events_(events), flags_(events.flags_) {
+      events.flags_ = 0;
+    }
+    ~Pause() { events_.flags_ = flags_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    KeyEvents& events_;
+    const std::uint16_t flags_;
+  };
+
   /// Whether find() publishes misses: true during a command that only reads.
   void set_reading(bool is_reading) { is_reading_ = is_reading; }
   void note_miss(std::uint8_t db, std::string_view key) {

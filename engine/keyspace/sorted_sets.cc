@@ -74,9 +74,15 @@ bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> member
 
 void store(Database& db, std::string_view key, std::span<const ScoredMember> members,
            bool begins_small) {
-  if (Object* const old = db.find(key)) db.remove(*old);
-  if (members.empty()) return;
-  Object& object = create(db, key);
+  Object* const old = db.find(key);
+  if (members.empty()) {
+    if (old != nullptr) db.remove(*old);
+    return;
+  }
+  Object& object =
+      old == nullptr
+          ? create(db, key)
+          : db.replace(*old, SortedSetValue(db.keyspace().seed(), db.keyspace().limits()));
   object.sorted_set().set_small(begins_small);
   for (const ScoredMember& element : members) set(db, object, element.member, element.score);
 }

@@ -73,6 +73,7 @@ absl::Status set_history(Database& db, Object& object, StreamId last_id,
   if (absl::Status end = log.check_end(); !end.ok()) return end;
   Object* changed = &object;
   if (last_id < log.last_id()) {
+    const KeyEvents::Pause pause(db.keyspace().events());  // to others it stays the same stream
     const Changes::Savepoint before = db.changes().savepoint();
     db.remove(object);  // owned by the undo log
     if (absl::Status copied = copy_object(object, db, object.key); !copied.ok()) {

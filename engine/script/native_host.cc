@@ -1,7 +1,9 @@
 #include "engine/script/native_host.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -90,6 +92,19 @@ class KeyspaceCall final : public NativeCall {
                           std::span<const std::int64_t> values) override;
 
  private:
+  [[nodiscard]] bool wants(KeyEventFlag events) const {
+    return db_.keyspace().events().wants(events);
+  }
+  /// Publishes an event of the key, as its command does.
+  void notify(KeyEventFlag events, std::string_view event, std::string_view key) {
+    db_.keyspace().events().note(events, event, db_.number(), key);
+  }
+  /// Publishes the event of a removal, and "del" if it removed the last element.
+  void notify_removal(KeyEventFlag events, std::string_view event, std::string_view key) {
+    notify(events, event, key);
+    if (wants(kGenericEvents) && db_.find(key) == nullptr) notify(kGenericEvents, "del", key);
+  }
+
   /// The object at `key`, or null.
   Object* find(std::string_view key, ValueType type) {
     Object* const object = db_.find(key);
@@ -128,6 +143,7 @@ void KeyspaceCall::expire_at(std::string_view key, std::int64_t at_ms) {
   assert(object != nullptr);
   call_.caller.note_write();
   db_.set_expiry(*object, at_ms);
+  notify(kGenericEvents, "expire", key);
 }
 
 // ---- Strings ----
@@ -155,6 +171,8 @@ void KeyspaceCall::set_until(std::string_view key, std::string_view value, std::
   assert(at_ms > call_.now_ms);
   if (call_.caller.refuses_growth()) throw ScriptError(script_errors::kMaxMemory);
   strings::set_until(db_, db_.find(key), key, StringValue(value), at_ms);
+  notify(kStringEvents, "set", key);
+  notify(kGenericEvents, "expire", key);
 }
 
 std::optional<std::int64_t> KeyspaceCall::get_integer(std::string_view key) {
@@ -169,12 +187,14 @@ std::int64_t KeyspaceCall::increment_by(std::string_view key, std::int64_t amoun
   Object* const object = find_to_grow(key, ValueType::kString);
   if (object == nullptr) {
     strings::set(db_, key, StringValue(amount));
+    notify(kStringEvents, "incrby", key);
     return amount;
   }
   const std::optional<std::int64_t> old = object->string().integer();
   if (!old) throw ScriptError(script_errors::kNotAnInteger);
   const std::int64_t sum = add(*old, amount);
   strings::assign(db_, *object, StringValue(sum));
+  notify(kStringEvents, "incrby", key);
   return sum;
 }
 
@@ -208,6 +228,7 @@ void KeyspaceCall::hash_set(std::string_view key, std::string_view field, std::s
   Object* object = find_to_grow(key, ValueType::kHash);
   if (object == nullptr) object = &hashes::create(db_, key);
   hashes::set(db_, *object, field, value);
+  notify(kHashEvents, "hset", key);
 }
 
 std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_view field,
@@ -221,13 +242,16 @@ std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_v
     sum = add(old.value_or(0), amount);
   }
   hashes::set(db_, *object, field, DecimalText(sum));
+  notify(kHashEvents, "hincrby", key);
   return sum;
 }
 
 bool KeyspaceCall::hash_remove(std::string_view key, std::string_view field) {
   call_.caller.note_write();
   Object* const object = find(key, ValueType::kHash);
-  return object != nullptr && hashes::remove(db_, *object, field);
+  if (object == nullptr || !hashes::remove(db_, *object, field)) return false;
+  notify_removal(kHashEvents, "hdel", key);
+  return true;
 }
 
 NativeCall::Revision KeyspaceCall::hash_revision(std::string_view key) {
@@ -256,13 +280,17 @@ bool KeyspaceCall::set_add(std::string_view key, const MaybeInteger& member) {
     throw ScriptError(script_errors::kMaxMemory);
   }
   if (object == nullptr) object = &sets::create(db_, key);
-  return sets::add(db_, *object, member);
+  if (!sets::add(db_, *object, member)) return false;
+  notify(kSetEvents, "sadd", key);
+  return true;
 }
 
 bool KeyspaceCall::set_remove(std::string_view key, std::string_view member) {
   call_.caller.note_write();
   Object* const object = find(key, ValueType::kSet);
-  return object != nullptr && sets::remove(db_, *object, member);
+  if (object == nullptr || !sets::remove(db_, *object, member)) return false;
+  notify_removal(kSetEvents, "srem", key);
+  return true;
 }
 
 std::size_t KeyspaceCall::set_add_integers(std::string_view key,
@@ -272,7 +300,10 @@ std::size_t KeyspaceCall::set_add_integers(std::string_view key,
   Object* object = find_to_grow(key, ValueType::kSet);
   if (members.empty() || new_max == 0) return 0;
   if (object == nullptr) object = &sets::create(db_, key);
-  return sets::add_integers(db_, *object, members, new_max, is_new);
+  const std::size_t processed = sets::add_integers(db_, *object, members, new_max, is_new);
+  if (wants(kSetEvents) && std::ranges::any_of(is_new.first(processed), std::identity{}))
+    notify(kSetEvents, "sadd", key);
+  return processed;
 }
 
 std::int64_t KeyspaceCall::set_size(std::string_view key) {
@@ -302,7 +333,9 @@ bool KeyspaceCall::sorted_set_add(std::string_view key, std::string_view member,
   } else if (object->sorted_set().score(member)) {
     return false;
   }
-  return sorted_sets::set(db_, *object, member, score);
+  const bool is_new = sorted_sets::set(db_, *object, member, score);
+  notify(kSortedSetEvents, "zadd", key);
+  return is_new;
 }
 
 bool KeyspaceCall::sorted_set_at(
@@ -318,7 +351,9 @@ bool KeyspaceCall::sorted_set_at(
 bool KeyspaceCall::sorted_set_remove(std::string_view key, std::string_view member) {
   call_.caller.note_write();
   Object* const object = find(key, ValueType::kSortedSet);
-  return object != nullptr && sorted_sets::remove(db_, *object, member);
+  if (object == nullptr || !sorted_sets::remove(db_, *object, member)) return false;
+  notify_removal(kSortedSetEvents, "zrem", key);
+  return true;
 }
 
 std::size_t KeyspaceCall::sorted_set_remove_up_to(std::string_view key, double score_max) {
@@ -328,6 +363,7 @@ std::size_t KeyspaceCall::sorted_set_remove_up_to(std::string_view key, double s
   const std::size_t count = object->sorted_set().count_before(
       [score_max](const SortedSetElement& element) { return element.score <= score_max; });
   sorted_sets::remove_first(db_, *object, count);
+  if (count > 0) notify_removal(kSortedSetEvents, "zremrangebyscore", key);
   return count;
 }
 
@@ -349,6 +385,7 @@ StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field
   if (object == nullptr) object = &streams::create(db_, key);
   const absl::StatusOr<StreamId> id = streams::append_automatic(db_, *object, fields);
   check_appended(id.status());
+  notify(kStreamEvents, "xadd", key);
   return *id;
 }
 
@@ -359,6 +396,9 @@ void KeyspaceCall::stream_append_rows(std::string_view key, std::span<const std:
   if (values.empty()) return;
   if (object == nullptr) object = &streams::create(db_, key);
   check_appended(streams::append_rows(db_, *object, names, values));
+  if (!wants(kStreamEvents)) return;
+  for (std::size_t row = 0; row < values.size() / names.size(); ++row)
+    notify(kStreamEvents, "xadd", key);
 }
 
 }  // namespace

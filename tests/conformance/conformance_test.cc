@@ -1,13 +1,7 @@
 // Runs every case of every transcript as a separate test. RUSHGATE_CONFORMANCE_LOG=1 shows the
 // server's replies.
-#include <algorithm>
-#include <cctype>
 #include <cstdlib>
-#include <exception>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/conformance/embedded_backend.h"
+#include "tests/conformance/named_cases.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/conformance/runner.h"
 #include "tests/conformance/server_backend.h"
@@ -22,46 +17,7 @@
 namespace rushgate::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
-struct NamedCase {
-  std::string name;  // "strings_INCR_of_a_list"
-  Case parsed;
-  std::string error;  // the error of a transcript that cannot be parsed
-};
-
-void PrintTo(const NamedCase& named, std::ostream* out) { *out << named.name; }
-
-std::string test_name(const std::string& family, const std::string& title) {
-  std::string name = family + "_" + title;
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
-std::vector<NamedCase> all_cases() {
-  std::vector<NamedCase> cases;
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(RUSHGATE_TRANSCRIPTS)) {
-    if (entry.path().extension() == ".txt") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    const std::string family = file.stem().string();
-    const std::string shown = "tests/conformance/transcripts/" + file.filename().string();
-    try {
-      for (Case& parsed : parse_transcript(shown, text)) {
-        const std::string name = test_name(family, parsed.title);
-        cases.push_back({name, std::move(parsed), ""});
-      }
-    } catch (const std::exception& error) {
-      cases.push_back({test_name(family, "is_a_transcript"), {}, error.what()});
-    }
-  }
-  return cases;
-}
+std::vector<NamedCase> all_cases() { return named_cases(RUSHGATE_TRANSCRIPTS); }
 
 class TranscriptTest : public ::testing::TestWithParam<NamedCase> {
  protected:
@@ -75,8 +31,6 @@ class TranscriptTest : public ::testing::TestWithParam<NamedCase> {
     }
   }
 };
-
-std::string name_of(const ::testing::TestParamInfo<NamedCase>& info) { return info.param.name; }
 
 // ---- Redis and Redis ----------------------------------------------------------------------------
 

@@ -45,7 +45,8 @@ void RedisBackend::set_usual_limits() {
   expect_ok(Request::of("CONFIG", "SET",
       "hash-max-listpack-entries", 512, "hash-max-listpack-value", 64,
       "set-max-intset-entries", 512, "list-max-listpack-size", -2,
-      "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64));
+      "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64,
+      "notify-keyspace-events", ""));
   // clang-format on
 }
 
