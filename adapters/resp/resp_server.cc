@@ -38,7 +38,6 @@ using Local = asio::local::stream_protocol;
 constexpr std::chrono::milliseconds kAcceptAgainAfter{100};
 
 constexpr std::uint32_t kModeMax = 0777;
-constexpr std::int64_t kKeepaliveMaxS = 32'767;                  // Linux accepts no more
 constexpr std::int64_t kIdleTimeoutMaxS = 100LL * 365 * 86'400;  // a century: no sum overflows
 
 constexpr std::size_t kGivenBackBytesMin = 16 * 1'024 * 1'024;
@@ -250,9 +249,9 @@ absl::Status RespServer::Impl::check_options() const {
   if (options_.unix_socket_mode > kModeMax) {
     return absl::InvalidArgumentError("unix_socket_mode must be at most 0777");
   }
-  if (options_.tcp_keepalive_s < 0 || options_.tcp_keepalive_s > kKeepaliveMaxS) {
+  if (options_.tcp_keepalive_s < 0 || options_.tcp_keepalive_s > kTcpKeepaliveMaxS) {
     return absl::InvalidArgumentError(
-        absl::StrCat("tcp_keepalive_s must be from 0 to ", kKeepaliveMaxS));
+        absl::StrCat("tcp_keepalive_s must be from 0 to ", kTcpKeepaliveMaxS));
   }
   if (options_.idle_timeout_s < 0 || options_.idle_timeout_s > kIdleTimeoutMaxS) {
     return absl::InvalidArgumentError(
@@ -392,7 +391,8 @@ void RespServer::Impl::admit(Connection::Socket socket) {
     return;
   }
   socket.set_option(Tcp::no_delay(true), ignored);  // fails for a unix socket, which is fine
-  if (options_.tcp_keepalive_s > 0) keep_alive(socket.native_handle(), options_.tcp_keepalive_s);
+  const std::int64_t keepalive_s = ServedSession::server(engine_).tcp_keepalive_s;
+  if (keepalive_s > 0) keep_alive(socket.native_handle(), keepalive_s);
   Connection::Owner& owner = *this;
   const auto connection =
       std::make_shared<Connection>(io_, std::move(socket), engine_, options_, owner);
@@ -514,11 +514,12 @@ void RespServer::Impl::look_around() {
 }
 
 void RespServer::Impl::close_idle() {
-  if (options_.idle_timeout_s == 0) return;
+  const std::int64_t idle_timeout_s = ServedSession::server(engine_).idle_timeout_s;
+  if (idle_timeout_s == 0) return;
   const std::int64_t now_ms = engine_.clock().monotonic_ms();
   Connections idle;
   for (const auto& connection : connections_) {
-    if (connection->idle_ms(now_ms) >= 1'000 * options_.idle_timeout_s) idle.push_back(connection);
+    if (connection->idle_ms(now_ms) >= 1'000 * idle_timeout_s) idle.push_back(connection);
   }
   for (const auto& connection : idle) connection->close();
 }

@@ -114,6 +114,8 @@ class CommandContext {
   [[nodiscard]] Database& db() const { return services_.keyspace.db(session_.db); }
   [[nodiscard]] Session& session() const { return session_; }
   [[nodiscard]] std::int64_t now_ms() const { return services_.keyspace.now_ms(); }
+  /// proto-max-bulk-len: the length of the longest string.
+  [[nodiscard]] std::size_t string_bytes_max() const { return services_.settings.string_bytes_max; }
   [[nodiscard]] bool resp3() const { return session_.protocol == 3; }
   [[nodiscard]] bool in_script() const { return origin_ == Origin::kScript; }
   [[nodiscard]] bool read_only() const {

@@ -171,9 +171,9 @@ void write_errors(Context context, Fields& fields) {
   }
 }
 
-std::string shown_percentiles(const LatencyHistogram& latency) {
+std::string shown_percentiles(const LatencyHistogram& latency, const std::string& percentiles) {
   std::string shown;
-  for (const absl::string_view percent : absl::StrSplit(kLatencyPercentiles, ' ')) {
+  for (const absl::string_view percent : absl::StrSplit(percentiles, ' ', absl::SkipEmpty())) {
     double value = 0;
     static_cast<void>(absl::SimpleAtod(percent, &value));
     absl::StrAppendFormat(&shown, "%sp%s=%.3f", shown.empty() ? "" : ",", percent,
@@ -183,12 +183,14 @@ std::string shown_percentiles(const LatencyHistogram& latency) {
 }
 
 void write_latencies(Context context, Fields& fields) {
-  if (!context.services().settings.latency_tracking) return;
+  const Settings& settings = context.services().settings;
+  if (!settings.latency_tracking) return;
   for (const CommandSpec& spec : command_table()) {
     const LatencyHistogram* const latency =
         context.services().statistics.by_command[spec].latency.get();
     if (latency == nullptr) continue;
-    fields.add("latency_percentiles_usec_" + std::string(spec.name), shown_percentiles(*latency));
+    fields.add("latency_percentiles_usec_" + std::string(spec.name),
+               shown_percentiles(*latency, settings.latency_percentiles));
   }
 }
 

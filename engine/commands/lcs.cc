@@ -13,7 +13,6 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
-#include "engine/commands/limits.h"
 
 namespace rushgate {
 namespace {

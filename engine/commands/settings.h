@@ -4,11 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 
 namespace rushgate {
 
-/// latency-tracking-info-percentiles: the percentiles that INFO shows.
-inline constexpr char kLatencyPercentiles[] = "50 99 99.9";
+/// Linux takes no longer tcp-keepalive.
+inline constexpr std::int64_t kTcpKeepaliveMaxS = 32'767;
+/// No string is ever longer, whatever proto-max-bulk-len is.
+inline constexpr std::size_t kStringBytesMax = 512ULL * 1024 * 1024;
 
 /// Settings of the server in front of the engine, each with the name of its parameter.
 struct ServerSettings {
@@ -30,6 +35,11 @@ struct ServerSettings {
 struct Settings {
   bool latency_tracking = false;  // latency-tracking: measures commands for INFO, at about 50 ns
                                   // per command. Redis's default is true
+  std::string latency_percentiles = "50 99 99.9";  // latency-tracking-info-percentiles
+  std::size_t string_bytes_max = kStringBytesMax;  // proto-max-bulk-len
+
+  /// The values of parameters without effect that were set, by name.
+  std::map<std::string, std::string, std::less<>> without_effect = {};
 };
 
 }  // namespace rushgate

@@ -10,15 +10,15 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
-#include "engine/commands/limits.h"
 #include "engine/keyspace/strings.h"
 
 namespace rushgate {
 namespace {
 
 /// Returns true if a string of `size` bytes is too long after adding more.
-bool is_too_long(std::uint64_t size, std::size_t added) {
-  return added > kStringBytesMax || size > kStringBytesMax - added;
+bool is_too_long(const CommandContext& context, std::uint64_t size, std::size_t added) {
+  const std::size_t bytes_max = context.string_bytes_max();
+  return added > bytes_max || size > bytes_max - added;
 }
 
 Reply size_reply(const Object& object) {
@@ -35,7 +35,7 @@ Reply append_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   const std::size_t size = object == nullptr ? 0 : object->string().size();
-  if (is_too_long(size, context[2].size())) return errors::string_too_long();
+  if (is_too_long(context, size, context[2].size())) return errors::string_too_long();
   if (object == nullptr) {
     object = &context.db().create(context[1], StringValue(context[2]));
   } else {
@@ -55,7 +55,7 @@ Reply setrange_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   if (bytes.empty()) return object == nullptr ? Reply::integer(0) : size_reply(*object);
-  if (is_too_long(static_cast<std::uint64_t>(offset), bytes.size()))
+  if (is_too_long(context, static_cast<std::uint64_t>(offset), bytes.size()))
     return errors::string_too_long();
   if (object == nullptr) object = &context.db().create(context[1], StringValue::as_buffer({}));
   strings::overwrite(context.db(), *object, static_cast<std::size_t>(offset), bytes);

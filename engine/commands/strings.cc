@@ -13,7 +13,6 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
-#include "engine/commands/limits.h"
 #include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
@@ -122,7 +121,7 @@ Reply set_for_a_time(CommandContext& context, std::string_view command, std::int
   const std::int64_t expire_at_ms =
       to_expiry(arguments, command, amount, unit_ms, context.now_ms());
   if (!arguments.ok()) return arguments.take_error();
-  if (context[3].size() > kStringBytesMax) return errors::string_too_long();
+  if (context[3].size() > context.string_bytes_max()) return errors::string_too_long();
   strings::set_until(context.db(), context.db().find(context[1]), context[1],
                      StringValue(context[3]), expire_at_ms);
   notify_set(context, context[1], true);
@@ -135,7 +134,7 @@ Reply set_many(CommandContext& context, bool only_if_absent) {
   arguments.expect_pairs();
   if (!arguments.ok()) return arguments.take_error();
   for (std::size_t i = 2; i < context.size(); i += 2) {
-    if (context[i].size() > kStringBytesMax) return errors::string_too_long();
+    if (context[i].size() > context.string_bytes_max()) return errors::string_too_long();
   }
   for (std::size_t i = 1; only_if_absent && i < context.size(); i += 2) {
     if (context.db().find(context[i]) != nullptr) return Reply::integer(0);
@@ -160,7 +159,7 @@ Reply set_command(CommandContext& context) {
   const SetOptions options = read_set_options(arguments);
   std::int64_t expire_at_ms = read_expiry(arguments, "set", options.expiry, context.now_ms());
   if (!arguments.ok()) return arguments.take_error();
-  if (context[2].size() > kStringBytesMax) return errors::string_too_long();
+  if (context[2].size() > context.string_bytes_max()) return errors::string_too_long();
 
   Object* object = context.db().find(context[1]);
   if (options.return_old && object != nullptr && object->type() != ValueType::kString)
@@ -175,7 +174,7 @@ Reply set_command(CommandContext& context) {
 }
 
 Reply setnx_command(CommandContext& context) {
-  if (context[2].size() > kStringBytesMax) return errors::string_too_long();
+  if (context[2].size() > context.string_bytes_max()) return errors::string_too_long();
   if (context.db().find(context[1]) != nullptr) return Reply::integer(0);
   context.db().create(context[1], StringValue(context[2]));
   notify_set(context, context[1], false);
@@ -187,7 +186,7 @@ Reply setex_command(CommandContext& context) { return set_for_a_time(context, "s
 Reply psetex_command(CommandContext& context) { return set_for_a_time(context, "psetex", 1); }
 
 Reply getset_command(CommandContext& context) {
-  if (context[2].size() > kStringBytesMax) return errors::string_too_long();
+  if (context[2].size() > context.string_bytes_max()) return errors::string_too_long();
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();
   Reply old = value_reply(object);

@@ -103,6 +103,7 @@ class Executor final {
   }
   /// Sets the facts about the server for CONFIG and INFO.
   void set_server(const ServerSettings& server) { sessions_.set_server(server); }
+  [[nodiscard]] ServerSettings server() const { return sessions_.server(); }
   /// Counts a refused connection.
   void note_refused_session() { sessions_.note_refusal(); }
 

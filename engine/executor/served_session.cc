@@ -206,6 +206,8 @@ void ServedSession::set_server(Engine& engine, const ServerSettings& server) {
   engine.executor_->set_server(server);
 }
 
+ServerSettings ServedSession::server(const Engine& engine) { return engine.executor_->server(); }
+
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }
 
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }

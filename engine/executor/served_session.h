@@ -108,6 +108,8 @@ class ServedSession {
 
   /// Sets the server's facts for CONFIG and INFO. Any thread may call it.
   static void set_server(Engine& engine, const ServerSettings& server);
+  /// Returns these facts, with the changes of CONFIG SET. Any thread may call it.
+  static ServerSettings server(const Engine& engine);
 
   /// Counts a client that was refused before it had a session, for INFO. Any thread may call it.
   static void note_refusal(Engine& engine);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "engine/commands/command_table.h"
+#include "engine/commands/config_parameters.h"
 
 namespace rushgate {
 namespace {
@@ -101,6 +102,37 @@ constexpr CommandGroup kGroups[] = {
     CommandGroup::kCluster,
 };
 
+/// Returns the names of the parameters of one use, with their old names.
+std::string parameter_names(ConfigParameter::Use use) {
+  std::string names;
+  for (const ConfigParameter& parameter : config_parameters()) {
+    if (parameter.use != use || !parameter.refusal.empty()) continue;
+    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", parameter.name);
+    if (!parameter.old_name.empty()) names += fmt::format(" (`{}`)", parameter.old_name);
+  }
+  return names + ".\n";
+}
+
+std::string parameters_section() {
+  std::string text =
+      "\n## Parameters of CONFIG\n\n"
+      "CONFIG GET knows every parameter of Redis 7.0, old names in parentheses. Setting a "
+      "parameter "
+      "to its present value is never an error.\n";
+  text += "\n**These work:** " + parameter_names(ConfigParameter::Use::kWorks);
+  text +=
+      "\n**These can be set, without effect:** " + parameter_names(ConfigParameter::Use::kNoEffect);
+  text += "\n**These are constant:** " + parameter_names(ConfigParameter::Use::kFixed);
+  text +=
+      "\n**These take no other value, for a reason that CONFIG SET reports:**\n\n"
+      "| parameter | reason |\n| --- | --- |\n";
+  for (const ConfigParameter& parameter : config_parameters()) {
+    if (!parameter.refusal.empty())
+      text += fmt::format("| `{}` | {} |\n", parameter.name, parameter.refusal);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string commands_page() {
@@ -114,7 +146,7 @@ std::string commands_page() {
       if (spec.group == group) page += section(spec);
     }
   }
-  return page;
+  return page + parameters_section();
 }
 
 }  // namespace rushgate
