@@ -47,11 +47,14 @@ bool Channels::unsubscribe(Session& session, ChannelKind kind, std::string_view 
   session.held_bytes.channels = session.held_bytes.channels - subscription_bytes(name);
   if (found->second.empty()) of(kind).erase(found);
   names.erase(subscribed);
-  session.is_subscribed = !session.subscriptions.empty();
+  session.is_subscribed = session.is_monitor || !session.subscriptions.empty();
   return true;
 }
 
 void Channels::leave_all(Session& session) {
+  std::erase(monitors_, &session);
+  session.is_monitor = false;
+  session.is_subscribed = !session.subscriptions.empty();
   for (const ChannelKind kind : {ChannelKind::kPlain, ChannelKind::kPattern, ChannelKind::kShard}) {
     while (!session.subscriptions.of(kind).empty()) {
       unsubscribe(session, kind, *session.subscriptions.of(kind).begin());
@@ -82,10 +85,23 @@ std::size_t Channels::publish(ChannelKind kind, std::string_view channel,
   return reached;
 }
 
+void Channels::add_monitor(Session& session) {
+  monitors_.push_back(&session);
+  session.is_monitor = true;
+  session.is_subscribed = true;
+}
+
+void Channels::publish_to_monitors(const std::string& line) {
+  for (const Session* const session : monitors_) add_message(*session, Reply::status(line));
+}
+
 void Channels::add_message(const Session& to, std::vector<Reply> parts) {
-  messages_.push_back(
-      {to.outlet, to.protocol == 3 ? Reply::push(std::move(parts)) : Reply::array(std::move(parts)),
-       to.replies});
+  add_message(to,
+              to.protocol == 3 ? Reply::push(std::move(parts)) : Reply::array(std::move(parts)));
+}
+
+void Channels::add_message(const Session& to, Reply message) {
+  messages_.push_back({to.outlet, std::move(message), to.replies});
   const std::size_t bytes = memory_bytes(messages_.back().text);
   if (!to.outlet->reserve(bytes, to.is_protected)) messages_.pop_back();
 }

@@ -52,6 +52,12 @@ class Channels {
   /// Creates a message for each matching subscription, except where the outlet refuses it, and
   /// returns their number. The messages wait for send().
   std::size_t publish(ChannelKind kind, std::string_view channel, std::string_view message);
+
+  /// MONITOR: the session gets the lines of publish_to_monitors() until leave_all().
+  void add_monitor(Session& session);
+  [[nodiscard]] bool has_monitors() const { return !monitors_.empty(); }
+  void publish_to_monitors(const std::string& line);
+
   [[nodiscard]] std::size_t waiting() const { return messages_.size(); }
   /// Removes the messages published since there were `count`.
   void roll_back_to(std::size_t count);
@@ -73,6 +79,7 @@ class Channels {
   using ByName = absl::btree_map<std::string, Subscribers, std::less<>>;
 
   void add_message(const Session& to, std::vector<Reply> parts);
+  void add_message(const Session& to, Reply message);
   [[nodiscard]] ByName& of(ChannelKind kind) { return channels_[static_cast<std::size_t>(kind)]; }
 
   [[nodiscard]] const ByName& of(ChannelKind kind) const {
@@ -80,6 +87,7 @@ class Channels {
   }
 
   std::array<ByName, kChannelKinds> channels_;
+  Subscribers monitors_;
   std::vector<Message> messages_;
 };
 

@@ -48,6 +48,7 @@ namespace {
 
 std::string flags_of(const CommandContext& context, const Session& session) {
   std::string flags;
+  if (session.is_monitor) flags += 'O';
   if (!session.subscriptions.empty()) flags += 'P';
   if (session.transaction) flags += 'x';
   if (context.services().blocked.is_blocked(session.id)) flags += 'b';

@@ -11,6 +11,7 @@
 #include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/memory_limit.h"
+#include "engine/commands/monitor.h"
 #include "engine/commands/out_of_scope.h"
 #include "engine/commands/transactions.h"
 #include "engine/script/script_errors.h"
@@ -34,6 +35,11 @@ Reply refuse_unknown(const CommandContext& context) {
                       : errors::out_of_scope("subcommand", context[1], part);
 }
 
+/// Returns true for EVAL and the like, which monitors see before the commands of the script.
+bool runs_script(const CommandSpec& spec) {
+  return spec.group == CommandGroup::kScripting && (spec.flags & kSkipMonitor) != 0;
+}
+
 /// Returns true if the command `spec` may not run now, and sets `why` to the error.
 bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& why) {
   const auto refuse = [&why](Reply refusal) {
@@ -55,6 +61,10 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
   if (context.is_new_request() && session.protocol == 2 && !session.subscriptions.empty() &&
       (spec->flags & kWhileSubscribed) == 0) {
     return refuse(errors::only_subscriptions(spec->name));
+  }
+  if (session.is_monitor && context.is_new_request() &&
+      ((spec->flags & (kWrite | kReadOnly | kPubSub)) != 0 || runs_script(*spec))) {
+    return refuse(Reply::error("ERR Replica can't interact with the keyspace"));
   }
   if (context.in_script()) {
     if ((spec->flags & kNoScript) != 0) return refuse(errors::not_from_script());
@@ -118,8 +128,11 @@ Reply run_timed(CommandContext& context, const CommandSpec& spec) {
 
 Reply run(CommandContext& context, const CommandSpec& spec) {
   CommandServices& services = context.services();
+  const bool is_monitored = services.channels.has_monitors() && !context.ready_key();
+  if (is_monitored && runs_script(spec)) show_to_monitors(context);
   Reply reply =
       services.settings.latency_tracking ? run_timed(context, spec) : run_function(context, spec);
+  if (is_monitored && (spec.flags & (kSkipMonitor | kAdmin)) == 0) show_to_monitors(context);
   Statistics& statistics = services.statistics;
   CommandStatistics& of_command = statistics.by_command[spec];
   if (!context.ready_key()) {

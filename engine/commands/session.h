@@ -68,7 +68,9 @@ struct Session {
   std::optional<Transaction> transaction;  // MULTI
   std::vector<WatchedKey> watched;         // WATCH
   Subscriptions subscriptions;             // SUBSCRIBE and the like
-  SharedValue<bool> is_subscribed{false};  // has subscriptions; any thread may read it
+  bool is_monitor = false;                 // MONITOR
+  SharedValue<bool> is_subscribed{false};  // has subscriptions or is a monitor; any thread may
+                                           // read it
   HeldBytes held_bytes;                    // total of the above; any thread may read it
   std::shared_ptr<Outlet> outlet;          // null: receives only replies
 
