@@ -62,6 +62,7 @@ class ArgumentReplies {
     std::vector<Reply> flags;
     if (argument.is_optional) flags.push_back(Reply::status("optional"));
     if (argument.is_multiple) flags.push_back(Reply::status("multiple"));
+    if (argument.repeats_word) flags.push_back(Reply::status("multiple_token"));
     return Reply::set(std::move(flags));
   }
 

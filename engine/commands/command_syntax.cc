@@ -64,6 +64,7 @@ void repeat_last(Sequence& sequence, std::size_t count) {
   Argument repeated =
       as_one(Sequence{std::make_move_iterator(first), std::make_move_iterator(sequence.end())});
   repeated.is_multiple = true;
+  repeated.repeats_word = !repeated.word.empty();
   sequence.erase(first, sequence.end());
   sequence.push_back(std::move(repeated));
 }

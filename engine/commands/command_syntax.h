@@ -20,6 +20,7 @@ struct SyntaxArgument {
   std::string_view word = {};  // the word before it, if not empty
   bool is_optional = false;
   bool is_multiple = false;
+  bool repeats_word = false;               // if it is multiple: the word precedes each of them
   std::vector<SyntaxArgument> parts = {};  // of kOneOf and kBlock
 };
 

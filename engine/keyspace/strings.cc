@@ -7,6 +7,30 @@
 #include "engine/keyspace/keyspace.h"
 
 namespace rushgate::strings {
+namespace {
+
+/// Replaces the value. Its old value is in the undo step.
+void replace_value(Database& db, Object& object, StringValue&& value) {
+  db.changes().reserve_undo(object);
+  const StringValue& current = object.string();
+  if (current.is_integer()) {  // the common case, a counter: no memory to free later
+    db.changes().push_undo(
+        object, [&object, old = *current.integer()] { object.string() = StringValue(old); });
+  } else if (const std::size_t bytes = current.memory_bytes(); bytes > LazyFree::kBytesAtOnceMax) {
+    Removed<StringValue> old(db.keyspace().lazy_free(),
+                             std::make_unique<StringValue>(std::move(object.string())), bytes);
+    db.changes().push_undo(object, [&object, old = std::move(old)]() mutable {
+      object.string() = std::move(*old.take());
+    });
+  } else {
+    db.changes().push_undo(object, [&object, old = std::move(object.string())]() mutable {
+      object.string() = std::move(old);
+    });
+  }
+  object.string() = std::move(value);
+}
+
+}  // namespace
 
 Object& set(Database& db, std::string_view key, StringValue value) {
   Object* object = db.find(key);
@@ -32,31 +56,18 @@ void set_until(Database& db, Object* object, std::string_view key, StringValue v
 }
 
 void assign(Database& db, Object& object, StringValue value) {
-  db.changes().reserve_undo(object);
-  const StringValue& current = object.string();
-  if (current.is_integer()) {  // the common case, a counter: no memory to free later
-    db.changes().push_undo(
-        object, [&object, old = *current.integer()] { object.string() = StringValue(old); });
-  } else if (const std::size_t bytes = current.memory_bytes(); bytes > LazyFree::kBytesAtOnceMax) {
-    Removed<StringValue> old(db.keyspace().lazy_free(),
-                             std::make_unique<StringValue>(std::move(object.string())), bytes);
-    db.changes().push_undo(object, [&object, old = std::move(old)]() mutable {
-      object.string() = std::move(*old.take());
-    });
-  } else {
-    db.changes().push_undo(object, [&object, old = std::move(object.string())]() mutable {
-      object.string() = std::move(old);
-    });
-  }
-  object.string() = std::move(value);
+  replace_value(db, object, std::move(value));
   ++object.revision;
   db.changes().mark_dirty(object);
 }
 
+void make_buffer(Database& db, Object& object) {
+  if (object.string().is_buffer()) return;
+  replace_value(db, object, StringValue::as_buffer(object.string().bytes()));
+}
+
 void overwrite(Database& db, Object& object, std::size_t offset, std::string_view bytes) {
-  if (!object.string().is_buffer()) {
-    assign(db, object, StringValue::as_buffer(object.string().bytes()));
-  }
+  make_buffer(db, object);
   db.changes().reserve_undo(object);
   std::string& text = object.string().edit();
   const std::size_t old_size = text.size();

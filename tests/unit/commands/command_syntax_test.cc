@@ -21,14 +21,15 @@ std::string core(const SyntaxArgument& argument) {
   if (argument.kind == Kind::kBlock) return shown(argument.parts);
   if (argument.kind != Kind::kOneOf) return std::string(argument.text);
   const std::string choices = shown(argument.parts, " | ");
-  const bool has_brackets = argument.is_optional && argument.word.empty();
+  const bool has_brackets = argument.is_optional && argument.word.empty() && !argument.is_multiple;
   return has_brackets ? choices : '<' + choices + '>';
 }
 
 std::string shown(const SyntaxArgument& argument) {
+  const std::string word = argument.word.empty() ? "" : std::string(argument.word) + ' ';
   std::string text = core(argument);
-  if (argument.is_multiple) text += " [" + text + " ...]";
-  if (!argument.word.empty()) text = std::string(argument.word) + ' ' + text;
+  if (argument.is_multiple) text += " [" + (argument.repeats_word ? word : "") + text + " ...]";
+  text = word + text;
   return argument.is_optional ? '[' + text + ']' : text;
 }
 
@@ -89,6 +90,11 @@ TEST(CommandSyntaxTest, RepeatedPartIsMultiple) {
   EXPECT_EQ(outline("[key [key ...]]"), "key:key?+");
   EXPECT_EQ(outline("key field value [field value ...]"),
             "key:key field_value:block+(field:string value:string)");
+}
+
+TEST(CommandSyntaxTest, WordMayPrecedeEachRepetition) {
+  EXPECT_TRUE(parse_syntax("[GET pattern [GET pattern ...]]").front().repeats_word);
+  EXPECT_FALSE(parse_syntax("[WEIGHTS weight [weight ...]]").front().repeats_word);
 }
 
 TEST(CommandSyntaxTest, NestedBracketsFormBlocks) {

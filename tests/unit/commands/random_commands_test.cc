@@ -19,7 +19,7 @@ class RandomCommandsTest : public CommandTest {
     const std::string element = pick({"1", "2", "x", "y", "03"});
     const std::string value = pick({"5", "-1", "text", "9223372036854775807"});
     const std::string score = pick({"1", "-2.5", "0", "inf", "1e300"});
-    switch (random_() % 66) {
+    switch (random_() % 69) {
       case 0:
         return Request::of("SET", key, value);
       case 1:
@@ -139,6 +139,13 @@ class RandomCommandsTest : public CommandTest {
         return Request::of("ZREMRANGEBYRANK", key, random_() % 3, random_() % 5);
       case 61:
         return Request::of("ZRANGESTORE", key, pick({"a", "b"}), 0, 3);
+      case 62:
+        return Request::of("SETBIT", key, random_() % 200, random_() % 2);
+      case 63:
+        return Request::of("BITFIELD", key, "SET", "u9", random_() % 100, 1, "INCRBY", "i7",
+                           random_() % 100, 5);
+      case 64:
+        return Request::of("BITOP", pick({"AND", "OR", "XOR"}), key, other, pick({"a", "b"}));
       default:
         return random_() % 50 == 0 ? Request::of("FLUSHALL") : Request::of("SMEMBERS", key);
     }
