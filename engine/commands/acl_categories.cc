@@ -36,7 +36,7 @@ constexpr Category kCategories[] = {
     {"geo", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kGeo); }},
     {"stream", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kStream); }},
     {"pubsub", [](const CommandSpec& spec) { return has(spec, kPubSub); }},
-    {"admin", [](const CommandSpec& spec) { return has(spec, kAdmin); }},
+    {"admin", [](const CommandSpec& spec) { return has(spec, kAdmin | kAclAdmin); }},
     {"fast", [](const CommandSpec& spec) { return has(spec, kFast); }},
     {"slow", [](const CommandSpec& spec) { return !has(spec, kFast); }},
     {"blocking", [](const CommandSpec& spec) { return has(spec, kBlocking); }},

@@ -62,6 +62,8 @@ struct CommandServices {
   bool refuses_growth = false;  // it was exceeded when the client's request began; false again
                                 // once a script has written
   std::int64_t began_ms = 0;    // when the engine was opened: ms since 1970 UTC
+  std::int64_t saved_ms = 0;    // the last successful SAVE, or began_ms
+  bool saves_batch = false;     // SAVE: the commit batch is synced before its replies are sent
   Statistics statistics = {};
   Settings settings = {};
 };

@@ -47,7 +47,7 @@ class CommandIndex {
   };
 
   static constexpr char kCaseBit = 0x20;
-  static constexpr std::size_t kSlots = 512;
+  static constexpr std::size_t kSlots = 1'024;
 
   void add(const CommandSpec& spec) {
     assert(spec.name.size() <= kWordsBytesMax);

@@ -49,6 +49,7 @@ enum CommandFlag : std::uint32_t {
   kAclKeyspace = 1U << 24,
   kAclDangerous = 1U << 25,
   kAclConnection = 1U << 26,
+  kAclAdmin = 1U << 28,
 };
 
 /// Named as in COMMAND DOCS; the ACL categories mostly have the same names.

@@ -158,6 +158,7 @@ void CommitBatch::commit() {
   const bool has_changes = !keyspace_.changes().empty();
   had_fsync_ = false;
   if (has_changes) commit_changes();
+  if (std::exchange(services_.saves_batch, false)) save();
   is_final_ = true;
   kept_bytes_.store(keyspace_.kept_bytes(), std::memory_order_relaxed);
   if (has_changes || !unblocker_.empty() || due_work_.is_planned()) due_work_.plan_next();
@@ -182,6 +183,16 @@ void CommitBatch::commit_changes() {
   } else {
     had_fsync_ = store_.durability() == Durability::kSync && !only_expired;
     store_.note_commit();
+  }
+}
+
+void CommitBatch::save() {
+  const absl::Status saved = store_.sync();
+  if (saved.ok()) {
+    services_.saved_ms = keyspace_.now_ms();
+    had_fsync_ = store_.durability() != Durability::kMemory;
+  } else {
+    operations_.fail(executor_errors::outcome_unknown(saved));
   }
 }
 

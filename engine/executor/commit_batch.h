@@ -71,6 +71,8 @@ class CommitBatch {
   void commit();
   /// Commits the changes, or rolls them back and fails the batch.
   void commit_changes();
+  /// Syncs the store for SAVE, or fails the batch.
+  void save();
   /// Ends a batch in which code outside its requests has thrown. The turn continues.
   void abandon(Operation*& own);
   void send_replies();

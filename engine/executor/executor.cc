@@ -78,7 +78,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   keyspace_.set_listener(&unblocker_);
   keyspace_.events().set_listener(&key_events_);
   keyspace_.set_now_ms(clock_->now_ms());
-  services_.began_ms = keyspace_.now_ms();
+  services_.began_ms = services_.saved_ms = keyspace_.now_ms();
   const absl::Status loaded = keyspace_.load();
   if (!loaded.ok()) return loaded;
   due_work_.plan_next();

@@ -23,9 +23,13 @@ using Names = std::set<std::string, std::less<>>;
 const Names kWithoutTranscript = {"fcall", "quit"};
 
 /// Commands that describe or end the server, or that have one form each, which a transcript sends.
-const Names kWithoutShape = {"fcall",
+const Names kWithoutShape = {"bgrewriteaof",
+                             "bgsave",
+                             "fcall",
                              "info",
+                             "lastsave",
                              "quit",
+                             "save",
                              "shutdown",
                              "time",
                              "client|help",

@@ -70,6 +70,32 @@ TEST_F(CommitBatchTest, FailedCommitReplacesRepliesOfThisBatchAlone) {
   EXPECT_EQ(later.replies[1], Reply::bulk(std::to_string(options_.batch_requests_max)));
 }
 
+TEST_F(CommitBatchTest, SaveSyncsOwnBatchAfterCommit) {
+  clock_.advance_ms(5'000);
+  OwnOperation own({Request::of("SET", "k", "v"), Request::of("SAVE"), Request::of("BGSAVE")});
+  run_batch(&own);
+  EXPECT_EQ(test_store_.commits, 1);
+  EXPECT_EQ(test_store_.syncs, 1);
+  EXPECT_EQ(own.replies[1], Reply::ok());
+  EXPECT_EQ(services_.saved_ms, clock_.now_ms());
+  OwnOperation later({Request::of("GET", "k")});
+  run_batch(&later);
+  EXPECT_EQ(test_store_.syncs, 1);
+}
+
+TEST_F(CommitBatchTest, FailedSaveStopsWriting) {
+  OwnOperation own({Request::of("SAVE")});
+  test_store_.failure = absl::InternalError("broken disk");
+  run_batch(&own);
+  EXPECT_TRUE(has_code(own.replies[0], error_code::kOutcomeUnknown));
+  EXPECT_EQ(services_.saved_ms, 0);
+  OwnOperation later({Request::of("SET", "k", "v"), Request::of("SAVE"), Request::of("GET", "k")});
+  run_batch(&later);
+  EXPECT_TRUE(has_code(later.replies[0], "MISCONF"));
+  EXPECT_TRUE(has_code(later.replies[1], "MISCONF"));
+  EXPECT_TRUE(later.replies[2].is_nil());
+}
+
 TEST_F(CommitBatchTest, BlockedReaderIsServedInBatchOfPush) {
   block_on("k");
   OwnOperation push({Request::of("RPUSH", "k", "a")});
