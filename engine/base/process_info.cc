@@ -1,10 +1,16 @@
 #include "engine/base/process_info.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <memory>
+#include <new>
 
 namespace rushgate {
 namespace {
@@ -45,6 +51,30 @@ std::optional<std::uint64_t> resident_bytes() {
 
 std::uint64_t memory_bytes_of_machine() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+}
+
+std::uint64_t allocated_bytes() {
+  const struct ::mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+std::uint64_t allocator_bytes() {
+  const struct ::mallinfo2 heap = ::mallinfo2();
+  return heap.arena + heap.hblkhd;
+}
+
+void release_free_memory() { ::malloc_trim(0); }
+
+std::string allocator_report() {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const out = ::open_memstream(&text, &size);
+  if (out == nullptr) throw std::bad_alloc();
+  const bool is_written = ::malloc_info(0, out) == 0;
+  const bool is_closed = std::fclose(out) == 0;
+  const std::unique_ptr<char, decltype(&std::free)> owned(text, &std::free);
+  if (!is_written || !is_closed) throw std::bad_alloc();
+  return {text, size};
 }
 
 }  // namespace rushgate

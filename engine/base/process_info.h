@@ -22,4 +22,15 @@ std::optional<std::uint64_t> resident_bytes();
 /// Returns the size of the machine's memory.
 std::uint64_t memory_bytes_of_machine();
 
+// ---- The allocator (glibc's) ----
+
+/// Returns the bytes of all blocks in use.
+std::uint64_t allocated_bytes();
+/// Returns the memory that the allocator has taken from the system.
+std::uint64_t allocator_bytes();
+/// Returns free memory to the system.
+void release_free_memory();
+/// Returns the allocator's own report, in XML.
+std::string allocator_report();
+
 }  // namespace rushgate

@@ -100,7 +100,9 @@ Reply reject(const CommandContext& context, const CommandSpec* spec, Reply why) 
 
 /// Calls the command's function and counts its keyspace hits.
 Reply run_function(CommandContext& context, const CommandSpec& spec) {
-  const bool looks_up = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;  // EVAL_RO does not
+  // EVAL_RO does not look up keys. MEMORY USAGE counts no hits.
+  const bool looks_up =
+      (spec.flags & (kReadOnly | kNoScript)) == kReadOnly && spec.group != CommandGroup::kServer;
   if (!looks_up) return spec.function(context);
   KeyEvents& events = context.keyspace().events();
   if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));

@@ -74,6 +74,10 @@ class Database {
   /// Returns the number of keys, expired ones included until they are removed (as Redis's DBSIZE).
   [[nodiscard]] std::size_t size() const { return table_.size(); }
   [[nodiscard]] std::size_t expiring() const { return expiries_.size(); }
+  /// Returns the memory of the table of keys, without the objects.
+  [[nodiscard]] std::size_t key_table_bytes() const { return table_.memory_bytes(); }
+  /// Returns the memory of the index of the expiring keys.
+  [[nodiscard]] std::size_t expiry_index_bytes() const { return expiries_.memory_bytes(); }
   /// Returns the average time to live of the expiring keys; 0 if there are none.
   [[nodiscard]] std::int64_t average_ttl_ms() const;
   /// Computes the memory from the contents, for tests of MemoryCount.
@@ -194,9 +198,7 @@ class Database {
   };
 
   /// Returns the memory of the tables of keys.
-  [[nodiscard]] std::size_t table_bytes() const {
-    return table_.memory_bytes() + expiries_.memory_bytes();
-  }
+  [[nodiscard]] std::size_t table_bytes() const { return key_table_bytes() + expiry_index_bytes(); }
   [[nodiscard]] MemoryCount& memory();
   /// Wraps a detached object for an undo step.
   [[nodiscard]] Removed<Object> removed(std::unique_ptr<Object> object);
