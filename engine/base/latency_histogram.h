@@ -26,6 +26,14 @@ class LatencyHistogram {
 
   [[nodiscard]] std::uint64_t count() const { return total_; }
 
+  /// Calls visit(greatest value, number of values) for each bucket with values, ascending.
+  template <class Visit>
+  void for_each_bucket(Visit visit) const {
+    for (std::size_t i = 0; i < kBuckets; ++i) {
+      if (counts_[i] > 0) visit(greatest_in(i), counts_[i]);
+    }
+  }
+
   /// Returns the duration (ns) that `percent` of all values do not exceed; 0 if empty.
   [[nodiscard]] std::int64_t percentile(double percent) const {
     if (total_ == 0) return 0;

@@ -11,6 +11,7 @@
 
 #include "engine/base/random.h"
 #include "engine/commands/channels.h"
+#include "engine/commands/latency_events.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
 #include "engine/commands/statistics.h"
@@ -66,6 +67,7 @@ struct CommandServices {
   bool saves_batch = false;     // SAVE: the commit batch is synced before its replies are sent
   Statistics statistics = {};
   Settings settings = {};
+  LatencyEvents latency_events = {};
 };
 
 /// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that

@@ -19,6 +19,8 @@
 namespace rushgate {
 namespace {
 
+constexpr std::int64_t kMsPerSecond = 1'000;
+
 /// Returns the error for an unknown command.
 Reply refuse_unknown(const CommandContext& context) {
   if (context.in_script()) return errors::unknown_in_script();
@@ -116,15 +118,28 @@ Reply run_function(CommandContext& context, const CommandSpec& spec) {
   return reply;
 }
 
+/// Adds the command to the events of the latency monitor if it took long enough.
+void note_latency(const CommandContext& context, const CommandSpec& spec, std::int64_t ms) {
+  CommandServices& services = context.services();
+  const std::int64_t threshold_ms = services.settings.latency_monitor_threshold_ms;
+  if (threshold_ms <= 0 || ms < threshold_ms) return;
+  services.latency_events.add((spec.flags & kFast) != 0 ? "fast-command" : "command",
+                              {.time_s = context.now_ms() / kMsPerSecond, .ms = ms});
+}
+
 Reply run_timed(CommandContext& context, const CommandSpec& spec) {
   const auto began = std::chrono::steady_clock::now();
   Reply reply = run_function(context, spec);
   const std::chrono::nanoseconds duration = std::chrono::steady_clock::now() - began;
   if (context.block_request()) return reply;
-  CommandStatistics& statistics = context.services().statistics.by_command[spec];
-  statistics.timed_ns += duration.count();
-  if (statistics.latency == nullptr) statistics.latency = std::make_unique<LatencyHistogram>();
-  statistics.latency->add(duration.count());
+  CommandServices& services = context.services();
+  if (services.settings.latency_tracking) {
+    CommandStatistics& statistics = services.statistics.by_command[spec];
+    statistics.timed_ns += duration.count();
+    if (statistics.latency == nullptr) statistics.latency = std::make_unique<LatencyHistogram>();
+    statistics.latency->add(duration.count());
+  }
+  note_latency(context, spec, duration / std::chrono::milliseconds(1));
   return reply;
 }
 
@@ -133,7 +148,7 @@ Reply run(CommandContext& context, const CommandSpec& spec) {
   const bool is_monitored = services.channels.has_monitors() && !context.ready_key();
   if (is_monitored && runs_script(spec)) show_to_monitors(context);
   Reply reply =
-      services.settings.latency_tracking ? run_timed(context, spec) : run_function(context, spec);
+      services.settings.times_commands() ? run_timed(context, spec) : run_function(context, spec);
   if (is_monitored && (spec.flags & (kSkipMonitor | kAdmin)) == 0) show_to_monitors(context);
   Statistics& statistics = services.statistics;
   CommandStatistics& of_command = statistics.by_command[spec];

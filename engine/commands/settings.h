@@ -40,6 +40,12 @@ struct Settings {
 
   /// The values of parameters without effect that were set, by name.
   std::map<std::string, std::string, std::less<>> without_effect = {};
+  std::int64_t latency_monitor_threshold_ms = 0;  // latency-monitor-threshold; 0: off
+
+  /// Returns true if a setting needs the duration of commands.
+  [[nodiscard]] bool times_commands() const {
+    return latency_tracking || latency_monitor_threshold_ms > 0;
+  }
 };
 
 }  // namespace rushgate
