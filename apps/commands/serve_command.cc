@@ -35,6 +35,7 @@ namespace rushgate {
 namespace {
 
 constexpr std::uint64_t kSecondsMax = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kSlowlogLogSlowerThanUs = 10'000;  // Redis's default
 constexpr const char* kPasswordVariable = "RUSHGATE_REQUIREPASS";
 
 struct ServeArguments {
@@ -134,6 +135,7 @@ int run_serve(ServeArguments arguments) {
                              {.manual_clock = arguments.manual_clock ? &clock : nullptr,
                               .memory_bytes_max = arguments.memory_bytes_max,
                               .latency_tracking = true,
+                              .slowlog_log_slower_than_us = kSlowlogLogSlowerThanUs,
                               .logger = arguments.server.logger},
                              native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());

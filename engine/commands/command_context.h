@@ -14,6 +14,7 @@
 #include "engine/commands/latency_events.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
+#include "engine/commands/slowlog_entries.h"
 #include "engine/commands/statistics.h"
 #include "engine/keyspace/keyspace.h"
 #include <rushgate/reply.h>
@@ -68,6 +69,7 @@ struct CommandServices {
   Statistics statistics = {};
   Settings settings = {};
   LatencyEvents latency_events = {};
+  Slowlog slowlog = {};
 };
 
 /// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that

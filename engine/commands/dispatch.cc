@@ -118,6 +118,23 @@ Reply run_function(CommandContext& context, const CommandSpec& spec) {
   return reply;
 }
 
+/// Adds the command to the slow log if it took long enough.
+void note_slow(const CommandContext& context, const CommandSpec& spec, std::int64_t us) {
+  CommandServices& services = context.services();
+  const Settings& settings = services.settings;
+  if (settings.slowlog_log_slower_than_us < 0 || (spec.flags & kSkipSlowlog) != 0) return;
+  if (us >= settings.slowlog_log_slower_than_us) {
+    const Session& session = context.session();
+    const bool has_client = !context.in_script();
+    services.slowlog.add({.time_s = context.now_ms() / kMsPerSecond,
+                          .duration_us = us,
+                          .arguments = Slowlog::shown(context.request()),
+                          .address = has_client ? session.address : "?:0",
+                          .name = has_client ? session.name : ""});
+  }
+  services.slowlog.trim(static_cast<std::size_t>(settings.slowlog_max_len));
+}
+
 /// Adds the command to the events of the latency monitor if it took long enough.
 void note_latency(const CommandContext& context, const CommandSpec& spec, std::int64_t ms) {
   CommandServices& services = context.services();
@@ -140,6 +157,7 @@ Reply run_timed(CommandContext& context, const CommandSpec& spec) {
     statistics.latency->add(duration.count());
   }
   note_latency(context, spec, duration / std::chrono::milliseconds(1));
+  note_slow(context, spec, duration / std::chrono::microseconds(1));
   return reply;
 }
 

@@ -40,11 +40,14 @@ struct Settings {
 
   /// The values of parameters without effect that were set, by name.
   std::map<std::string, std::string, std::less<>> without_effect = {};
+  std::int64_t slowlog_log_slower_than_us = -1;   // slowlog-log-slower-than; negative: off.
+                                                  // Redis's default is 10,000
+  std::int64_t slowlog_max_len = 128;             // slowlog-max-len
   std::int64_t latency_monitor_threshold_ms = 0;  // latency-monitor-threshold; 0: off
 
   /// Returns true if a setting needs the duration of commands.
   [[nodiscard]] bool times_commands() const {
-    return latency_tracking || latency_monitor_threshold_ms > 0;
+    return latency_tracking || slowlog_log_slower_than_us >= 0 || latency_monitor_threshold_ms > 0;
   }
 };
 

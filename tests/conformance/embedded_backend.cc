@@ -52,7 +52,9 @@ void EmbeddedBackend::reopen() {
 }
 
 void EmbeddedBackend::open(std::unique_ptr<Store> store) {
-  auto engine = Engine::open(std::move(store), {.manual_clock = &clock_});
+  auto engine = Engine::open(
+      std::move(store),
+      {.manual_clock = &clock_, .slowlog_log_slower_than_us = 10'000, .debug_commands = true});
   if (!engine.ok()) throw std::runtime_error(engine.status().ToString());
   engine_ = *std::move(engine);
 }

@@ -63,6 +63,10 @@ struct EngineOptions {
   /// default is true.
   bool latency_tracking = false;
 
+  /// Keeps commands that take at least this time (µs) in the slow log, at about 50 ns per command
+  /// (slowlog-log-slower-than). Redis's default is 10,000. Negative: no slow log.
+  std::int64_t slowlog_log_slower_than_us = -1;
+
   // ---- Lua scripts ----
   std::int64_t script_busy_after_ms =
       5'000;  // after that, other clients get BUSY, and SCRIPT KILL works
