@@ -45,6 +45,7 @@ struct ServeArguments {
   std::string keyspace_url = "memory:";
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
+  bool debug_commands = false;
   bool manual_clock = false;
 };
 
@@ -136,6 +137,7 @@ int run_serve(ServeArguments arguments) {
                               .memory_bytes_max = arguments.memory_bytes_max,
                               .latency_tracking = true,
                               .slowlog_log_slower_than_us = kSlowlogLogSlowerThanUs,
+                              .debug_commands = arguments.debug_commands,
                               .logger = arguments.server.logger},
                              native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
@@ -281,6 +283,8 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("S");
   add_size_option(command, "--maxmemory", arguments.memory_bytes_max,
                   "Refuse commands that use memory beyond this bound: 100mb, 1gb, …; 0: no bound");
+  command.add_flag("--enable-debug-command", arguments.debug_commands,
+                   "For tests: allow the command DEBUG, with which any client can stop all others");
   command.add_flag("--manual-clock", arguments.manual_clock,
                    "For tests: only RUSHGATE.ADVANCE milliseconds moves the clock");
 }

@@ -3,14 +3,10 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
-#include <array>
-#include <cstddef>
 #include <new>
 
 namespace rushgate {
 namespace {
-
-constexpr std::size_t kDigestBytes = 20;
 
 /// Looked up once, because the lookup takes longer than the digest of a short script. The context
 /// is the library's own, so neither the machine's openssl.cnf nor the program's use of OpenSSL has
@@ -23,19 +19,25 @@ const EVP_MD* algorithm() {
 
 }  // namespace
 
-std::string sha1_hex(std::string_view data) {
-  std::array<unsigned char, kDigestBytes> digest{};
+Sha1 sha1(std::string_view data) {
+  Sha1 digest{};
   if (EVP_Digest(data.data(), data.size(), digest.data(), nullptr, algorithm(), nullptr) != 1) {
     throw std::bad_alloc();
   }
+  return digest;
+}
+
+std::string to_hex(const Sha1& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
-  hex.reserve(2 * kDigestBytes);
+  hex.reserve(2 * digest.size());
   for (const unsigned char byte : digest) {
     hex.push_back(kDigits[byte >> 4]);
     hex.push_back(kDigits[byte & 0xF]);
   }
   return hex;
 }
+
+std::string sha1_hex(std::string_view data) { return to_hex(sha1(data)); }
 
 }  // namespace rushgate

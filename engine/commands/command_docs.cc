@@ -76,6 +76,8 @@ Reply doc_reply(const CommandSpec& spec) {
   fields.add("since", Reply::bulk(spec.since));
   fields.add("group", Reply::bulk(group_name(spec.group)));
   fields.add("complexity", Reply::bulk(spec.complexity));
+  if ((spec.flags & kSystemCommand) != 0)
+    fields.add("doc_flags", Reply::set({Reply::status("syscmd")}));
   if (!spec.deprecated_since.empty()) {
     fields.add("doc_flags", Reply::set({Reply::status("deprecated")}));
     fields.add("deprecated_since", Reply::bulk(spec.deprecated_since));

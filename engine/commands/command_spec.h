@@ -44,12 +44,16 @@ enum CommandFlag : std::uint32_t {
   kWhileSubscribed = 1U << 21,  // allowed for a RESP2 client with subscriptions
   kEndsBatch = 1U << 22,        // changes how its client's next requests are read or replied to
   kChangesProtocol = 1U << 23,  // replies of earlier requests must precede it
+  kDebugs = 1U << 27,           // refused unless Settings::debug_commands
 
   // ---- ACL categories that do not follow from the flags above or the group
   kAclKeyspace = 1U << 24,
   kAclDangerous = 1U << 25,
   kAclConnection = 1U << 26,
   kAclAdmin = 1U << 28,
+
+  // ---- For COMMAND DOCS
+  kSystemCommand = 1U << 29,  // for maintenance and tests of the server
 };
 
 /// Named as in COMMAND DOCS; the ACL categories mostly have the same names.

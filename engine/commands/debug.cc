@@ -1,8 +1,246 @@
 // DEBUG: https://redis.io/docs/latest/commands/debug/
+//
+// The subcommands that test suites of clients use. A subcommand without an effect here replies as
+// in Redis.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "engine/base/memory_size.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
+#include "engine/commands/debug_digest.h"
+#include "engine/commands/debug_errors.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/help_reply.h"
+#include "engine/commands/stream_errors.h"
+#include "engine/keyspace/encodings.h"
 
 namespace rushgate {
+namespace {
 
-CommandFamily debug_commands() { return {CommandGroup::kServer, {}}; }
+/// Returns the number at the beginning of the argument, 0 if there is none.
+double leading_number(std::string_view argument) {
+  return std::strtod(std::string(argument).c_str(), nullptr);
+}
+
+/// Blocks all clients, in manual mode too. The clock of the engine is not moved.
+Reply sleep_command(CommandContext& context) {
+  constexpr double kSecondsMax = 60;
+  const double seconds = leading_number(context[2]);
+  if (!(seconds <= kSecondsMax)) return errors::sleeps_too_long();
+  if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return Reply::ok();
+}
+
+Reply set_active_expire_command(CommandContext& context) {
+  context.services().settings.removes_expired = std::atoi(std::string(context[2]).c_str()) != 0;
+  return Reply::ok();
+}
+
+Reply reload_command(CommandContext& context) {
+  bool saves = true;
+  Arguments arguments(context.request(), 2);
+  while (!arguments.at_end()) {
+    if (arguments.accept("NOSAVE")) {
+      saves = false;
+    } else if (!arguments.accept("MERGE") && !arguments.accept("NOFLUSH")) {
+      return errors::reload_option();
+    }
+  }
+  CommandServices& services = context.services();
+  if (saves && !services.write_refusal.empty()) return Reply::error(services.write_refusal);
+  if (saves) services.saves_batch = true;
+  return Reply::ok();
+}
+
+// ---- Digests ----
+
+Reply digest_command(CommandContext& context) {
+  auto digest = keyspace_digest(context.keyspace());
+  return digest.ok() ? Reply::status(*std::move(digest)) : errors::store_failed(digest.status());
+}
+
+Reply digest_value_command(CommandContext& context) {
+  std::vector<Reply> digests;
+  for (const std::string_view key : context.request().subspan(2)) {
+    const Object* const object = context.db().find(key);
+    auto digest = object == nullptr ? empty_digest() : value_digest(*object);
+    if (!digest.ok()) return errors::store_failed(digest.status());
+    digests.push_back(Reply::status(*std::move(digest)));
+  }
+  return Reply::array(std::move(digests));
+}
+
+// ---- Encodings ----
+
+Reply object_command(CommandContext& context) {
+  const Object* const object = context.db().find(context[2]);
+  if (object == nullptr) return errors::no_such_key();
+  return Reply::status(
+      absl::StrFormat("Value at:%p refcount:1 encoding:%s lru:0 lru_seconds_idle:0",
+                      static_cast<const void*>(object),
+                      std::string(encoding_name(*object, context.keyspace().limits()))));
+}
+
+Reply listpack_command(CommandContext& context) {
+  return context.db().find(context[2]) == nullptr ? errors::no_such_key() : errors::no_listpack();
+}
+
+/// Checks its argument. There are no quicklists.
+Reply packed_threshold_command(CommandContext& context) {
+  constexpr std::uint64_t kBytesMax = (std::uint64_t{1} << 32) - (1U << 20);
+  const auto bytes = parse_memory_size(errors::as_c_string(context[2]));
+  return bytes && *bytes <= kBytesMax ? Reply::ok() : errors::invalid_packed_threshold();
+}
+
+// ---- Replies ----
+
+Reply error_command(CommandContext& context) { return errors::one_line(std::string(context[2])); }
+
+Reply numbers_reply(Reply make(std::vector<Reply>)) {
+  return make({Reply::integer(0), Reply::integer(1), Reply::integer(2)});
+}
+
+struct ProtocolType {
+  std::string_view name;
+  Reply (*reply)();
+};
+
+constexpr ProtocolType kProtocolTypes[] = {
+    {"string", [] { return Reply::bulk("Hello World"); }},
+    {"integer", [] { return Reply::integer(12'345); }},
+    {"double", [] { return Reply::real(3.141); }},
+    {"null", [] { return Reply::nil(); }},
+    {"array", [] { return numbers_reply(Reply::array); }},
+    {"set", [] { return numbers_reply(Reply::set); }},
+    {"map",
+     [] {
+       return Reply::map({Reply::integer(0), Reply::boolean(false), Reply::integer(1),
+                          Reply::boolean(true), Reply::integer(2), Reply::boolean(false)});
+     }},
+    // Without the attribute, which no reply has.
+    {"attrib", [] { return Reply::bulk("Some real reply following the attribute"); }},
+    {"push",
+     [] {
+       return Reply::several({Reply::push({Reply::bulk("server-cpu-usage"), Reply::integer(42)}),
+                              Reply::bulk("Some real reply following the push reply")});
+     }},
+    {"verbatim", [] { return Reply::verbatim("txt:This is a verbatim\nstring"); }},
+    {"bignum", [] { return Reply::big_number("1234567999999999999999999999999999999"); }},
+    {"true", [] { return Reply::boolean(true); }},
+    {"false", [] { return Reply::boolean(false); }},
+};
+
+/// Replies a value of the type, for the tests of clients.
+Reply protocol_command(CommandContext& context) {
+  const auto* const type = std::ranges::find_if(kProtocolTypes, [&](const ProtocolType& known) {
+    return is_keyword(context[2], known.name);
+  });
+  if (type == std::end(kProtocolTypes)) return errors::unknown_protocol_type();
+  if (type->name == "push" && !context.resp3()) return errors::needs_resp3();
+  return type->reply();
+}
+
+Reply ok_command(CommandContext& /*context*/) { return Reply::ok(); }
+
+Reply help_command(CommandContext& /*context*/) {
+  static constexpr std::string_view kLines[] = {
+      "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "CHANGE-REPL-ID",
+      "    Reply OK: there are no replicas.",
+      "DIGEST",
+      "    Output a hex signature representing the current DB content.",
+      "DIGEST-VALUE <key> [<key> ...]",
+      "    Output a hex signature of the values of all the specified keys.",
+      "ERROR <string>",
+      "    Return an error with <string> as message.",
+      "LISTPACK <key>",
+      "    Return an error: there are no listpacks.",
+      "LOG <message>",
+      "    Reply OK: the message is not written.",
+      "OBJECT <key>",
+      "    Show address and encoding of the value at <key>.",
+      "PROTOCOL <type>",
+      "    Reply with a test value of the specified type. <type> can be: string,",
+      "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
+      "    true, false.",
+      "QUICKLIST-PACKED-THRESHOLD <size>",
+      "    Reply OK: there are no quicklists.",
+      "RELOAD [option ...]",
+      "    Make all changes safe against power loss, unless an option is NOSAVE.",
+      "SET-ACTIVE-EXPIRE <0|1>",
+      "    Setting it to 0 keeps expired keys until they are accessed.",
+      "SLEEP <seconds>",
+      "    Stop the server for <seconds>, at most 60. Decimals allowed.",
+      "HELP",
+      "    Prints this help.",
+  };
+  return help_reply(kLines);
+}
+
+// ---- Subcommands ----
+
+/// DEBUG has no records for its subcommands, as in Redis.
+struct Subcommand {
+  std::string_view name;
+  std::size_t size_min;  // of the request
+  std::size_t size_max;
+  CommandFunction function;
+};
+
+constexpr std::size_t kAnySize = static_cast<std::size_t>(-1);
+
+constexpr Subcommand kSubcommands[] = {
+    {"change-repl-id", 2, 2, ok_command},
+    {"digest", 2, 2, digest_command},
+    {"digest-value", 2, kAnySize, digest_value_command},
+    {"error", 3, 3, error_command},
+    {"help", 2, 2, help_command},
+    {"listpack", 3, 3, listpack_command},
+    {"log", 3, 3, ok_command},
+    {"object", 3, 3, object_command},
+    {"protocol", 3, 3, protocol_command},
+    {"quicklist-packed-threshold", 3, 3, packed_threshold_command},
+    {"reload", 2, kAnySize, reload_command},
+    {"set-active-expire", 3, 3, set_active_expire_command},
+    {"sleep", 3, 3, sleep_command},
+};
+
+Reply debug_command(CommandContext& context) {
+  const auto* const found = std::ranges::find_if(kSubcommands, [&](const Subcommand& subcommand) {
+    return is_keyword(context[1], subcommand.name) && context.size() >= subcommand.size_min &&
+           context.size() <= subcommand.size_max;
+  });
+  if (found == std::end(kSubcommands))
+    return errors::unknown_subcommand_or_arity("DEBUG", context[1]);
+  return found->function(context);
+}
+
+// ---- The records ----
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "debug",
+     .function = debug_command,
+     .arity = -2,
+     .flags = kAdministers | kDebugs | kSystemCommand,
+     .syntax = "subcommand [argument [argument ...]]",
+     .summary = "Has subcommands for tests, if they are allowed.",
+     .since = "1.0.0",
+     .complexity = "Depends on the subcommand."},
+};
+
+}  // namespace
+
+CommandFamily debug_commands() { return {CommandGroup::kServer, kCommands}; }
 
 }  // namespace rushgate

@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "engine/commands/command_table.h"
+#include "engine/commands/debug_errors.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/memory_limit.h"
 #include "engine/commands/monitor.h"
@@ -52,6 +53,10 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
   if (!arity_fits(*spec, context.size())) {
     return refuse(context.in_script() ? errors::arity_in_script()
                                       : errors::wrong_arity(spec->name));
+  }
+  if ((spec->flags & kDebugs) != 0 && !context.services().settings.debug_commands &&
+      !context.in_script()) {
+    return refuse(errors::debug_refused());
   }
   const Session& session = context.session();
   if (!session.is_authenticated && (spec->flags & kNoAuth) == 0)

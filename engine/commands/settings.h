@@ -44,6 +44,8 @@ struct Settings {
                                                   // Redis's default is 10,000
   std::int64_t slowlog_max_len = 128;             // slowlog-max-len
   std::int64_t latency_monitor_threshold_ms = 0;  // latency-monitor-threshold; 0: off
+  bool debug_commands = false;                    // enable-debug-command
+  bool removes_expired = true;                    // DEBUG SET-ACTIVE-EXPIRE
 
   /// Returns true if a setting needs the duration of commands.
   [[nodiscard]] bool times_commands() const {

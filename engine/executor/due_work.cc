@@ -9,7 +9,7 @@ namespace rushgate {
 
 void DueWork::remove_expired() {
   constexpr std::size_t kKeysPerBatchMax = 128;
-  if (!services_.write_refusal.empty()) return;
+  if (!services_.write_refusal.empty() || !services_.settings.removes_expired) return;
   Keyspace& keyspace = services_.keyspace;
   lacks_memory_ =
       run_guarded(keyspace, [&] { keyspace.remove_expired(kKeysPerBatchMax); }).has_value();
@@ -28,7 +28,8 @@ std::int64_t DueWork::next_removal_ms() const {
   constexpr std::int64_t kRecheckMs = 1'000;
   const std::int64_t left_ms = std::max<std::int64_t>(0, *expiry_ms - services_.keyspace.now_ms());
   const std::int64_t wanted_ms = is_manual_ ? left_ms : std::min(left_ms, kRecheckMs);
-  return clock_.monotonic_ms() + (lacks_memory_ ? kRecheckMs : wanted_ms);
+  const bool waits = lacks_memory_ || !services_.settings.removes_expired;
+  return clock_.monotonic_ms() + (waits ? kRecheckMs : wanted_ms);
 }
 
 void DueWork::plan_next() {

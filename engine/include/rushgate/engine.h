@@ -67,6 +67,9 @@ struct EngineOptions {
   /// (slowlog-log-slower-than). Redis's default is 10,000. Negative: no slow log.
   std::int64_t slowlog_log_slower_than_us = -1;
 
+  /// Allows the command DEBUG (enable-debug-command). DEBUG SLEEP stops all requests.
+  bool debug_commands = false;
+
   // ---- Lua scripts ----
   std::int64_t script_busy_after_ms =
       5'000;  // after that, other clients get BUSY, and SCRIPT KILL works

@@ -160,6 +160,21 @@ TEST_F(ProgramServeTest, ManualClockAdvancesByCommand) {
   stop(program);
 }
 
+TEST_F(ProgramServeTest, DebugIsAllowedOnRequest) {
+  for (const bool is_allowed : {false, true}) {
+    Program program(is_allowed ? serve({"--enable-debug-command"}) : serve({}));
+    ASSERT_TRUE(program.wait_for_error_text("serving on"));
+    const std::string reply = redis_cli("DEBUG SLEEP 0.02");
+    if (is_allowed) {
+      EXPECT_EQ(reply, "OK\n");
+      EXPECT_THAT(redis_cli("SLOWLOG GET 1"), HasSubstr("DEBUG\nSLEEP\n0.02\n"));
+    } else {
+      EXPECT_THAT(reply, HasSubstr("ERR DEBUG command not allowed."));
+    }
+    stop(program);
+  }
+}
+
 TEST_F(ProgramServeTest, ShutdownEndsCleanly) {
   for (const std::string options : {"", " NOSAVE", " SAVE", " SAVE NOW FORCE"}) {
     SCOPED_TRACE(options);

@@ -125,5 +125,19 @@ TEST_F(CommitBatchTest, ExpiredKeysAreRemovedAtTheirTime) {
   EXPECT_EQ(test_store_.commits, 2);
 }
 
+TEST_F(CommitBatchTest, ExpiredKeysStayUntilRemovalIsAllowed) {
+  services_.settings.removes_expired = false;
+  OwnOperation own({Request::of("SET", "k", "v", "PX", 10)});
+  run_batch(&own);
+  clock_.advance_ms(1'000);
+  run_batch();
+  EXPECT_EQ(keyspace_.db(0).size(), 1U);
+  services_.settings.removes_expired = true;
+  clock_.advance_ms(1'000);
+  EXPECT_TRUE(due_work_.is_due());
+  run_batch();
+  EXPECT_EQ(keyspace_.db(0).size(), 0U);
+}
+
 }  // namespace
 }  // namespace rushgate
