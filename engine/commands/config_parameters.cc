@@ -66,6 +66,27 @@ void write_server(Services services, const ConfigValue& value) {
   services.sessions.set_server(server);
 }
 
+template <std::int64_t Settings::*kSetting>
+std::string read_setting(Context context) {
+  return std::to_string(context.services().settings.*kSetting);
+}
+
+template <std::int64_t Settings::*kSetting>
+void write_setting(Services services, const ConfigValue& value) {
+  services.settings.*kSetting = value.number;
+}
+
+template <std::int64_t Settings::*kSetting>
+constexpr ConfigParameter setting(std::string_view name, std::int64_t min = 0) {
+  return {.name = name,
+          .kind = Kind::kNumber,
+          .use = Use::kWorks,
+          .min = min,
+          .max = kMaxLong,
+          .read = read_setting<kSetting>,
+          .write = write_setting<kSetting>};
+}
+
 constexpr ConfigParameter kWorking[] = {
     limit<&EncodingLimits::hash_entries>("hash-max-listpack-entries", "hash-max-ziplist-entries",
                                          Kind::kNumber),
@@ -107,6 +128,9 @@ constexpr ConfigParameter kWorking[] = {
      .read = [](Context context) { return context.services().settings.latency_percentiles; },
      .write = [](Services services,
                  const ConfigValue& value) { services.settings.latency_percentiles = value.text; }},
+    setting<&Settings::slowlog_log_slower_than_us>("slowlog-log-slower-than", -1),
+    setting<&Settings::slowlog_max_len>("slowlog-max-len"),
+    setting<&Settings::latency_monitor_threshold_ms>("latency-monitor-threshold"),
     {.name = "notify-keyspace-events",
      .kind = Kind::kKeyEvents,
      .use = Use::kWorks,
@@ -320,6 +344,8 @@ constexpr ConfigParameter kFixed[] = {
         [](Context c) { return std::to_string(c.services().sessions.server().query_bytes_max); },
         kOfServer),
     fixed("databases", [](Context) { return std::to_string(Keyspace::kDatabases); }),
+    fixed("enable-debug-command",
+          [](Context context) { return shown(context.services().settings.debug_commands); }),
     fixed("dir", read_directory, kOfProgram),
     fixed(
         "maxclients",

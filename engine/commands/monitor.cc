@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
-#include "engine/commands/arguments.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/secret_arguments.h"
 
 namespace rushgate {
 namespace {
@@ -30,21 +30,6 @@ void append_quoted(std::string_view argument, std::string& line) {
     }
   }
   line += '"';
-}
-
-/// Returns the position of the first argument that is a secret, and sets `end` to the one after the
-/// last.
-std::size_t find_secrets(RequestView request, std::size_t& end) {
-  end = request.size();
-  if (is_keyword(request[0], "auth")) return 1;
-  if (is_keyword(request[0], "hello")) {
-    for (std::size_t i = 2; i + 2 < request.size(); ++i) {
-      if (!is_keyword(request[i], "auth")) continue;
-      end = i + 3;
-      return i + 1;
-    }
-  }
-  return end;
 }
 
 std::string_view address_of(const CommandContext& context) {
@@ -85,12 +70,8 @@ void show_to_monitors(const CommandContext& context) {
   std::string line = absl::StrFormat("%d.%06d [%d ", now_ms / kMsPerSecond,
                                      now_ms % kMsPerSecond * kUsPerMs, context.session().db);
   line.append(address_of(context)).append("]");
-  std::size_t secrets_end = 0;
-  const std::size_t secrets = find_secrets(context.request(), secrets_end);
-  for (std::size_t i = 0; i < context.size(); ++i) {
-    const bool is_secret = i >= secrets && i < secrets_end;
-    append_quoted(is_secret ? "(redacted)" : context[i], line);
-  }
+  for (std::size_t i = 0; i < context.size(); ++i)
+    append_quoted(is_secret(context.request(), i) ? kRedacted : context[i], line);
   context.services().channels.publish_to_monitors(line);
 }
 
