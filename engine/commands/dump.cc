@@ -1,8 +1,149 @@
 // DUMP and RESTORE: https://redis.io/docs/latest/commands/dump/
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/numbers.h"
+#include "engine/commands/arguments.h"
+#include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
+#include "engine/commands/dump_errors.h"
+#include "engine/commands/errors.h"
+#include "engine/commands/stream_errors.h"
+#include "engine/rdb/dump_value.h"
+#include "engine/rdb/parsed_value.h"
+#include "engine/rdb/payload.h"
+#include "engine/rdb/restore_value.h"
 
 namespace rushgate {
+namespace {
 
-CommandFamily dump_commands() { return {CommandGroup::kGeneric, {}}; }
+Reply dump_command(CommandContext& context) {
+  const Object* const object = context.db().find(context[1]);
+  if (object == nullptr) return Reply::nil();
+  absl::StatusOr<std::string> payload =
+      rdb::dump(*object, context.keyspace().limits(), context.session().reply_bytes_max);
+  if (payload.ok()) return Reply::bulk(*std::move(payload));
+  if (absl::IsResourceExhausted(payload.status())) return errors::reply_too_large();
+  return errors::store_failed(payload.status());
+}
+
+// ---- RESTORE ----
+
+struct RestoreOptions {
+  bool replace = false;
+  bool is_absolute = false;  // the expiry is a time, not a duration
+};
+
+/// Latches `error` unless the next argument, an integer, is in [min, max].
+void check_next(Arguments& arguments, std::int64_t min, std::int64_t max, Reply error) {
+  const std::int64_t value = arguments.next_integer();
+  if (value < min || value > max) arguments.fail(std::move(error));
+}
+
+/// IDLETIME and FREQ have no effect, since uses are not recorded.
+RestoreOptions read_options(Arguments& arguments) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kFrequencyMax = 255;
+  RestoreOptions options;
+  bool has_idle_time = false;
+  bool has_frequency = false;
+  while (!arguments.at_end()) {
+    if (arguments.accept("REPLACE")) {
+      options.replace = true;
+    } else if (arguments.accept("ABSTTL")) {
+      options.is_absolute = true;
+    } else if (arguments.left() > 1 && !has_frequency && arguments.accept("IDLETIME")) {
+      has_idle_time = true;
+      check_next(arguments, 0, kAny, errors::invalid_idle_time());
+    } else if (arguments.left() > 1 && !has_idle_time && arguments.accept("FREQ")) {
+      has_frequency = true;
+      check_next(arguments, 0, kFrequencyMax, errors::invalid_frequency());
+    } else {
+      arguments.fail(errors::syntax());
+    }
+  }
+  return options;
+}
+
+/// Returns the time of the expiry. A duration that exceeds all times has passed, as in Redis.
+std::int64_t expiry_of(const RestoreOptions& options, std::int64_t ttl_ms, std::int64_t now_ms) {
+  if (ttl_ms == 0) return kNoExpiry;
+  return options.is_absolute ? ttl_ms : checked_add(now_ms, ttl_ms).value_or(0);
+}
+
+/// Creates the value in place of `replaced`, which may be null. Publishes "restore".
+Reply create(CommandContext& context, Object* replaced, const rdb::ParsedValue& value,
+             std::int64_t expire_at_ms) {
+  const Changes::Savepoint before = context.keyspace().changes().savepoint();
+  if (replaced != nullptr) context.db().remove(*replaced);
+  const absl::Status restored = rdb::restore(context.db(), context[1], value);
+  if (!restored.ok()) {
+    context.keyspace().changes().roll_back_to(before);
+    return errors::store_failed(restored);
+  }
+  if (expire_at_ms != kNoExpiry) {
+    context.db().set_expiry(*context.db().find(context[1]), expire_at_ms);
+  }
+  context.notify(kGenericEvents, "restore", context[1]);
+  return Reply::ok();
+}
+
+Reply restore_command(CommandContext& context) {
+  Arguments arguments(context.request(), 4);
+  const RestoreOptions options = read_options(arguments);
+  if (!arguments.ok()) return arguments.take_error();
+  Object* const replaced = context.db().find(context[1]);
+  if (replaced != nullptr && !options.replace) return errors::key_exists();
+  const std::int64_t ttl_ms = arguments.to_integer(context[2]);
+  if (!arguments.ok()) return arguments.take_error();
+  if (ttl_ms < 0) return errors::invalid_ttl();
+  const std::optional<std::string_view> bytes = rdb::unseal(context[3]);
+  if (!bytes) return errors::wrong_payload();
+  const std::optional<rdb::ParsedValue> value = rdb::parse_value(*bytes);
+  if (!value) return errors::bad_data_format();
+
+  const std::int64_t expire_at_ms = expiry_of(options, ttl_ms, context.now_ms());
+  if (expire_at_ms == kNoExpiry || expire_at_ms > context.now_ms()) {
+    return create(context, replaced, *value, expire_at_ms);
+  }
+  if (replaced != nullptr) {
+    context.db().remove(*replaced);
+    context.notify(kGenericEvents, "del", context[1]);
+  }
+  return Reply::ok();
+}
+
+// ---- The records ----
+
+using namespace key_specs;
+
+constexpr CommandSpec kCommands[] = {
+    {.name = "dump",
+     .function = dump_command,
+     .arity = 2,
+     .flags = kReadOnly,
+     .keys = key(1, kReads),
+     .syntax = "key",
+     .summary = "Returns a value in the format of Redis's snapshots, for RESTORE.",
+     .since = "2.6.0",
+     .complexity = "O(N), N bytes of the value"},
+    {.name = "restore",
+     .function = restore_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom | kAclDangerous,
+     .keys = key(1, kOW | kUpdate),
+     .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+     .summary = "Creates a value from the output of DUMP.",
+     .since = "2.6.0",
+     .complexity = "O(N), N bytes of the value; O(N*log(N)) for a sorted set"},
+};
+
+}  // namespace
+
+CommandFamily dump_commands() { return {CommandGroup::kGeneric, kCommands}; }
 
 }  // namespace rushgate

@@ -27,10 +27,11 @@ const std::vector<Module> kModules = {
     {"engine/store",    {"engine/base"}},
     {"engine/keyspace", {"engine/base", "engine/time", "engine/store"}},
     {"engine/script",   {"engine/base", "engine/time", "engine/store", "engine/client", "engine/keyspace"}},
+    {"engine/rdb",      {"engine/base", "engine/time", "engine/store", "engine/keyspace"}},
     {"engine/commands", {"engine/base", "engine/time", "engine/store", "engine/client", "engine/keyspace",
-                         "engine/script"}},
+                         "engine/script", "engine/rdb"}},
     {"engine/executor", {"engine/base", "engine/time", "engine/store", "engine/client", "engine/keyspace",
-                         "engine/script", "engine/commands"}},
+                         "engine/script", "engine/rdb", "engine/commands"}},
     {"engine/recipes",  {"engine/base", "engine/time", "engine/client"}},
     {"engine/sale",     {"engine/base", "engine/time", "engine/client", "engine/recipes"}},
 

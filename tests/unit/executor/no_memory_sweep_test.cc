@@ -141,6 +141,11 @@ const std::vector<std::string>& setup() {
   return commands;
 }
 
+/// Returns a request that restores the payload of `key` as the value of another key.
+std::string restore_of(const std::string& key) {
+  return "EVAL return(redis.call('RESTORE','made',0,redis.call('DUMP',KEYS[1]))) 1 " + key;
+}
+
 std::vector<std::string> commands() {
   return {
       // ---- Any key ----
@@ -151,6 +156,11 @@ std::vector<std::string> commands() {
       "COPY zset made",
       "COPY list made",
       "COPY stream made",
+      restore_of("hash"),
+      restore_of("mixed"),
+      restore_of("zset"),
+      restore_of("list"),
+      restore_of("stream"),
       "MOVE later 1",
       "SWAPDB 0 1",
       "FLUSHALL",

@@ -1,0 +1,17 @@
+// The end of a payload of DUMP: the version of its format, and a checksum.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rushgate::rdb {
+
+/// Completes a payload that consists of type and value.
+void seal(std::string& payload);
+
+/// Returns type and value of a payload; empty if the checksum is wrong, or if a later version of
+/// Redis wrote it.
+std::optional<std::string_view> unseal(std::string_view payload);
+
+}  // namespace rushgate::rdb

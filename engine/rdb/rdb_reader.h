@@ -1,0 +1,52 @@
+// Reads the parts of a payload of DUMP (rdb_format.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <rushgate/stream_id.h>
+
+namespace rushgate::rdb {
+
+/// Latches the first error; after it everything reads as 0 or empty. Valid as long as the payload.
+/// A count in the payload may be any number, so loops over it check ok(): each part that is read
+/// takes at least a byte.
+class RdbReader {
+ public:
+  /// The maximum size of all strings together that were compressed. A kilobyte can hold a string of
+  /// 88 kilobytes.
+  static constexpr std::size_t kDecompressedBytesMax = std::size_t{512} * 1024 * 1024;
+
+  explicit RdbReader(std::string_view in) : in_(in) {}
+
+  std::uint8_t byte();
+  std::uint64_t length();
+  std::string string();
+  double real();
+  /// Reads a score of the oldest format: its decimal form after a byte with the length.
+  double decimal_real();
+  std::int64_t time_ms();
+  StreamId id();
+  StreamId id_pair();
+
+  [[nodiscard]] bool ok() const { return ok_; }
+  /// Latches an error of the caller.
+  void fail();
+
+ private:
+  std::string_view take(std::uint64_t bytes);
+  template <class Integer>
+  Integer little_endian();
+  std::uint64_t big_endian(std::size_t bytes);
+  std::uint64_t rest_of_length(unsigned head);
+  std::string encoded_string(unsigned head);
+  std::string compressed_string();
+
+  std::string_view in_;
+  std::size_t decompressed_bytes_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace rushgate::rdb
