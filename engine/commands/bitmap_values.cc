@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "engine/base/bits.h"
-#include "engine/commands/limits.h"
+#include "engine/commands/settings.h"
 #include "engine/keyspace/strings.h"
 
 namespace rushgate {

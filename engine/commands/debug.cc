@@ -89,7 +89,7 @@ Reply object_command(CommandContext& context) {
   return Reply::status(
       absl::StrFormat("Value at:%p refcount:1 encoding:%s lru:0 lru_seconds_idle:0",
                       static_cast<const void*>(object),
-                      std::string(encoding_name(*object, context.keyspace().limits()))));
+                      std::string(encoding_name(*object))));
 }
 
 Reply listpack_command(CommandContext& context) {

@@ -15,7 +15,7 @@ namespace {
 Reply object_encoding_command(CommandContext& context) {
   const Object* const object = context.db().find(context[2]);
   if (object == nullptr) return Reply::nil();
-  return Reply::bulk(encoding_name(*object, context.keyspace().limits()));
+  return Reply::bulk(encoding_name(*object));
 }
 
 Reply object_refcount_command(CommandContext& context) {

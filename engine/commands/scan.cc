@@ -67,14 +67,17 @@ Reply scan_reply(std::uint64_t next, std::vector<Reply> elements) {
   return Reply::array(std::move(reply));
 }
 
-/// Visits the elements of the next step, or all if the collection is not `is_large`. Returns the
-/// end of the step.
+/// Visits the elements of the next step, or all if the collection is small. Returns the end of the
+/// step.
 template <class Collection, class Visit>
-std::uint64_t visit_step(const Collection& collection, bool is_large, std::uint64_t cursor,
-                         std::size_t count, Visit visit) {
-  const std::uint64_t begin = is_large ? cursor : 0;
-  const std::uint64_t end = is_large ? collection.step_end(cursor, count) : kEnd;
-  collection.for_each_between(begin, end, visit);
+std::uint64_t visit_step(const Collection& collection, std::uint64_t cursor, std::size_t count,
+                         Visit visit) {
+  if (!collection.is_large()) {
+    collection.for_each(visit);
+    return kEnd;
+  }
+  const std::uint64_t end = collection.step_end(cursor, count);
+  collection.for_each_between(cursor, end, visit);
   return end;
 }
 
@@ -126,7 +129,7 @@ Reply hscan_command(CommandContext& context) {
       context, ValueType::kHash,
       [](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
         const HashValue& hash = object.hash();
-        return visit_step(hash, hash.is_large(), cursor, options.count,
+        return visit_step(hash, cursor, options.count,
                           [&](std::string_view field, std::string_view value) {
                             if (!options.match(field)) return;
                             elements.push_back(Reply::bulk(field));
@@ -136,15 +139,13 @@ Reply hscan_command(CommandContext& context) {
 }
 
 Reply sscan_command(CommandContext& context) {
-  const EncodingLimits& limits = context.keyspace().limits();
   return scan_elements(
       context, ValueType::kSet,
-      [&](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
+      [](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
         const SetValue& set = object.set();
-        return visit_step(set, set.is_large(limits), cursor, options.count,
-                          [&](std::string_view member) {
-                            if (options.match(member)) elements.push_back(Reply::bulk(member));
-                          });
+        return visit_step(set, cursor, options.count, [&](std::string_view member) {
+          if (options.match(member)) elements.push_back(Reply::bulk(member));
+        });
       });
 }
 
@@ -159,9 +160,13 @@ Reply zscan_command(CommandContext& context) {
           elements.push_back(Reply::bulk(element.member()));
           elements.push_back(scanned_score(element.score, is_small));
         };
-        if (!is_small) return visit_step(value, true, cursor, options.count, add);
-        value.for_each(0, value.size(), add);  // in ascending order
-        return kEnd;
+        if (is_small) {
+          value.for_each(0, value.size(), add);
+          return kEnd;
+        }
+        const std::uint64_t end = value.step_end(cursor, options.count);
+        value.for_each_between(cursor, end, add);
+        return end;
       });
 }
 

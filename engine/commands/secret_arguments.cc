@@ -16,7 +16,7 @@ bool is_secret_of_auth(RequestView request) {
 /// HELLO version AUTH user password.
 bool is_secret_of_hello(RequestView request, std::size_t position) {
   constexpr std::size_t kFirstOption = 2;
-  for (const std::size_t distance : {1, 2}) {
+  for (const std::size_t distance : {std::size_t{1}, std::size_t{2}}) {
     if (position >= kFirstOption + distance &&
         equal_in_any_case(request[position - distance], "auth"))
       return true;

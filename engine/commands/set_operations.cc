@@ -47,14 +47,17 @@ void intersect(Sets sets, Visit visit) {
 
 SetValue intersection(const Sets& sets, const Keyspace& keyspace) {
   SetValue result(keyspace.seed());
-  intersect(sets, [&](std::string_view member) { return result.insert(member), true; });
+  intersect(sets, [&](std::string_view member) {
+    return result.insert(member, keyspace.limits()), true;
+  });
   return result;
 }
 
 SetValue union_of(const Sets& sets, const Keyspace& keyspace) {
   SetValue result(keyspace.seed());
   for (const SetValue* const set : sets) {
-    if (set != nullptr) set->for_each([&](std::string_view member) { result.insert(member); });
+    if (set != nullptr)
+      set->for_each([&](std::string_view member) { result.insert(member, keyspace.limits()); });
   }
   return result;
 }
@@ -75,12 +78,11 @@ bool is_copy_faster(const Sets& sets) {
 
 SetValue difference_by_copy(const Sets& sets, const Keyspace& keyspace) {
   SetValue result(keyspace.seed());
-  sets.front()->for_each([&](std::string_view member) { result.insert(member); });
-  const bool was_large = result.is_large(keyspace.limits());
+  sets.front()->for_each(
+      [&](std::string_view member) { result.insert(member, keyspace.limits()); });
   for (const SetValue* const set : std::span(sets).subspan(1)) {
     if (set != nullptr) set->for_each([&](std::string_view member) { result.erase(member); });
   }
-  result.set_form({.was_large = was_large, .spared = 0});
   return result;
 }
 
@@ -92,7 +94,9 @@ SetValue difference(const Sets& sets, const Keyspace& keyspace) {
     const auto has_member = [&](const SetValue* set) {
       return set != nullptr && set->contains(member);
     };
-    if (std::none_of(sets.begin() + 1, sets.end(), has_member)) result.insert(member);
+    if (std::none_of(sets.begin() + 1, sets.end(), has_member)) {
+      result.insert(member, keyspace.limits());
+    }
   });
   return result;
 }
@@ -125,8 +129,7 @@ Reply store(const CommandContext& context, Operation operation, std::string_view
   }
   Object& made = old == nullptr ? sets::create(db, context[1])
                                 : db.replace(*old, SetValue(context.keyspace().seed()));
-  result.for_each([&](std::string_view member) { sets::add(db, made, member); });
-  sets::assign_form(db, made, result.form());
+  sets::copy(db, made, result);
   context.notify(kSetEvents, event, context[1]);
   return Reply::integer(static_cast<std::int64_t>(result.size()));
 }

@@ -39,7 +39,7 @@ std::vector<std::string> pop_all_but(CommandContext& context, Object& object, st
   std::vector<std::string> stay = draw_different(object.set(), left, context.keyspace().random());
   std::vector<std::string> popped;
   SetValue kept(context.keyspace().seed());
-  for (const std::string& member : stay) kept.insert(member);
+  for (const std::string& member : stay) kept.insert(member, context.keyspace().limits());
   object.set().for_each([&](std::string_view member) {
     if (!kept.contains(member)) popped.emplace_back(member);
   });

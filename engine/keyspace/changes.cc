@@ -50,6 +50,8 @@ void Changes::forget() {
     object->change = ObjectChange::kNone;
     if (object->attached && object->type() == ValueType::kStream) object->stream().end_batch();
     if (object->attached && object->type() == ValueType::kList) object->list().shrink();
+    if (object->attached && object->type() == ValueType::kSet) object->set().shrink();
+    if (object->attached && object->type() == ValueType::kHash) object->hash().shrink();
     if (!object->is_noted) memory_.recount(*object);  // its buffers are empty now
   }
   dirty_.clear();

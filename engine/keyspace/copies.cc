@@ -12,20 +12,6 @@
 namespace rushgate {
 namespace {
 
-void copy_hash(const HashValue& from, Database& to, std::string_view key) {
-  Object& made = hashes::create(to, key);
-  from.for_each(
-      [&](std::string_view field, std::string_view value) { hashes::set(to, made, field, value); });
-  made.hash().set_large(false);  // regardless of the present limits
-  if (from.is_large()) hashes::grow(to, made);
-}
-
-void copy_set(const SetValue& from, Database& to, std::string_view key) {
-  Object& made = sets::create(to, key);
-  sets::copy(to, made, from);
-  sets::assign_form(to, made, from.form());
-}
-
 void copy_list(const ListValue& from, Database& to, std::string_view key) {
   Object& made = lists::create(to, key);
   from.for_each(0, from.size(), [&](ListPosition, const std::string& element) {
@@ -48,10 +34,10 @@ absl::Status copy_value(const Object& from, Database& to, std::string_view key) 
       to.create(key, std::get<StringValue>(from.value));
       return absl::OkStatus();
     case ValueType::kHash:
-      copy_hash(std::get<HashValue>(from.value), to, key);
+      hashes::copy(to, hashes::create(to, key), std::get<HashValue>(from.value));
       return absl::OkStatus();
     case ValueType::kSet:
-      copy_set(std::get<SetValue>(from.value), to, key);
+      sets::copy(to, sets::create(to, key), std::get<SetValue>(from.value));
       return absl::OkStatus();
     case ValueType::kStream:
       return streams::copy(*std::get<std::unique_ptr<Stream>>(from.value), to, key);

@@ -1,5 +1,6 @@
-// Redis's size limits for compact encodings. Here they determine only OBJECT ENCODING, and that
-// SCAN and similar commands return a small collection in one step.
+// Redis's size limits for compact encodings. Up to these a hash or a set of integers is packed. They
+// also determine OBJECT ENCODING, and that SCAN and similar commands return a small collection in
+// one step.
 #pragma once
 
 #include <cstdint>

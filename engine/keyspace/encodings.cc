@@ -17,14 +17,14 @@ std::string_view encoding_name(StringEncoding encoding) {
 
 }  // namespace
 
-std::string_view encoding_name(const Object& object, const EncodingLimits& limits) {
+std::string_view encoding_name(const Object& object) {
   switch (object.type()) {
     case ValueType::kString:
       return encoding_name(std::get<StringValue>(object.value).encoding());
     case ValueType::kHash:
       return std::get<HashValue>(object.value).is_large() ? "hashtable" : "listpack";
     case ValueType::kSet:
-      return std::get<SetValue>(object.value).is_large(limits) ? "hashtable" : "intset";
+      return std::get<SetValue>(object.value).is_large() ? "hashtable" : "intset";
     case ValueType::kStream:
       return "stream";
     case ValueType::kList:

@@ -3,12 +3,11 @@
 
 #include <string_view>
 
-#include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/object.h"
 
 namespace rushgate {
 
 /// Returns the reply of OBJECT ENCODING: "int", "embstr", "raw", "listpack", "hashtable", …
-std::string_view encoding_name(const Object& object, const EncodingLimits& limits);
+std::string_view encoding_name(const Object& object);
 
 }  // namespace rushgate

@@ -5,91 +5,198 @@
 
 namespace rushgate {
 
-bool HashValue::contains(std::string_view field) const {
-  const MaybeInteger key(field);
-  return (key.is_integer() && integers_.contains(key.integer())) || texts_.contains(key);
-}
+// ---- A large hash ----
 
-std::optional<std::string> HashValue::find(std::string_view field) const {
-  const MaybeInteger key(field);
-  if (key.is_integer()) {
-    if (const auto* item = integers_.find(key.integer()))
-      return std::string(DecimalText(item->value).view());
-  }
-  if (const auto* item = texts_.find(key)) return item->value;
-  return std::nullopt;
-}
-
-std::optional<std::int64_t> HashValue::find_integer(std::string_view field) const {
-  const MaybeInteger key(field);
-  if (key.is_integer()) {
-    if (const auto* item = integers_.find(key.integer())) return item->value;
-  }
-  if (const auto* item = texts_.find(key)) return parse_int64(item->value);
-  return std::nullopt;
-}
-
-std::optional<HashValue::Value> HashValue::assign(std::string_view field, std::string_view value) {
+std::optional<HashValue::Value> HashValue::Tables::assign(std::string_view field,
+                                                          std::string_view value) {
   const MaybeInteger key(field);
   const auto integer_value = parse_int64(value);
   if (key.is_integer() && integer_value) {
-    if (auto* item = integers_.find(key.integer())) {
+    if (auto* item = integers.find(key.integer())) {
       return std::exchange(item->value, *integer_value);
     }
-    integers_.insert({key.integer(), *integer_value});
+    integers.insert({key.integer(), *integer_value});
     return take_text(key);
   }
-  if (auto* item = texts_.find(key)) {
+  if (auto* item = texts.find(key)) {
     std::string text(value);
-    text_bytes_ -= heap_bytes(*item);
+    text_bytes -= heap_bytes(*item);
     item->value.swap(text);
-    text_bytes_ += heap_bytes(*item);
+    text_bytes += heap_bytes(*item);
     return text;
   }
-  text_bytes_ += heap_bytes(texts_.insert({std::string(field), std::string(value)}));
+  text_bytes += heap_bytes(texts.insert({std::string(field), std::string(value)}));
   return take_integer(key);
 }
 
-std::optional<HashValue::Value> HashValue::erase(std::string_view field) {
+std::optional<HashValue::Value> HashValue::Tables::erase(std::string_view field) {
   const MaybeInteger key(field);
   if (std::optional<Value> integer = take_integer(key)) return integer;
   return take_text(key);
 }
 
-void HashValue::restore(std::string field, Value old) {
+/// Undoes an assign() or erase() that returned `old`. Needs no memory.
+void HashValue::Tables::restore(std::string field, Value old) {
   const MaybeInteger key(field);
   if (const auto* integer = std::get_if<std::int64_t>(&old)) {
-    if (auto* item = integers_.find(key.integer())) {
+    if (auto* item = integers.find(key.integer())) {
       item->value = *integer;
     } else {
       take_text(key);
-      integers_.insert({key.integer(), *integer});
+      integers.insert({key.integer(), *integer});
     }
     return;
   }
   // The pair that replaced it must be removed first: `key` is a view of `field`.
   take_integer(key);
   take_text(key);
-  text_bytes_ +=
-      heap_bytes(texts_.insert({std::move(field), std::get<std::string>(std::move(old))}));
+  text_bytes += heap_bytes(texts.insert({std::move(field), std::get<std::string>(std::move(old))}));
 }
 
-std::optional<HashValue::Value> HashValue::take_integer(const MaybeInteger& field) {
+std::optional<HashValue::Value> HashValue::Tables::take_integer(const MaybeInteger& field) {
   IntegerField::Item taken{};
-  if (!field.is_integer() || !integers_.take(field.integer(), &taken)) return std::nullopt;
+  if (!field.is_integer() || !integers.take(field.integer(), &taken)) return std::nullopt;
   return taken.value;
 }
 
-std::optional<HashValue::Value> HashValue::take_text(const MaybeInteger& field) {
+std::optional<HashValue::Value> HashValue::Tables::take_text(const MaybeInteger& field) {
   TextField::Item taken;
-  if (!texts_.take(field, &taken)) return std::nullopt;
-  text_bytes_ -= heap_bytes(taken);
+  if (!texts.take(field, &taken)) return std::nullopt;
+  text_bytes -= heap_bytes(taken);
   return std::move(taken.value);
 }
 
+// ---- Both forms ----
+
+bool HashValue::contains(std::string_view field) const {
+  if (!is_large()) return packed_.find(field) != PackedPairs::kNone;
+  const MaybeInteger key(field);
+  return (key.is_integer() && tables_->integers.contains(key.integer())) ||
+         tables_->texts.contains(key);
+}
+
+std::optional<std::string> HashValue::find(std::string_view field) const {
+  if (!is_large()) {
+    const std::size_t place = packed_.find(field);
+    if (place == PackedPairs::kNone) return std::nullopt;
+    return std::string(packed_.at(place).value);
+  }
+  const MaybeInteger key(field);
+  if (key.is_integer()) {
+    if (const auto* item = tables_->integers.find(key.integer()))
+      return std::string(DecimalText(item->value).view());
+  }
+  if (const auto* item = tables_->texts.find(key)) return item->value;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> HashValue::find_integer(std::string_view field) const {
+  if (!is_large()) {
+    const std::size_t place = packed_.find(field);
+    return place == PackedPairs::kNone ? std::nullopt : parse_int64(packed_.at(place).value);
+  }
+  const MaybeInteger key(field);
+  if (key.is_integer()) {
+    if (const auto* item = tables_->integers.find(key.integer())) return item->value;
+  }
+  if (const auto* item = tables_->texts.find(key)) return parse_int64(item->value);
+  return std::nullopt;
+}
+
+HashValue::Assigned HashValue::assign(std::string_view field, std::string_view value) {
+  Assigned done{.field = {}, .old = std::nullopt, .place = PackedPairs::kNone, .position = 0};
+  if (is_large()) {
+    done.field = field;
+    done.old = tables_->assign(field, value);
+    return done;
+  }
+  done.place = packed_.find(field);
+  if (done.place == PackedPairs::kNone) {
+    done.place = packed_.bytes();
+    done.position = packed_.next_position();
+    packed_.insert(done.place, field, value, done.position);
+  } else {
+    const PackedPairs::Pair pair = packed_.at(done.place);
+    done.old = std::string(pair.value);
+    done.position = pair.position;
+    packed_.assign(done.place, value);
+  }
+  return done;
+}
+
+void HashValue::roll_back(Assigned assigned) {
+  if (is_large() && assigned.old) {
+    tables_->restore(std::move(assigned.field), *std::move(assigned.old));
+  } else if (is_large()) {
+    tables_->erase(assigned.field);
+  } else if (assigned.old) {
+    packed_.assign(assigned.place, std::get<std::string>(*assigned.old));
+  } else {
+    packed_.erase(assigned.place);
+  }
+}
+
+HashValue::Erased HashValue::erase(std::string_view field) {
+  Erased done{
+      .field = std::string(field), .old = std::nullopt, .place = PackedPairs::kNone, .position = 0};
+  if (is_large()) {
+    done.old = tables_->erase(field);
+    return done;
+  }
+  done.place = packed_.find(field);
+  if (done.place == PackedPairs::kNone) return done;
+  const PackedPairs::Pair pair = packed_.at(done.place);
+  done.old = std::string(pair.value);
+  done.position = pair.position;
+  packed_.erase(done.place);
+  return done;
+}
+
+void HashValue::roll_back(Erased erased) {
+  if (is_large()) {
+    tables_->restore(std::move(erased.field), *std::move(erased.old));
+  } else {
+    packed_.insert(erased.place, erased.field, std::get<std::string>(*erased.old), erased.position);
+  }
+}
+
+PackedPairs HashValue::grow() {
+  auto tables = std::make_unique<Tables>(seed_);
+  packed_.for_each(
+      [&](std::string_view field, std::string_view value) { tables->assign(field, value); });
+  tables_ = std::move(tables);
+  return std::exchange(packed_, {});
+}
+
+void HashValue::roll_back(PackedPairs packed) {
+  packed_ = std::move(packed);
+  tables_.reset();
+}
+
+bool HashValue::load(std::string_view field, std::string_view value, std::uint32_t position) {
+  if (is_large()) return !tables_->assign(field, value).has_value();
+  if (packed_.find(field) != PackedPairs::kNone) return false;
+  packed_.insert(packed_.bytes(), field, value, position);
+  return true;
+}
+
+bool HashValue::outgrows(const EncodingLimits& limits, std::string_view field,
+                         std::string_view value) const {
+  if (static_cast<std::int64_t>(field.size()) > limits.hash_value_bytes ||
+      static_cast<std::int64_t>(value.size()) > limits.hash_value_bytes ||
+      packed_.bytes() + field.size() + value.size() > PackedPairs::kBytesMax ||
+      packed_.next_position() > PackedPairs::kPositionMax) {
+    return true;
+  }
+  const auto pairs = static_cast<std::int64_t>(packed_.size());
+  return pairs >= limits.hash_entries && (pairs > limits.hash_entries || !contains(field));
+}
+
 std::string HashValue::draw(Random& random) const {
-  if (random.below(size()) >= integers_.size()) return texts_.draw(random).field;
-  return std::string(DecimalText(integers_.draw(random).field).view());
+  const std::uint64_t index = random.below(size());
+  if (!is_large()) return std::string(packed_.by_index(index).field);
+  if (index >= tables_->integers.size()) return tables_->texts.draw(random).field;
+  return std::string(DecimalText(tables_->integers.draw(random).field).view());
 }
 
 }  // namespace rushgate

@@ -1,10 +1,11 @@
-// A hash. Pairs of integers (such as a user and a count) have a compact table of their own; other
-// pairs are strings.
+// A hash: packed while it is small, then in tables. Pairs of integers (such as a user and a count)
+// have a compact table of their own; other pairs are strings.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "engine/base/random.h"
 #include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/hashing.h"
+#include "engine/keyspace/packed_pairs.h"
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/table_walk.h"
 #include <rushgate/maybe_integer.h>
@@ -55,86 +57,152 @@ struct TextField {
   }
 };
 
-/// A data structure only: durable changes go through hashes.h. A pair is in the table of integers
-/// if its field and its value are integers.
+/// A data structure only: durable changes go through hashes.h. A small hash is packed, in order of
+/// insertion. A large one has a table for the pairs of which field and value are integers, and one
+/// for the others.
 class HashValue {
  public:
-  explicit HashValue(std::uint64_t seed) : integers_(seed), texts_(seed) {}
+  explicit HashValue(std::uint64_t seed) : seed_(seed) {}
 
-  [[nodiscard]] std::size_t size() const { return integers_.size() + texts_.size(); }
+  [[nodiscard]] std::size_t size() const {
+    return is_large() ? tables_->integers.size() + tables_->texts.size() : packed_.size();
+  }
   [[nodiscard]] bool contains(std::string_view field) const;
   [[nodiscard]] std::optional<std::string> find(std::string_view field) const;
   /// Returns the value if the field exists and its value is an integer.
   [[nodiscard]] std::optional<std::int64_t> find_integer(std::string_view field) const;
-  /// A value in the form of its table.
+
+  // ---- Changes. A change that throws (out of memory) has no effect. Undoing needs no memory, the
+  // newest first ----
+
+  /// A value in the form of its table; packed, it is a string.
   using Value = std::variant<std::int64_t, std::string>;
-  /// Returns the old value. Changes nothing if it throws (out of memory).
-  std::optional<Value> assign(std::string_view field, std::string_view value);
-  /// Returns the removed value.
-  std::optional<Value> erase(std::string_view field);
-  /// Undoes an assign() or erase() that returned `old`. Needs no memory.
-  void restore(std::string field, Value old);
-  /// Calls visit(std::string_view field, std::string_view value).
+  /// The data to undo an assign().
+  struct Assigned {
+    std::string field;         // of a large hash
+    std::optional<Value> old;  // empty if the field is new
+    std::size_t place;         // of a packed pair
+    std::uint32_t position;    // for its record; 0 in a large hash
+  };
+  /// A new field of a small hash comes last. Another one keeps its place.
+  Assigned assign(std::string_view field, std::string_view value);
+  void roll_back(Assigned assigned);
+
+  /// The data to undo an erase().
+  struct Erased {
+    std::string field;
+    std::optional<Value> old;  // empty if there was no such field
+    std::size_t place;         // of a packed pair
+    std::uint32_t position;
+  };
+  Erased erase(std::string_view field);
+  void roll_back(Erased erased);
+
+  /// Makes a small hash large. Returns the data to undo it.
+  PackedPairs grow();
+  void roll_back(PackedPairs packed);
+
+  // ---- The records of the fields (docs/format.md) ----
+
+  /// Returns true if the records have positions: false if an earlier version created the hash.
+  [[nodiscard]] bool has_positions() const { return has_positions_; }
+  void set_has_positions(bool has_positions) { has_positions_ = has_positions; }
+  /// Adds a field at open. Returns false if there is one of this name.
+  bool load(std::string_view field, std::string_view value, std::uint32_t position);
+  /// Puts the fields of a small hash in order after all were loaded.
+  void end_load() {
+    packed_.sort();
+    packed_.shrink();
+  }
+
+  /// Calls visit(std::string_view field, std::string_view value), for a small hash in order of
+  /// insertion.
   template <class Visit>
   void for_each(Visit visit) const {
-    integers_.for_each([&](const IntegerField::Item& item) {
-      visit(DecimalText(item.field).view(), DecimalText(item.value).view());
-    });
-    texts_.for_each([&](const TextField::Item& item) {
-      visit(std::string_view(item.field), std::string_view(item.value));
-    });
+    if (!is_large()) return packed_.for_each(visit);
+    tables_->integers.for_each(
+        [&](const IntegerField::Item& item) { visit_integers(item, visit); });
+    tables_->texts.for_each([&](const TextField::Item& item) { visit_texts(item, visit); });
   }
-  /// Iterates in steps (table_walk.h): the end of a step of at least `count` fields; its fields.
+  /// Iterates over a large hash in steps (table_walk.h): the end of a step of at least `count`
+  /// fields; its fields.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
-    return std::min(rushgate::step_end(integers_, begin, count),
-                    rushgate::step_end(texts_, begin, count));
+    return std::min(rushgate::step_end(tables_->integers, begin, count),
+                    rushgate::step_end(tables_->texts, begin, count));
   }
   template <class Visit>
   void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
-    rushgate::for_each_between(integers_, begin, end, [&](const IntegerField::Item& item) {
-      visit(DecimalText(item.field).view(), DecimalText(item.value).view());
+    rushgate::for_each_between(tables_->integers, begin, end, [&](const IntegerField::Item& item) {
+      visit_integers(item, visit);
     });
-    rushgate::for_each_between(texts_, begin, end, [&](const TextField::Item& item) {
-      visit(std::string_view(item.field), std::string_view(item.value));
-    });
+    rushgate::for_each_between(tables_->texts, begin, end,
+                               [&](const TextField::Item& item) { visit_texts(item, visit); });
   }
   /// Returns a random field; there must be one.
   [[nodiscard]] std::string draw(Random& random) const;
 
+  /// Returns true if shrink() would release memory.
+  [[nodiscard]] bool wants_to_shrink() const { return packed_.wants_to_shrink(); }
+  /// Releases memory. Earlier changes can no longer be undone.
+  void shrink() { packed_.shrink(); }
+
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return integers_.memory_bytes() + texts_.memory_bytes() + text_bytes_;
+    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0);
   }
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
-    std::size_t bytes = integers_.measured_bytes() + texts_.measured_bytes();
-    texts_.for_each([&](const TextField::Item& item) { bytes += heap_bytes(item); });
-    return bytes;
+    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0);
   }
 
   /// Returns true if it has ever exceeded the limits of Redis's compact encoding.
-  [[nodiscard]] bool is_large() const { return is_large_; }
-  void set_large(bool is_large) { is_large_ = is_large; }
-  /// Returns true if it exceeds the limits now that `field` has this value.
+  [[nodiscard]] bool is_large() const { return tables_ != nullptr; }
+  /// Returns true if a small hash exceeds the limits once `field` has this value.
   [[nodiscard]] bool outgrows(const EncodingLimits& limits, std::string_view field,
-                              std::string_view value) const {
-    return static_cast<std::int64_t>(field.size()) > limits.hash_value_bytes ||
-           static_cast<std::int64_t>(value.size()) > limits.hash_value_bytes ||
-           static_cast<std::int64_t>(size()) > limits.hash_entries;
-  }
+                              std::string_view value) const;
 
  private:
+  struct Tables {
+    explicit Tables(std::uint64_t seed) : integers(seed), texts(seed) {}
+
+    std::optional<Value> assign(std::string_view field, std::string_view value);
+    std::optional<Value> erase(std::string_view field);
+    void restore(std::string field, Value old);
+    std::optional<Value> take_integer(const MaybeInteger& field);
+    std::optional<Value> take_text(const MaybeInteger& field);
+
+    [[nodiscard]] std::size_t memory_bytes() const {
+      return heap_block(sizeof(Tables)) + integers.memory_bytes() + texts.memory_bytes() +
+             text_bytes;
+    }
+    [[nodiscard]] std::size_t measured_bytes() const {
+      std::size_t bytes =
+          heap_block(sizeof(Tables)) + integers.measured_bytes() + texts.measured_bytes();
+      texts.for_each([&](const TextField::Item& item) { bytes += heap_bytes(item); });
+      return bytes;
+    }
+
+    SegmentedTable<IntegerField> integers;
+    SegmentedTable<TextField> texts;
+    std::size_t text_bytes = 0;  // of the items of `texts`, without the table
+  };
+
   static std::size_t heap_bytes(const TextField::Item& item) {
     return rushgate::heap_bytes(item.field) + rushgate::heap_bytes(item.value);
   }
+  template <class Visit>
+  static void visit_integers(const IntegerField::Item& item, Visit& visit) {
+    visit(DecimalText(item.field).view(), DecimalText(item.value).view());
+  }
+  template <class Visit>
+  static void visit_texts(const TextField::Item& item, Visit& visit) {
+    visit(std::string_view(item.field), std::string_view(item.value));
+  }
 
-  std::optional<Value> take_integer(const MaybeInteger& field);
-  std::optional<Value> take_text(const MaybeInteger& field);
-
-  SegmentedTable<IntegerField> integers_;
-  SegmentedTable<TextField> texts_;
-  std::size_t text_bytes_ = 0;  // of the items of texts_, without the table
-  bool is_large_ = false;
+  std::uint64_t seed_;
+  PackedPairs packed_;              // empty if it is large
+  std::unique_ptr<Tables> tables_;  // null if it is small
+  bool has_positions_ = true;
 };
 
 }  // namespace rushgate

@@ -1,62 +1,70 @@
 #include "engine/keyspace/hashes.h"
 
-#include <optional>
-#include <string>
+#include <cstdint>
 #include <utility>
 
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 
 namespace rushgate::hashes {
-
 Object& create(Database& db, std::string_view key) {
   return db.create(key, HashValue(db.keyspace().seed()));
 }
 
 bool set(Database& db, Object& object, std::string_view field, std::string_view value) {
-  db.changes().reserve_undo(object);
   HashValue& hash = object.hash();
-  std::string name(field);
-  std::optional<HashValue::Value> old = hash.assign(field, value);
-  const bool is_new = !old.has_value();
-  const bool was_large = hash.is_large();
-  if (!was_large) hash.set_large(hash.outgrows(db.keyspace().limits(), field, value));
+  if (!hash.is_large() && hash.outgrows(db.keyspace().limits(), field, value)) grow(db, object);
+  return set_keeping_form(db, object, field, value);
+}
+
+bool set_keeping_form(Database& db, Object& object, std::string_view field,
+                      std::string_view value) {
+  db.changes().reserve_undo(object);
+  HashValue::Assigned assigned = object.hash().assign(field, value);
+  const bool is_new = !assigned.old.has_value();
+  const std::uint32_t position = assigned.position;
   ++object.revision;
-  db.changes().push_undo(
-      object, [&object, name = std::move(name), old = std::move(old), was_large]() mutable {
-        ++object.revision;
-        object.hash().set_large(was_large);
-        if (old) {
-          object.hash().restore(std::move(name), *std::move(old));
-        } else {
-          object.hash().erase(name);
-        }
-      });
-  put_element(db.changes().records(), object.id, field, value);
+  db.changes().push_undo(object, [&object, assigned = std::move(assigned)]() mutable {
+    ++object.revision;
+    object.hash().roll_back(std::move(assigned));
+  });
+  StoreBatch& batch = db.changes().records();
+  if (object.hash().has_positions()) {
+    put_field(batch, object.id, field, position, value);
+  } else {
+    put_element(batch, object.id, field, value);
+  }
   return is_new;
 }
 
 bool remove(Database& db, Object& object, std::string_view field) {
   db.changes().reserve_undo(object);
-  std::string name(field);
-  std::optional<HashValue::Value> old = object.hash().erase(field);
-  if (!old) return false;
+  HashValue& hash = object.hash();
+  HashValue::Erased erased = hash.erase(field);
+  if (!erased.old) return false;
   ++object.revision;
-  db.changes().push_undo(object,
-                         [&object, name = std::move(name), old = *std::move(old)]() mutable {
-                           ++object.revision;
-                           object.hash().restore(std::move(name), std::move(old));
-                         });
+  db.changes().push_undo(object, [&object, erased = std::move(erased)]() mutable {
+    ++object.revision;
+    object.hash().roll_back(std::move(erased));
+  });
   remove_element(db.changes().records(), object.id, field);
-  if (object.hash().size() == 0) db.remove(object);
+  if (hash.wants_to_shrink()) db.changes().mark_elements_dirty(object);
+  if (hash.size() == 0) db.remove(object);
   return true;
 }
 
 void grow(Database& db, Object& object) {
   db.changes().reserve_undo(object);
-  db.changes().push_undo(
-      object, [&hash = object.hash(), old = object.hash().is_large()] { hash.set_large(old); });
-  object.hash().set_large(true);
+  db.changes().push_undo(object, [&hash = object.hash(), packed = object.hash().grow()]() mutable {
+    hash.roll_back(std::move(packed));
+  });
+}
+
+void copy(Database& db, Object& made, const HashValue& from) {
+  if (from.is_large()) grow(db, made);
+  from.for_each([&](std::string_view field, std::string_view value) {
+    set_keeping_form(db, made, field, value);
+  });
 }
 
 }  // namespace rushgate::hashes

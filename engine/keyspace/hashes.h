@@ -14,10 +14,16 @@ Object& create(Database& db, std::string_view key);
 /// Returns true if the field is new.
 bool set(Database& db, Object& object, std::string_view field, std::string_view value);
 
+/// As set(), but a small hash stays small regardless of the limits.
+bool set_keeping_form(Database& db, Object& object, std::string_view field, std::string_view value);
+
 /// Returns false if there was none. The last field takes the key with it: `object` is invalid.
 bool remove(Database& db, Object& object, std::string_view field);
 
-/// Records that the hash is too large for Redis's compact encoding.
+/// Makes a small hash large: it exceeds the limits of Redis's compact encoding.
 void grow(Database& db, Object& object);
+
+/// Copies the fields of `from` into an empty hash, in the same form.
+void copy(Database& db, Object& made, const HashValue& from);
 
 }  // namespace rushgate::hashes

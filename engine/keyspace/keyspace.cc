@@ -41,9 +41,13 @@ class KeyspaceLoader {
   absl::Status finish() {
     insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
-    for (const auto& [object, member] : added_meanwhile_) object->set().insert(member);
+    for (const auto& [object, member] : added_meanwhile_) {
+      object->set().insert(member, keyspace_.limits());
+    }
     for (const auto& [id, object] : by_id_) {
       if (object->type() == ValueType::kList) object->list().shrink();
+      if (object->type() == ValueType::kHash) object->hash().end_load();
+      if (object->type() == ValueType::kSet) object->set().pack(keyspace_.limits());
       keyspace_.changes().memory().recount(*object);
     }
     return status_;
@@ -106,9 +110,17 @@ class KeyspaceLoader {
   }
 
   bool read_field(HashValue& hash, std::string_view field, std::string_view value) const {
-    const bool is_new = !hash.assign(field, value).has_value();
-    if (hash.outgrows(keyspace_.limits(), field, value)) hash.set_large(true);
-    return is_new;
+    std::uint64_t position = hash.size();  // of an earlier version's record
+    if (hash.has_positions()) {
+      RecordReader reader(value);
+      position = reader.varint();
+      value = reader.rest();
+      if (!reader.ok() || position > PackedPairs::kPositionMax) return false;
+    }
+    if (!hash.is_large() && hash.outgrows(keyspace_.limits(), field, value)) {
+      static_cast<void>(hash.grow());
+    }
+    return hash.load(field, value, static_cast<std::uint32_t>(position));
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {
@@ -122,7 +134,7 @@ class KeyspaceLoader {
     if (!key.ok()) return false;
     if (value.empty()) {
       insert_integers();  // the same member as a string is invalid
-      return object.set().insert(member);
+      return object.set().insert(member, keyspace_.limits());
     }
     if (value != SetRecords::kRemoved) return false;
     SetRecords& records = object.set().records();
@@ -155,7 +167,7 @@ class KeyspaceLoader {
     SetValue& set = object.set();
     if (!set.records().is_being_rewritten()) set.records().loaded_segment();
     const auto integer = [&](std::int64_t member) { add_integer(set, member); };
-    const auto text = [&](std::string_view member) { set.insert(member); };
+    const auto text = [&](std::string_view member) { set.insert(member, keyspace_.limits()); };
     if (const auto first = key.try_integer()) {
       integer(*first);
     } else {
@@ -172,8 +184,15 @@ class KeyspaceLoader {
     integers_.push_back(member);
   }
 
+  /// A set that becomes large may have members with tombstones: finish() packs it again.
   void insert_integers() {
-    if (set_ != nullptr) set_->insert_integers(integers_, [](auto...) { return true; });
+    if (set_ != nullptr) {
+      const auto size_max = static_cast<std::int64_t>(set_->size() + integers_.size());
+      if (!set_->is_large() && size_max > keyspace_.limits().set_integers) {
+        static_cast<void>(set_->grow());
+      }
+      set_->insert_integers(integers_, [](auto...) { return true; });
+    }
     integers_.clear();
   }
 
@@ -208,7 +227,8 @@ class KeyspaceLoader {
     switch (static_cast<ValueType>(type)) {
       case ValueType::kHash:
         object.value = HashValue(keyspace_.seed());
-        return true;
+        object.hash().set_has_positions(!reader.at_end());
+        return reader.at_end() || reader.byte() == kFieldsHavePositions;
       case ValueType::kSet:
         object.value = SetValue(keyspace_.seed());
         if (!reader.at_end()) object.set().records().loaded_rewrite(reader.varint());
@@ -306,20 +326,6 @@ bool Keyspace::needs_more_than(std::size_t bytes_max) {
   const std::size_t free = bytes_max - kept;
   stream_caches_.shed_to(free - std::min(free, lazy_free_.bytes_pending()));
   return !lazy_free_.wait_until_at_most(free - std::min(free, stream_caches_.bytes()));
-}
-
-void Keyspace::set_limits(const EncodingLimits& limits) {
-  const EncodingLimits old = std::exchange(limits_, limits);
-  if (old.set_integers == limits.set_integers) return;
-  // Collections of other types note it when they exceed the limits.
-  for (const auto& database : databases_) {
-    database->for_each([&](Object& object) {
-      if (object.type() != ValueType::kSet) return;
-      SetValue& set = object.set();
-      const bool is_large = set.is_large(old);
-      set.set_form({is_large, is_large ? 0 : static_cast<std::int64_t>(set.size())});
-    });
-  }
 }
 
 std::size_t Keyspace::remove_expired(std::size_t count_max) {

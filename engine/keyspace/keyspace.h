@@ -83,8 +83,8 @@ class Keyspace {
   [[nodiscard]] Random& random() { return random_; }
 
   [[nodiscard]] const EncodingLimits& limits() const { return limits_; }
-  /// Values that exceeded the old limits stay large under any others.
-  void set_limits(const EncodingLimits& limits);
+  /// A small value that exceeds the new limits becomes large when it grows. A large one stays large.
+  void set_limits(const EncodingLimits& limits) { limits_ = limits; }
 
   /// Returns the time for commands: ms since 1970 UTC. It changes only in set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }

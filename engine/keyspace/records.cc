@@ -185,6 +185,9 @@ void write_header_value(const Object& object, std::string& out) {
     return;
   }
   writer.varint(object.id);
+  if (const auto* hash = std::get_if<HashValue>(&object.value)) {
+    if (hash->has_positions()) writer.byte(kFieldsHavePositions);
+  }
   if (const auto* set = std::get_if<SetValue>(&object.value)) {
     if (set->records().is_being_rewritten()) writer.varint(set->records().old_id());
   }
@@ -224,6 +227,13 @@ void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view el
   batch.put_written(
       [=](std::string& out) { write_element_key(RecordKind::kElement, object_id, element, out); },
       [=](std::string& out) { out.append(value); });
+}
+
+void put_field(StoreBatch& batch, std::uint64_t object_id, std::string_view field,
+               std::uint32_t position, std::string_view value) {
+  batch.put_written(
+      [=](std::string& out) { write_element_key(RecordKind::kElement, object_id, field, out); },
+      [=](std::string& out) { RecordWriter(out).varint(position).rest(value); });
 }
 
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score) {

@@ -21,8 +21,8 @@ class StoreBatch;
 enum class RecordKind : std::uint8_t {
   kHeader = 0x01,   // db, key                    -> type, expiry, and a string's value or a
                     // collection's id and counters
-  kElement = 0x02,  // object id, member or field -> nothing, or the field's value, or the member's
-                    // score, or that the member was removed
+  kElement = 0x02,  // object id, member or field -> nothing, or the field's position and value, or
+                    // the member's score, or that the member was removed
                     // object id, position        -> an element of a list
   kStreamDeleted =
       0x03,  // object id, entry id        -> nothing: the entry is deleted, its segment still has it
@@ -39,6 +39,9 @@ inline constexpr std::array kElementKinds = {
     RecordKind::kElement,        RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
     RecordKind::kStreamConsumer, RecordKind::kStreamPending, RecordKind::kSetSegment,
     RecordKind::kStreamGap};
+
+/// In the header of a hash: the values of its fields' records begin with positions.
+inline constexpr std::uint8_t kFieldsHavePositions = 1;
 
 /// Numbers of records by kind.
 class RecordCounts {
@@ -121,6 +124,8 @@ std::string position_key(std::uint64_t object_id, std::uint64_t position);
 /// Add or replace, and remove, the record of one element.
 void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element,
                  std::string_view value);
+void put_field(StoreBatch& batch, std::uint64_t object_id, std::string_view field,
+               std::uint32_t position, std::string_view value);
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score);
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element);
 /// Removes every record whose key begins with `prefix`, of which a byte is below 0xff.

@@ -1,9 +1,11 @@
-// A set. Integers have a compact table (about 15 bytes per member); other members are strings.
+// A set: packed while it is small and has only integers, then in tables. Integers have a compact
+// table (about 15 bytes per member); other members are strings.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include "engine/base/random.h"
 #include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/hashing.h"
+#include "engine/keyspace/packed_integers.h"
 #include "engine/keyspace/segmented_table.h"
 #include "engine/keyspace/set_records.h"
 #include "engine/keyspace/table_walk.h"
@@ -37,58 +40,72 @@ struct TextMember {
   static bool matches(const std::string& item, std::string_view member) { return item == member; }
 };
 
-/// A data structure: durable changes go through sets.h.
+/// A data structure: durable changes go through sets.h. A small set of integers is packed, in
+/// ascending order. A large set has a table of integers, and one of other members.
 class SetValue {
  public:
-  explicit SetValue(std::uint64_t seed) : integers_(seed), texts_(seed) {}
+  explicit SetValue(std::uint64_t seed) : seed_(seed) {}
 
-  [[nodiscard]] std::size_t size() const { return integers_.size() + texts_.size(); }
+  [[nodiscard]] std::size_t size() const {
+    return is_large() ? tables_->integers.size() + tables_->texts.size() : packed_.size();
+  }
   [[nodiscard]] bool contains(std::string_view member) const {
-    if (const auto integer = parse_int64(member)) return integers_.contains(*integer);
-    return texts_.contains(member);
+    if (const auto integer = parse_int64(member)) return contains_integer(*integer);
+    return is_large() && tables_->texts.contains(member);
   }
-  /// Returns false if it was a member.
-  bool insert(std::string_view member) {
-    if (const auto integer = parse_int64(member)) return insert_integer(*integer);
-    return insert_text(member);
+  [[nodiscard]] bool contains_integer(std::int64_t member) const {
+    return is_large() ? tables_->integers.contains(member) : packed_.contains(member);
   }
+
+  /// Inserts as SADD does: the set becomes large when it exceeds the limits. Returns false if it
+  /// was a member.
+  bool insert(std::string_view member, const EncodingLimits& limits);
+  /// As the following, and keeps the form. Returns false if it was a member.
   bool insert_integer(std::int64_t member) {
-    return integers_.find_or_insert(member, [member] { return member; }).second;
+    if (!is_large()) return packed_.insert(member);
+    return tables_->integers.find_or_insert(member, [member] { return member; }).second;
   }
   /// As SegmentedTable::insert_missing().
   template <class Visit>
   void insert_integers(std::span<const std::int64_t> members, Visit visit) {
-    integers_.insert_missing(members, visit);
+    if (is_large()) return tables_->integers.insert_missing(members, visit);
+    for (const std::int64_t member : members) {
+      if (!visit(member, packed_.insert(member))) return;
+    }
   }
-  /// Copies the members of `from`. The set must be empty.
-  void copy_members(const SetValue& from) {
-    integers_.copy_from(from.integers_);
-    texts_.copy_from(from.texts_);
-    texts_.for_each([this](const std::string& text) { text_bytes_ += heap_bytes(text); });
-  }
-  /// `member` must not be an integer. If it throws (out of memory), it is not inserted.
-  bool insert_text(std::string_view member) {
-    const auto [text, is_new] =
-        texts_.find_or_insert(member, [member] { return std::string(member); });
-    if (is_new) text_bytes_ += heap_bytes(*text);
-    return is_new;
-  }
+  /// The set must be large, and `member` not an integer. If it throws (out of memory), it is not
+  /// inserted.
+  bool insert_text(std::string_view member);
+  /// Copies the members and the form of `from`. The set must be empty.
+  void copy_members(const SetValue& from);
   /// Returns false if it was not a member.
   bool erase(std::string_view member) {
     if (const auto integer = parse_int64(member)) return erase_integer(*integer);
     return take_text(member).has_value();
   }
-  bool erase_integer(std::int64_t member) { return integers_.erase(member); }
-  /// Removes `member`, which must not be an integer. Returns it if it was a member.
-  std::optional<std::string> take_text(std::string_view member) {
-    std::string taken;
-    if (!texts_.take(member, &taken)) return std::nullopt;
-    text_bytes_ -= heap_bytes(taken);
-    return taken;
+  bool erase_integer(std::int64_t member) {
+    return is_large() ? tables_->integers.erase(member) : packed_.erase(member);
   }
+  /// Removes `member`, which must not be an integer. Returns it if it was a member.
+  std::optional<std::string> take_text(std::string_view member);
   /// Undoes take_text(). Needs no memory.
-  void put_back(std::string text) { text_bytes_ += heap_bytes(texts_.insert(std::move(text))); }
-  /// Calls visit(std::string_view member).
+  void put_back(std::string text);
+
+  /// Returns true if the set has exceeded Redis's limits for sets of integers.
+  [[nodiscard]] bool is_large() const { return tables_ != nullptr; }
+  /// Returns true if a small set exceeds the limits with this integer, or with a string.
+  [[nodiscard]] bool outgrows(const EncodingLimits& limits,
+                              std::optional<std::int64_t> member) const {
+    return !member || (static_cast<std::int64_t>(packed_.size()) >= limits.set_integers &&
+                       !packed_.contains(*member));
+  }
+  /// Makes a small set large. Returns the data to undo it, which needs no memory.
+  PackedIntegers grow();
+  void roll_back(PackedIntegers packed);
+  /// Packs a large set that does not exceed the limits.
+  void pack(const EncodingLimits& limits);
+
+  /// Calls visit(std::string_view member), for a small set in ascending order.
   template <class Visit>
   void for_each(Visit visit) const {
     for_each_integer([&](std::int64_t member) { visit(DecimalText(member).view()); });
@@ -97,70 +114,79 @@ class SetValue {
   /// Calls visit(std::int64_t member).
   template <class Visit>
   void for_each_integer(Visit visit) const {
-    integers_.for_each(visit);
+    if (is_large()) return tables_->integers.for_each(visit);
+    for (const std::int64_t member : packed_.members()) visit(member);
   }
   /// Calls visit(std::string_view member) for the members that are not integers.
   template <class Visit>
   void for_each_text(Visit visit) const {
-    texts_.for_each([&](const std::string& member) { visit(std::string_view(member)); });
+    if (!is_large()) return;
+    tables_->texts.for_each([&](const std::string& member) { visit(std::string_view(member)); });
   }
   /// Above the positions of all members.
   static constexpr std::uint64_t kPositionEnd = SegmentedTable<IntegerMember>::kPositionEnd;
   /// Iterates in steps (table_walk.h): the end of a step of at least `count` members; its members.
+  /// A small set is a single step.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
-    return std::min(rushgate::step_end(integers_, begin, count),
-                    rushgate::step_end(texts_, begin, count));
+    if (!is_large()) return kPositionEnd;
+    return std::min(rushgate::step_end(tables_->integers, begin, count),
+                    rushgate::step_end(tables_->texts, begin, count));
   }
   template <class Visit>
   void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
-    rushgate::for_each_between(integers_, begin, end,
+    if (!is_large()) return for_each(visit);
+    rushgate::for_each_between(tables_->integers, begin, end,
                                [&](std::int64_t member) { visit(DecimalText(member).view()); });
-    rushgate::for_each_between(texts_, begin, end,
+    rushgate::for_each_between(tables_->texts, begin, end,
                                [&](const std::string& member) { visit(std::string_view(member)); });
   }
   /// Returns a random member; there must be one.
-  [[nodiscard]] std::string draw(Random& random) const {
-    if (random.below(size()) >= integers_.size()) return texts_.draw(random);
-    return std::string(DecimalText(integers_.draw(random)).view());
-  }
+  [[nodiscard]] std::string draw(Random& random) const;
+
+  /// Returns true if shrink() would release memory.
+  [[nodiscard]] bool wants_to_shrink() const { return packed_.wants_to_shrink(); }
+  /// Releases memory. Earlier changes can no longer be undone.
+  void shrink() { packed_.shrink(); }
 
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return integers_.memory_bytes() + texts_.memory_bytes() + text_bytes_ + records_.memory_bytes();
+    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0) +
+           records_.memory_bytes();
   }
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
-    std::size_t bytes =
-        integers_.measured_bytes() + texts_.measured_bytes() + records_.memory_bytes();
-    texts_.for_each([&](const std::string& text) { bytes += heap_bytes(text); });
-    return bytes;
+    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0) +
+           records_.memory_bytes();
   }
-
-  /// History that determines Redis's encoding of the set.
-  struct Form {
-    bool was_large = false;   // it exceeded the compact encoding before a removal
-    std::int64_t spared = 0;  // size that was allowed before the limit was lowered
-  };
-  /// Returns true if it has exceeded Redis's limits for sets of integers. Its present size shows
-  /// that until a removal, which must save it.
-  [[nodiscard]] bool is_large(const EncodingLimits& limits) const {
-    return form_.was_large || !texts_.empty() ||
-           static_cast<std::int64_t>(integers_.size()) >
-               std::max(limits.set_integers, form_.spared);
-  }
-  [[nodiscard]] const Form& form() const { return form_; }
-  void set_form(const Form& form) { form_ = form; }
 
   /// Returns the records of the members.
   [[nodiscard]] SetRecords& records() { return records_; }
   [[nodiscard]] const SetRecords& records() const { return records_; }
 
  private:
+  struct Tables {
+    explicit Tables(std::uint64_t seed) : integers(seed), texts(seed) {}
+
+    [[nodiscard]] std::size_t memory_bytes() const {
+      return heap_block(sizeof(Tables)) + integers.memory_bytes() + texts.memory_bytes() +
+             text_bytes;
+    }
+    [[nodiscard]] std::size_t measured_bytes() const {
+      std::size_t bytes =
+          heap_block(sizeof(Tables)) + integers.measured_bytes() + texts.measured_bytes();
+      texts.for_each([&](const std::string& text) { bytes += heap_bytes(text); });
+      return bytes;
+    }
+
+    SegmentedTable<IntegerMember> integers;
+    SegmentedTable<TextMember> texts;
+    std::size_t text_bytes = 0;  // of the items of `texts`, without the table
+  };
+
   SetRecords records_;
-  SegmentedTable<IntegerMember> integers_;
-  SegmentedTable<TextMember> texts_;
-  std::size_t text_bytes_ = 0;  // of the items of texts_, without the table
-  Form form_;
+  std::uint64_t seed_;
+  PackedIntegers packed_;           // empty if it is large
+  std::unique_ptr<Tables> tables_;  // null if it is small
 };
 
 }  // namespace rushgate

@@ -58,7 +58,14 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   if (is_portion_due) rewrite_portion(db, object);
 }
 
+/// Makes the set large if it is small, and exceeds the limits with this member.
+void grow_for(Database& db, Object& object, std::optional<std::int64_t> member) {
+  const SetValue& set = object.set();
+  if (!set.is_large() && set.outgrows(db.keyspace().limits(), member)) grow(db, object);
+}
+
 bool add_text(Database& db, Object& object, std::string_view member) {
+  grow_for(db, object, std::nullopt);
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
   std::string added(member);
@@ -75,6 +82,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
 }
 
 bool add_integer(Database& db, Object& object, std::int64_t member) {
+  grow_for(db, object, member);
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
   if (!set.insert_integer(member)) return false;
@@ -105,6 +113,17 @@ std::size_t insert_integers(SetValue& set, std::span<const std::int64_t> members
   return count;
 }
 
+/// As add_integers(), for a small set that may become large.
+std::size_t add_one_by_one(Database& db, Object& object, std::span<const std::int64_t> members,
+                           std::size_t new_max, std::span<bool> is_new) {
+  std::size_t count = 0;
+  for (; count < members.size() && new_max > 0; ++count) {
+    is_new[count] = add_integer(db, object, members[count]);
+    if (is_new[count]) --new_max;
+  }
+  return count;
+}
+
 }  // namespace
 
 Object& create(Database& db, std::string_view key) {
@@ -118,8 +137,13 @@ bool add(Database& db, Object& object, const MaybeInteger& member) {
 
 std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
                          std::size_t new_max, std::span<bool> is_new) {
-  db.changes().reserve_undo(object);
   SetValue& set = object.set();
+  const std::size_t size_max = set.size() + std::min(members.size(), new_max);
+  if (!set.is_large() &&
+      static_cast<std::int64_t>(size_max) > db.keyspace().limits().set_integers) {
+    return add_one_by_one(db, object, members, new_max, is_new);
+  }
+  db.changes().reserve_undo(object);
   SetRecords& records = set.records();
   const SetRecords::Savepoint savepoint = records.savepoint();
   const auto roll_back = [&set, savepoint](std::span<const std::int64_t> added) {
@@ -168,34 +192,28 @@ void copy(Database& db, Object& made, const SetValue& from) {
 bool remove(Database& db, Object& object, std::string_view member) {
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
-  const bool is_large = set.is_large(db.keyspace().limits());
-  const SetValue::Form old = set.form();
   if (const auto integer = parse_int64(member)) {
     if (!set.erase_integer(*integer)) return false;
-    db.changes().push_undo(object, [&set, old, removed = *integer] {
-      set.insert_integer(removed);
-      set.set_form(old);
-    });
+    db.changes().push_undo(object, [&set, removed = *integer] { set.insert_integer(removed); });
   } else {
     std::optional<std::string> removed = set.take_text(member);
     if (!removed) return false;
-    db.changes().push_undo(object, [&set, old, removed = *std::move(removed)]() mutable {
+    db.changes().push_undo(object, [&set, removed = *std::move(removed)]() mutable {
       set.put_back(std::move(removed));
-      set.set_form(old);
     });
   }
-  set.set_form({is_large, std::min(old.spared, static_cast<std::int64_t>(set.size()))});
   record_removal(db, object, member);
   ++object.revision;
+  if (set.wants_to_shrink()) db.changes().mark_elements_dirty(object);
   if (set.size() == 0) db.remove(object);
   return true;
 }
 
-void assign_form(Database& db, Object& object, const SetValue::Form& form) {
+void grow(Database& db, Object& object) {
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
-  db.changes().push_undo(object, [&set, old = set.form()] { set.set_form(old); });
-  set.set_form(form);
+  db.changes().push_undo(
+      object, [&set, packed = set.grow()]() mutable { set.roll_back(std::move(packed)); });
 }
 
 }  // namespace rushgate::sets

@@ -23,14 +23,14 @@ bool add(Database& db, Object& object, const MaybeInteger& member);
 std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
                          std::size_t new_max, std::span<bool> is_new);
 
-/// Copies the members of `from` into an empty set that was created since the newest
+/// Copies the members and the form of `from` into an empty set that was created since the newest
 /// savepoint.
 void copy(Database& db, Object& made, const SetValue& from);
 
 /// Returns false if it was none. The last member takes the key with it: `object` is invalid.
 bool remove(Database& db, Object& object, std::string_view member);
 
-/// Assigns another set's form.
-void assign_form(Database& db, Object& object, const SetValue::Form& form);
+/// Makes a small set large: it exceeds Redis's limits for sets of integers.
+void grow(Database& db, Object& object);
 
 }  // namespace rushgate::sets

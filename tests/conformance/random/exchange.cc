@@ -51,10 +51,13 @@ RandomCommand question(std::string_view directives, Request request) {
   return {kLookingSession, std::string(directives), take_slack(rest), std::move(request)};
 }
 
-/// Returns a command that shows the contents of a key of this type.
-RandomCommand show(std::string_view type, const std::string& key) {
-  if (type == "hash") return question("@pairs-unordered", Request::of("HGETALL", key));
-  if (type == "set") return question("@unordered", Request::of("SMEMBERS", key));
+/// Returns a command that shows the contents of a key of this type. Hash tables have any order.
+RandomCommand show(std::string_view type, std::string_view encoding, const std::string& key) {
+  const bool is_table = encoding == "hashtable";
+  if (type == "hash") {
+    return question(is_table ? "@pairs-unordered" : "", Request::of("HGETALL", key));
+  }
+  if (type == "set") return question(is_table ? "@unordered" : "", Request::of("SMEMBERS", key));
   if (type == "list") return question("", Request::of("LRANGE", key, 0, -1));
   if (type == "zset") return question("", Request::of("ZRANGE", key, 0, -1, "WITHSCORES"));
   if (type == "stream") {
@@ -87,8 +90,11 @@ std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subj
     return mismatch->what;
   }
   std::vector<RandomCommand> contents;
-  for (std::size_t i = 0; i < keys.elements().size(); ++i) {
-    contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), keys.elements()[i].text()));
+  const std::size_t count = keys.elements().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Reply encoding = parse_raw_reply(expected[count + 2 * i])->reply;
+    contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), encoding.text(),
+                            keys.elements()[i].text()));
   }
   const auto mismatch = send_to_both(oracle, subject, kLookingSession, contents);
   return mismatch ? std::optional(mismatch->what) : std::nullopt;

@@ -13,8 +13,8 @@ namespace {
 SetValue set_of(int members) {
   SetValue set(7);
   for (int i = 0; i < members; ++i) {
-    set.insert(std::to_string(i));
-    set.insert("m" + std::to_string(i));
+    set.insert(std::to_string(i), {});
+    set.insert("m" + std::to_string(i), {});
   }
   return set;
 }

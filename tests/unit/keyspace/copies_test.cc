@@ -33,9 +33,7 @@ class CopiesTest : public ::testing::Test {
     reopen();
   }
   Database& db(std::size_t number = 0) { return keyspace_->db(number); }
-  std::string encoding(std::string_view key) {
-    return std::string(encoding_name(*db().find(key), keyspace_->limits()));
-  }
+  std::string encoding(std::string_view key) { return std::string(encoding_name(*db().find(key))); }
 
   /// Returns all visible properties of a stream.
   static std::string described(const Stream& stream) {

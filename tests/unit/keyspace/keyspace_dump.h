@@ -32,8 +32,7 @@ class ObjectDump {
       case ValueType::kString:
         return line(object.string().bytes());
       case ValueType::kHash:
-        return object.hash().for_each(
-            [this](std::string_view field, std::string_view value) { line(field, "=", value); });
+        return add_hash(object.hash());
       case ValueType::kSet:
         return object.set().for_each([this](std::string_view member) { line(member); });
       case ValueType::kSortedSet:
@@ -56,6 +55,18 @@ class ObjectDump {
     text << name_ << ' ';
     (text << ... << parts);
     lines_.push_back(std::move(text).str());
+  }
+
+  /// Only the order of a small hash has a meaning.
+  void add_hash(const HashValue& hash) {
+    std::size_t index = 0;
+    hash.for_each([&](std::string_view field, std::string_view value) {
+      if (!hash.is_large()) {
+        line(index++, ": ", field, "=", value);
+      } else {
+        line(field, "=", value);
+      }
+    });
   }
 
   void add_sorted_set(const SortedSetValue& set) {

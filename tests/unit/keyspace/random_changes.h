@@ -75,6 +75,9 @@ class RandomChanges {
     return prefix + std::to_string(which) + std::string(which % 4 * 9, 'n');
   }
   std::string any() { return below(2) == 0 ? number() : text(); }
+  /// Hashes and sets at these keys stay small.
+  static bool stays_small(const Object& object) { return object.key.size() % 2 == 0; }
+  std::string any_for(const Object& object) { return stays_small(object) ? number() : any(); }
 
   void make(Database& db, std::string_view key) {
     switch (types_[below(types_.size())]) {
@@ -82,10 +85,10 @@ class RandomChanges {
         strings::set(db, key, StringValue(any()));
         break;
       case ValueType::kHash:
-        hashes::set(db, hashes::create(db, key), any(), any());
+        add_field(db, hashes::create(db, key));
         break;
       case ValueType::kSet:
-        sets::add(db, sets::create(db, key), any());
+        add_member(db, sets::create(db, key));
         break;
       case ValueType::kList:
         lists::push(db, lists::create(db, key), lists::End::kTail, any());
@@ -138,8 +141,13 @@ class RandomChanges {
   }
 
   void change_hash(Database& db, Object& object) {
-    if (below(3) == 0) return static_cast<void>(hashes::remove(db, object, any()));
-    hashes::set(db, object, any(), any());
+    if (below(3) != 0) return add_field(db, object);
+    hashes::remove(db, object, any_for(object));
+  }
+
+  void add_field(Database& db, Object& object) {
+    const std::string short_text(below(20), 'x');
+    hashes::set(db, object, any_for(object), stays_small(object) ? short_text : any());
   }
 
   void change_set(Database& db, Object& object) {
@@ -149,11 +157,13 @@ class RandomChanges {
       for (auto& member : members) member = static_cast<std::int64_t>(below(10 * kRange));
       sets::add_integers(db, object, members, below(70), is_new);
     } else if (below(3) == 0) {
-      sets::remove(db, object, any());
+      sets::remove(db, object, any_for(object));
     } else {
-      sets::add(db, object, any());
+      add_member(db, object);
     }
   }
+
+  void add_member(Database& db, Object& object) { sets::add(db, object, any_for(object)); }
 
   void change_list(Database& db, Object& object) {
     const std::size_t size = object.list().size();

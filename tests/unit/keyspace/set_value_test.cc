@@ -15,6 +15,8 @@
 namespace rushgate {
 namespace {
 
+constexpr EncodingLimits kLimits;
+
 std::vector<std::string> members_of(const SetValue& set) {
   std::vector<std::string> members;
   set.for_each([&](std::string_view member) { members.emplace_back(member); });
@@ -24,8 +26,8 @@ std::vector<std::string> members_of(const SetValue& set) {
 TEST(SetValueTest, InsertAndEraseReportChange) {
   SetValue set(7);
   for (const std::string_view member : {"17", "text", ""}) {
-    EXPECT_TRUE(set.insert(member));
-    EXPECT_FALSE(set.insert(member));
+    EXPECT_TRUE(set.insert(member, kLimits));
+    EXPECT_FALSE(set.insert(member, kLimits));
     EXPECT_TRUE(set.contains(member));
   }
   EXPECT_EQ(set.size(), 3U);
@@ -39,10 +41,10 @@ TEST(SetValueTest, InsertAndEraseReportChange) {
 
 TEST(SetValueTest, OnlyCanonicalFormIsInteger) {
   SetValue set(7);
-  set.insert("5");
+  set.insert("5", kLimits);
   for (const std::string_view other : {"05", "+5", " 5", "5 ", "5.0"}) {
     EXPECT_FALSE(set.contains(other));
-    EXPECT_TRUE(set.insert(other));
+    EXPECT_TRUE(set.insert(other, kLimits));
   }
   EXPECT_EQ(set.size(), 6U);
   EXPECT_TRUE(set.erase("5"));
@@ -78,7 +80,7 @@ TEST(SetValueTest, SetAgreesWithUnorderedSet) {
     const std::string member = random_member(random);
     ASSERT_EQ(set.contains(member), model.contains(member)) << member;
     if (random() % 5 < (step / 50'000 % 2 == 0 ? 3U : 2U)) {
-      ASSERT_EQ(set.insert(member), model.insert(member).second) << member;
+      ASSERT_EQ(set.insert(member, kLimits), model.insert(member).second) << member;
     } else {
       ASSERT_EQ(set.erase(member), model.erase(member) == 1) << member;
     }
@@ -94,11 +96,71 @@ TEST(SetValueTest, EqualSeedsAndHistoriesGiveEqualOrders) {
   SetValue same(7);
   for (SetValue* set : {&one, &same}) {
     for (int i = 0; i < 3'000; ++i) {
-      set->insert(std::to_string(i));
-      set->insert("user:" + std::to_string(i));
+      set->insert(std::to_string(i), kLimits);
+      set->insert("user:" + std::to_string(i), kLimits);
     }
   }
   EXPECT_EQ(members_of(one), members_of(same));
+}
+
+TEST(SetValueTest, SmallSetIsAscending) {
+  SetValue set(7);
+  for (const char* const member :
+       {"5", "-3", "100", "9223372036854775807", "0", "-9223372036854775808", "7", "5"}) {
+    set.insert(member, kLimits);
+  }
+  set.erase("7");
+  EXPECT_FALSE(set.is_large());
+  EXPECT_EQ(members_of(set), (std::vector<std::string>{"-9223372036854775808", "-3", "0", "5",
+                                                       "100", "9223372036854775807"}));
+}
+
+TEST(SetValueTest, StringOrMemberAboveLimitMakesItLarge) {
+  SetValue with_text(7);
+  with_text.insert("1", kLimits);
+  with_text.insert("a", kLimits);
+  EXPECT_TRUE(with_text.is_large());
+  with_text.erase("a");
+  EXPECT_TRUE(with_text.is_large());
+  with_text.pack(kLimits);
+  EXPECT_FALSE(with_text.is_large());
+  SetValue many(7);
+  for (int i = 0; i < 512; ++i) many.insert(std::to_string(i), kLimits);
+  many.insert("511", kLimits);
+  EXPECT_FALSE(many.is_large());
+  many.insert("512", kLimits);
+  EXPECT_TRUE(many.is_large());
+  many.pack(kLimits);
+  EXPECT_TRUE(many.is_large());
+  EXPECT_EQ(many.size(), 513U);
+}
+
+TEST(SetValueTest, UndoneGrowthRestoresSmallSet) {
+  SetValue set(7);
+  for (int i = 300; i > 0; --i) set.insert_integer(i);
+  const std::vector<std::string> members = members_of(set);
+  set.erase_integer(17);
+  PackedIntegers packed = set.grow();
+  EXPECT_TRUE(set.contains("18"));
+  EXPECT_FALSE(set.contains("17"));
+  set.insert_text("text");
+  set.take_text("text");
+  set.roll_back(std::move(packed));
+  set.insert_integer(17);
+  EXPECT_FALSE(set.is_large());
+  EXPECT_EQ(members_of(set), members);
+}
+
+TEST(SetValueTest, ShrunkSetKeepsItsMembers) {
+  SetValue set(7);
+  for (int i = 0; i < 500; ++i) set.insert_integer(i);
+  for (int i = 2; i < 500; ++i) set.erase_integer(i);
+  EXPECT_TRUE(set.wants_to_shrink());
+  const std::size_t bytes = set.memory_bytes();
+  set.shrink();
+  EXPECT_FALSE(set.wants_to_shrink());
+  EXPECT_LT(set.memory_bytes(), bytes / 10);
+  EXPECT_EQ(members_of(set), (std::vector<std::string>{"0", "1"}));
 }
 
 // Redis needs 56 bytes for each of ten million users.
@@ -106,7 +168,7 @@ TEST(SetValueTest, TenMillionUsersCostFifteenBytesEach) {
   constexpr std::int64_t kUsers = 10'000'000;
   SetValue set(7);
   for (std::int64_t user = 0; user < kUsers; ++user)
-    set.insert(DecimalText(1'000'000'000 + user).view());
+    set.insert(DecimalText(1'000'000'000 + user).view(), kLimits);
   ASSERT_EQ(set.size(), static_cast<std::size_t>(kUsers));
   const double bytes_each = static_cast<double>(set.memory_bytes()) / static_cast<double>(kUsers);
   RecordProperty("bytes_per_integer_member", std::to_string(bytes_each));

@@ -1,0 +1,195 @@
+#include "engine/keyspace/packed_pairs.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace rushgate {
+namespace {
+
+std::size_t varint_bytes(std::size_t value) {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+char* write_varint(char* to, std::size_t value) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+/// Reads a varint, and moves `from` behind it.
+std::size_t read_varint(const char*& from) {
+  std::size_t value = static_cast<unsigned char>(*from++);
+  if (value < 0x80) return value;
+  value &= 0x7F;
+  for (unsigned shift = 7;; shift += 7) {
+    const auto part = static_cast<unsigned char>(*from++);
+    value |= static_cast<std::size_t>(part & 0x7FU) << shift;
+    if (part < 0x80) return value;
+  }
+}
+
+/// The sizes of the parts of a pair.
+struct PairSizes {
+  PairSizes(std::size_t field_bytes, std::size_t value_bytes, std::size_t position)
+      : rest(varint_bytes(position) + value_bytes),
+        lengths(varint_bytes(field_bytes) + varint_bytes(rest)),
+        all(lengths + field_bytes + rest) {}
+
+  std::size_t rest;     // position and value
+  std::size_t lengths;  // the two lengths
+  std::size_t all;
+};
+
+}  // namespace
+
+std::size_t PackedPairs::find(std::string_view field) const {
+  if (block_ == nullptr) return kNone;
+  const char* const begin = pairs();
+  const char* const end = begin + header().used;
+  for (const char* at = begin; at != end;) {
+    const char* const pair = at;
+    const std::size_t field_bytes = read_varint(at);
+    const std::size_t rest_bytes = read_varint(at);
+    if (std::string_view(at, field_bytes) == field) return static_cast<std::size_t>(pair - begin);
+    at += field_bytes + rest_bytes;
+  }
+  return kNone;
+}
+
+PackedPairs::Pair PackedPairs::at(std::size_t place) const {
+  assert(place < bytes());
+  const char* at = pairs() + place;
+  const std::size_t field_bytes = read_varint(at);
+  const std::size_t rest_bytes = read_varint(at);
+  const std::string_view field(at, field_bytes);
+  const char* value = at + field_bytes;
+  const char* const end = value + rest_bytes;
+  const auto position = static_cast<std::uint32_t>(read_varint(value));
+  return {.field = field,
+          .value = {value, static_cast<std::size_t>(end - value)},
+          .position = position,
+          .end = static_cast<std::size_t>(end - pairs())};
+}
+
+PackedPairs::Pair PackedPairs::by_index(std::size_t index) const {
+  Pair pair = at(0);
+  for (; index > 0; --index) pair = at(pair.end);
+  return pair;
+}
+
+void PackedPairs::insert(std::size_t place, std::string_view field, std::string_view value,
+                         std::uint32_t position) {
+  const PairSizes sizes(field.size(), value.size(), position);
+  reserve(bytes() + sizes.all);
+  resize_gap(place, 0, sizes.all);
+  char* to = write_varint(pairs() + place, field.size());
+  to = write_varint(to, sizes.rest);
+  to = std::copy(field.begin(), field.end(), to);
+  to = write_varint(to, position);
+  std::copy(value.begin(), value.end(), to);
+  ++header().pairs;
+  header().next_position = std::max(header().next_position, position + 1);
+}
+
+void PackedPairs::assign(std::size_t place, std::string_view value) {
+  const Pair old = at(place);
+  const std::size_t kept = old.field.size() + varint_bytes(old.position);
+  const PairSizes old_sizes(old.field.size(), old.value.size(), old.position);
+  const PairSizes sizes(old.field.size(), value.size(), old.position);
+  reserve(bytes() - old_sizes.all + sizes.all);
+  // A longer pair makes space first, a shorter one moves its field first.
+  if (sizes.all > old_sizes.all) resize_gap(place, old_sizes.all, sizes.all);
+  std::memmove(pairs() + place + sizes.lengths, pairs() + place + old_sizes.lengths, kept);
+  if (sizes.all < old_sizes.all) resize_gap(place, old_sizes.all, sizes.all);
+  write_varint(pairs() + place + varint_bytes(old.field.size()), sizes.rest);
+  std::copy(value.begin(), value.end(), pairs() + place + sizes.lengths + kept);
+}
+
+void PackedPairs::erase(std::size_t place) {
+  resize_gap(place, at(place).end - place, 0);
+  --header().pairs;
+}
+
+void PackedPairs::sort() {
+  struct Sorted {
+    std::uint32_t position;
+    std::size_t begin;
+    std::size_t end;
+  };
+  std::vector<Sorted> sorted;
+  sorted.reserve(size());
+  for (std::size_t place = 0; place < bytes();) {
+    const Pair pair = at(place);
+    sorted.push_back({.position = pair.position, .begin = place, .end = pair.end});
+    place = pair.end;
+  }
+  if (std::ranges::is_sorted(sorted, {}, &Sorted::position)) return;
+  std::ranges::stable_sort(sorted, {}, &Sorted::position);
+  Block made = make_block(bytes());
+  char* to = reinterpret_cast<char*>(made.get() + 1);
+  for (const Sorted& pair : sorted) to = std::copy(pairs() + pair.begin, pairs() + pair.end, to);
+  take_over(std::move(made));
+}
+
+/// Changes the size of the bytes at `place` and moves the rest. There must be space.
+void PackedPairs::resize_gap(std::size_t place, std::size_t old_bytes, std::size_t new_bytes) {
+  char* const from = pairs() + place + old_bytes;
+  std::memmove(pairs() + place + new_bytes, from,
+               static_cast<std::size_t>(pairs() + header().used - from));
+  header().used = static_cast<std::uint32_t>(header().used - old_bytes + new_bytes);
+}
+
+/// Returns a block with space for pairs of so many bytes. It uses the whole block of the allocator.
+PackedPairs::Block PackedPairs::make_block(std::size_t bytes_wanted) {
+  constexpr std::size_t kAllocatorBytes = 8;
+  const std::size_t bytes = heap_block(sizeof(Header) + bytes_wanted) - kAllocatorBytes;
+  const auto capacity = static_cast<std::uint32_t>(bytes - sizeof(Header));
+  return Block(new (::operator new(bytes))
+                   Header{.capacity = capacity, .used = 0, .pairs = 0, .next_position = 0});
+}
+
+/// Replaces the block by one that has the bytes of the pairs.
+void PackedPairs::take_over(Block made) {
+  made->used = header().used;
+  made->pairs = header().pairs;
+  made->next_position = header().next_position;
+  block_ = std::move(made);
+}
+
+void PackedPairs::move_to_block(std::size_t bytes_wanted) {
+  Block made = make_block(bytes_wanted);
+  std::memcpy(made.get() + 1, pairs(), header().used);
+  take_over(std::move(made));
+}
+
+void PackedPairs::reserve(std::size_t bytes_wanted) {
+  constexpr std::size_t kSpareShare = 8;
+  if (block_ == nullptr) {
+    block_ = make_block(bytes_wanted);
+  } else if (bytes_wanted > header().capacity) {
+    move_to_block(bytes_wanted + bytes_wanted / kSpareShare);
+  }
+}
+
+bool PackedPairs::wants_to_shrink() const {
+  constexpr std::size_t kSpareShare = 4;
+  constexpr std::size_t kSpareBytes = 64;
+  return block_ != nullptr &&
+         header().capacity > header().used + header().used / kSpareShare + kSpareBytes;
+}
+
+void PackedPairs::shrink() {
+  if (!wants_to_shrink()) return;
+  try {
+    move_to_block(header().used);
+  } catch (const std::bad_alloc&) {  // the block keeps its memory
+  }
+}
+
+}  // namespace rushgate
