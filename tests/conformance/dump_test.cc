@@ -378,7 +378,7 @@ class ChangedPayloadTest : public DumpTest {
 };
 
 /// Rushgate checks more than Redis.
-TEST_F(ChangedPayloadTest, RushgateTakesOnlyWhatRedisTakes) {
+TEST_F(ChangedPayloadTest, PayloadRefusedByRedisIsRefused) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);
