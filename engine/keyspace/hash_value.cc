@@ -69,7 +69,7 @@ std::optional<HashValue::Value> HashValue::Tables::take_text(const MaybeInteger&
 // ---- Both forms ----
 
 bool HashValue::contains(std::string_view field) const {
-  if (!is_large()) return packed_.find(field) != PackedPairs::kNone;
+  if (!is_large()) return packed_.value_of(field).has_value();
   const MaybeInteger key(field);
   return (key.is_integer() && tables_->integers.contains(key.integer())) ||
          tables_->texts.contains(key);
@@ -77,9 +77,8 @@ bool HashValue::contains(std::string_view field) const {
 
 std::optional<std::string> HashValue::find(std::string_view field) const {
   if (!is_large()) {
-    const std::size_t place = packed_.find(field);
-    if (place == PackedPairs::kNone) return std::nullopt;
-    return std::string(packed_.at(place).value);
+    const std::optional<std::string_view> value = packed_.value_of(field);
+    return value ? std::optional(std::string(*value)) : std::nullopt;
   }
   const MaybeInteger key(field);
   if (key.is_integer()) {
@@ -92,8 +91,8 @@ std::optional<std::string> HashValue::find(std::string_view field) const {
 
 std::optional<std::int64_t> HashValue::find_integer(std::string_view field) const {
   if (!is_large()) {
-    const std::size_t place = packed_.find(field);
-    return place == PackedPairs::kNone ? std::nullopt : parse_int64(packed_.at(place).value);
+    const std::optional<std::string_view> value = packed_.value_of(field);
+    return value ? parse_int64(*value) : std::nullopt;
   }
   const MaybeInteger key(field);
   if (key.is_integer()) {
@@ -104,22 +103,23 @@ std::optional<std::int64_t> HashValue::find_integer(std::string_view field) cons
 }
 
 HashValue::Assigned HashValue::assign(std::string_view field, std::string_view value) {
-  Assigned done{.field = {}, .old = std::nullopt, .place = PackedPairs::kNone, .position = 0};
   if (is_large()) {
-    done.field = field;
-    done.old = tables_->assign(field, value);
-    return done;
+    return {.field = std::string(field),
+            .old = tables_->assign(field, value),
+            .place = PackedPairs::kNone,
+            .position = 0};
   }
-  done.place = packed_.find(field);
-  if (done.place == PackedPairs::kNone) {
+  Assigned done{.field = {}, .old = std::nullopt, .place = PackedPairs::kNone, .position = 0};
+  const PackedPairs::Pair pair = packed_.find(field);
+  if (pair.place == PackedPairs::kNone) {
     done.place = packed_.bytes();
     done.position = packed_.next_position();
     packed_.insert(done.place, field, value, done.position);
   } else {
-    const PackedPairs::Pair pair = packed_.at(done.place);
-    done.old = std::string(pair.value);
+    done.place = pair.place;
     done.position = pair.position;
-    packed_.assign(done.place, value);
+    done.old.emplace(std::string(pair.value));
+    packed_.assign(pair, value);
   }
   return done;
 }
@@ -130,9 +130,9 @@ void HashValue::roll_back(Assigned assigned) {
   } else if (is_large()) {
     tables_->erase(assigned.field);
   } else if (assigned.old) {
-    packed_.assign(assigned.place, std::get<std::string>(*assigned.old));
+    packed_.assign(packed_.at(assigned.place), std::get<std::string>(*assigned.old));
   } else {
-    packed_.erase(assigned.place);
+    packed_.erase(packed_.at(assigned.place));
   }
 }
 
@@ -143,12 +143,12 @@ HashValue::Erased HashValue::erase(std::string_view field) {
     done.old = tables_->erase(field);
     return done;
   }
-  done.place = packed_.find(field);
-  if (done.place == PackedPairs::kNone) return done;
-  const PackedPairs::Pair pair = packed_.at(done.place);
-  done.old = std::string(pair.value);
+  const PackedPairs::Pair pair = packed_.find(field);
+  if (pair.place == PackedPairs::kNone) return done;
+  done.place = pair.place;
   done.position = pair.position;
-  packed_.erase(done.place);
+  done.old = std::string(pair.value);
+  packed_.erase(pair);
   return done;
 }
 
@@ -175,7 +175,7 @@ void HashValue::roll_back(PackedPairs packed) {
 
 bool HashValue::load(std::string_view field, std::string_view value, std::uint32_t position) {
   if (is_large()) return !tables_->assign(field, value).has_value();
-  if (packed_.find(field) != PackedPairs::kNone) return false;
+  if (packed_.value_of(field)) return false;
   packed_.insert(packed_.bytes(), field, value, position);
   return true;
 }

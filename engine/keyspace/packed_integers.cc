@@ -8,9 +8,15 @@
 namespace rushgate {
 
 std::size_t PackedIntegers::lower_bound(std::int64_t member) const {
-  // Members are often added in ascending order.
-  if (empty() || members().back() < member) return size();
-  return static_cast<std::size_t>(std::ranges::lower_bound(members(), member) - members().begin());
+  const std::span<const std::int64_t> all = members();
+  if (all.empty() || all.back() < member) return all.size();  // they often ascend
+  const std::int64_t* begin = all.data();
+  for (std::size_t left = all.size(); left > 1;) {  // without branches
+    const std::size_t half = left / 2;
+    begin += begin[half - 1] < member ? half : 0;
+    left -= half;
+  }
+  return static_cast<std::size_t>(begin - all.data());
 }
 
 bool PackedIntegers::contains(std::int64_t member) const {
@@ -28,7 +34,7 @@ bool PackedIntegers::insert(std::int64_t member) {
     move_to_block(size() + 1 + size() / kSpareShare);
   }
   std::int64_t* const place = first() + at;
-  std::memmove(place + 1, place, (size() - at) * sizeof(member));
+  std::memmove(place + 1, place, (block_->size - at) * sizeof(member));
   *place = member;
   ++block_->size;
   return true;

@@ -48,33 +48,63 @@ struct PairSizes {
 
 }  // namespace
 
-std::size_t PackedPairs::find(std::string_view field) const {
-  if (block_ == nullptr) return kNone;
-  const char* const begin = pairs();
-  const char* const end = begin + header().used;
-  for (const char* at = begin; at != end;) {
+/// Searches the field; `pair` is null if there is none.
+PackedPairs::Match PackedPairs::match(std::string_view field) const {
+  if (block_ == nullptr) return {};
+  const std::size_t size = field.size();
+  const char last = field.empty() ? '\0' : field.back();
+  const char* const end = pairs() + header().used;
+  for (const char* at = pairs(); at != end;) {
     const char* const pair = at;
-    const std::size_t field_bytes = read_varint(at);
-    const std::size_t rest_bytes = read_varint(at);
-    if (std::string_view(at, field_bytes) == field) return static_cast<std::size_t>(pair - begin);
+    std::size_t field_bytes = static_cast<unsigned char>(at[0]);
+    std::size_t rest_bytes = static_cast<unsigned char>(at[1]);
+    at += 2;
+    if ((field_bytes | rest_bytes) >= 0x80) {  // longer varints
+      at = pair;
+      field_bytes = read_varint(at);
+      rest_bytes = read_varint(at);
+    }
+    // The last byte differs in most fields of the same length.
+    if (field_bytes == size && (size == 0 || at[size - 1] == last) &&
+        std::string_view(at, size) == field) {
+      return {.pair = pair, .rest = at + size, .rest_bytes = rest_bytes};
+    }
     at += field_bytes + rest_bytes;
   }
-  return kNone;
+  return {};
+}
+
+PackedPairs::Pair PackedPairs::find(std::string_view field) const {
+  const Match found = match(field);
+  return found.pair == nullptr ? Pair() : pair_of(found, field.size());
+}
+
+std::optional<std::string_view> PackedPairs::value_of(std::string_view field) const {
+  const Match found = match(field);
+  if (found.pair == nullptr) return std::nullopt;
+  const char* value = found.rest;
+  read_varint(value);  // the position
+  return std::string_view(value, static_cast<std::size_t>(found.rest + found.rest_bytes - value));
+}
+
+PackedPairs::Pair PackedPairs::pair_of(const Match& match, std::size_t field_bytes) const {
+  const char* value = match.rest;
+  const char* const end = value + match.rest_bytes;
+  const auto position = static_cast<std::uint32_t>(read_varint(value));
+  return {.place = static_cast<std::size_t>(match.pair - pairs()),
+          .field = {match.rest - field_bytes, field_bytes},
+          .value = {value, static_cast<std::size_t>(end - value)},
+          .position = position,
+          .end = static_cast<std::size_t>(end - pairs())};
 }
 
 PackedPairs::Pair PackedPairs::at(std::size_t place) const {
   assert(place < bytes());
-  const char* at = pairs() + place;
+  const char* const pair = pairs() + place;
+  const char* at = pair;
   const std::size_t field_bytes = read_varint(at);
   const std::size_t rest_bytes = read_varint(at);
-  const std::string_view field(at, field_bytes);
-  const char* value = at + field_bytes;
-  const char* const end = value + rest_bytes;
-  const auto position = static_cast<std::uint32_t>(read_varint(value));
-  return {.field = field,
-          .value = {value, static_cast<std::size_t>(end - value)},
-          .position = position,
-          .end = static_cast<std::size_t>(end - pairs())};
+  return pair_of({.pair = pair, .rest = at + field_bytes, .rest_bytes = rest_bytes}, field_bytes);
 }
 
 PackedPairs::Pair PackedPairs::by_index(std::size_t index) const {
@@ -97,22 +127,27 @@ void PackedPairs::insert(std::size_t place, std::string_view field, std::string_
   header().next_position = std::max(header().next_position, position + 1);
 }
 
-void PackedPairs::assign(std::size_t place, std::string_view value) {
-  const Pair old = at(place);
-  const std::size_t kept = old.field.size() + varint_bytes(old.position);
-  const PairSizes old_sizes(old.field.size(), old.value.size(), old.position);
-  const PairSizes sizes(old.field.size(), value.size(), old.position);
+void PackedPairs::assign(const Pair& pair, std::string_view value) {
+  if (value.size() == pair.value.size()) {
+    std::copy(value.begin(), value.end(), pairs() + pair.end - value.size());
+    return;
+  }
+  const std::size_t place = pair.place;
+  const std::size_t field_bytes = pair.field.size();
+  const std::size_t kept = field_bytes + varint_bytes(pair.position);
+  const PairSizes old_sizes(field_bytes, pair.value.size(), pair.position);
+  const PairSizes sizes(field_bytes, value.size(), pair.position);
   reserve(bytes() - old_sizes.all + sizes.all);
   // A longer pair makes space first, a shorter one moves its field first.
   if (sizes.all > old_sizes.all) resize_gap(place, old_sizes.all, sizes.all);
   std::memmove(pairs() + place + sizes.lengths, pairs() + place + old_sizes.lengths, kept);
   if (sizes.all < old_sizes.all) resize_gap(place, old_sizes.all, sizes.all);
-  write_varint(pairs() + place + varint_bytes(old.field.size()), sizes.rest);
+  write_varint(pairs() + place + varint_bytes(field_bytes), sizes.rest);
   std::copy(value.begin(), value.end(), pairs() + place + sizes.lengths + kept);
 }
 
-void PackedPairs::erase(std::size_t place) {
-  resize_gap(place, at(place).end - place, 0);
+void PackedPairs::erase(const Pair& pair) {
+  resize_gap(pair.place, pair.end - pair.place, 0);
   --header().pairs;
 }
 
@@ -126,7 +161,7 @@ void PackedPairs::sort() {
   sorted.reserve(size());
   for (std::size_t place = 0; place < bytes();) {
     const Pair pair = at(place);
-    sorted.push_back({.position = pair.position, .begin = place, .end = pair.end});
+    sorted.push_back({.position = pair.position, .begin = pair.place, .end = pair.end});
     place = pair.end;
   }
   if (std::ranges::is_sorted(sorted, {}, &Sorted::position)) return;

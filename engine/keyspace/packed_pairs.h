@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -23,18 +23,20 @@ namespace rushgate {
 /// memory, so changes are undone without memory, the newest first.
 class PackedPairs {
  public:
-  /// No pair. The place of a pair is valid until a pair before it changes its size.
+  /// The place of no pair. A place is valid until a pair before it changes its size.
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   /// Bound for all pairs.
   static constexpr std::size_t kBytesMax = std::size_t{1} << 30;
   /// Bound for positions.
   static constexpr std::uint32_t kPositionMax = std::numeric_limits<std::uint32_t>::max() - 1;
 
+  /// Valid until the next change.
   struct Pair {
+    std::size_t place = kNone;
     std::string_view field;
     std::string_view value;
-    std::uint32_t position;
-    std::size_t end;  // the place of the next pair
+    std::uint32_t position = 0;
+    std::size_t end = kNone;  // the place of the next pair
   };
 
   [[nodiscard]] std::size_t size() const { return block_ == nullptr ? 0 : header().pairs; }
@@ -44,8 +46,10 @@ class PackedPairs {
   [[nodiscard]] std::uint32_t next_position() const {
     return block_ == nullptr ? 0 : header().next_position;
   }
-  /// Returns the place of the field, or kNone.
-  [[nodiscard]] std::size_t find(std::string_view field) const;
+  /// Returns the pair of the field; its place is kNone if there is none.
+  [[nodiscard]] Pair find(std::string_view field) const;
+  /// Returns the value of the field, if it exists.
+  [[nodiscard]] std::optional<std::string_view> value_of(std::string_view field) const;
   /// Returns the pair at a place.
   [[nodiscard]] Pair at(std::size_t place) const;
   /// Returns the pair of this index, which must exist.
@@ -63,10 +67,9 @@ class PackedPairs {
   /// Inserts a pair at `place`, which is that of another pair or bytes(). Its field must be new.
   void insert(std::size_t place, std::string_view field, std::string_view value,
               std::uint32_t position);
-  /// Replaces the value of the pair at `place`.
-  void assign(std::size_t place, std::string_view value);
-  /// Removes the pair at `place`.
-  void erase(std::size_t place);
+  /// Replaces the value of a pair.
+  void assign(const Pair& pair, std::string_view value);
+  void erase(const Pair& pair);
 
   /// Puts the pairs into the order of their positions. Pairs with equal positions keep their order.
   void sort();
@@ -93,7 +96,15 @@ class PackedPairs {
     void operator()(Header* block) const { ::operator delete(block); }
   };
   using Block = std::unique_ptr<Header, Deleter>;
+  /// The bytes of a pair.
+  struct Match {
+    const char* pair = nullptr;
+    const char* rest = nullptr;  // position and value
+    std::size_t rest_bytes = 0;
+  };
 
+  [[nodiscard]] Match match(std::string_view field) const;
+  [[nodiscard]] Pair pair_of(const Match& match, std::size_t field_bytes) const;
   [[nodiscard]] const Header& header() const { return *block_; }
   [[nodiscard]] Header& header() { return *block_; }
   [[nodiscard]] const char* pairs() const {
