@@ -35,12 +35,11 @@ void append_line(char type, std::string_view text, std::string& out) {
   out += kLineEnd;
 }
 
-void append_double(double value, bool resp3, std::string& out) {
-  const DoubleText text(value);
+void append_double(std::string_view text, bool resp3, std::string& out) {
   if (resp3) {
-    append_line(',', text.view(), out);
+    append_line(',', text, out);
   } else {
-    append_sized('$', text.view(), out);
+    append_sized('$', text, out);
   }
 }
 
@@ -81,7 +80,8 @@ void append_reply(const Reply& reply, RespVersion version, std::string& out) {
     case Reply::Kind::kInteger:
       return append_number_line(':', reply.integer(), out);
     case Reply::Kind::kDouble:
-      return append_double(reply.real(), resp3, out);
+      if (reply.is_decimal()) return append_double(format_long_double(reply.real()), resp3, out);
+      return append_double(DoubleText(reply.real()).view(), resp3, out);
     case Reply::Kind::kBoolean:
       if (!resp3) return append_number_line(':', reply.integer(), out);
       out += reply.boolean() ? "#t\r\n" : "#f\r\n";

@@ -5,6 +5,12 @@
 namespace rushgate {
 namespace {
 
+/// Returns a kDouble as the protocol writes it.
+std::string double_text(const Reply& reply) {
+  if (reply.is_decimal()) return format_long_double(reply.real());
+  return std::string(DoubleText(reply.real()).view());
+}
+
 void append_debug(const Reply& reply, std::string& out) {
   switch (reply.kind()) {
     case Reply::Kind::kNil:
@@ -17,8 +23,7 @@ void append_debug(const Reply& reply, std::string& out) {
       out += "(integer) " + std::to_string(reply.integer());
       return;
     case Reply::Kind::kDouble:
-      out += "(double) ";
-      out += DoubleText(reply.real()).view();
+      out += "(double) " + double_text(reply);
       return;
     case Reply::Kind::kBoolean:
       out += reply.boolean() ? "(true)" : "(false)";
@@ -62,7 +67,7 @@ void convert_to_resp2(Reply& reply) {
     case Reply::Kind::kError:
       return;
     case Reply::Kind::kDouble:
-      reply = Reply::bulk(DoubleText(reply.real()).view());
+      reply = Reply::bulk(double_text(reply));
       return;
     case Reply::Kind::kBoolean:
       reply = Reply::integer(reply.integer());

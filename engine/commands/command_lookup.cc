@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "engine/base/bytes.h"
@@ -15,18 +17,23 @@
 namespace rushgate {
 namespace {
 
-/// A hash table of the records without subcommands.
+/// A hash table of the records without subcommands, and a list of those with long names.
 class CommandIndex {
  public:
   CommandIndex() {
     assert(2 * command_table().size() <= kSlots);
     for (const CommandSpec& spec : command_table()) {
-      if (!is_subcommand(spec)) add(spec);
+      if (is_subcommand(spec)) continue;
+      if (spec.name.size() > kWordsBytesMax) {
+        long_names_.push_back(&spec);
+      } else {
+        add(spec);
+      }
     }
   }
 
   [[nodiscard]] const CommandSpec* find(std::string_view name) const {
-    if (name.size() > kWordsBytesMax) return nullptr;
+    if (name.size() > kWordsBytesMax) return find_long(name);
     const ByteWords words = words_of(name);
     for (std::size_t at = first_slot(words); slots_[at].spec != nullptr; at = next_slot(at)) {
       const Slot& slot = slots_[at];
@@ -49,8 +56,14 @@ class CommandIndex {
   static constexpr char kCaseBit = 0x20;
   static constexpr std::size_t kSlots = 1'024;
 
+  [[nodiscard]] const CommandSpec* find_long(std::string_view name) const {
+    for (const CommandSpec* const spec : long_names_) {
+      if (equal_in_any_case(name, spec->name)) return spec;
+    }
+    return nullptr;
+  }
+
   void add(const CommandSpec& spec) {
-    assert(spec.name.size() <= kWordsBytesMax);
     std::string case_bits(spec.name);
     for (char& c : case_bits)
       c = absl::ascii_isalpha(static_cast<unsigned char>(c)) ? kCaseBit : '\0';
@@ -70,6 +83,7 @@ class CommandIndex {
   static constexpr std::size_t next_slot(std::size_t slot) { return (slot + 1) % kSlots; }
 
   std::array<Slot, kSlots> slots_{};
+  std::vector<const CommandSpec*> long_names_;
 };
 
 const CommandIndex& command_index() {

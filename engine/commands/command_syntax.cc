@@ -135,7 +135,8 @@ constexpr std::string_view kIntegers[] = {
     "ms",        "offset",  "entries_read", "rank", "num-matches", "numkeys",
     "protover",  "seconds", "weight",
 };
-constexpr std::string_view kDoubles[] = {"increment", "score", "timeout"};
+constexpr std::string_view kDoubles[] = {"height", "increment", "latitude", "longitude",
+                                         "radius", "score",     "timeout",  "width"};
 
 template <std::size_t kCount>
 bool is_in(const std::string_view (&names)[kCount], std::string_view name) {

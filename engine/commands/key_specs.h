@@ -47,7 +47,7 @@ struct KeySpec {
   [[nodiscard]] constexpr bool is_fixed() const { return keyword.empty() && !is_counted; }
 };
 
-/// All key specs of a command.
+/// All key specs of a command: at most three.
 class KeySpecs {
  public:
   constexpr KeySpecs() = default;
@@ -57,15 +57,14 @@ class KeySpecs {
   [[nodiscard]] constexpr const KeySpec* begin() const { return specs_.data(); }
   [[nodiscard]] constexpr const KeySpec* end() const { return specs_.data() + size_; }
 
-  /// Concatenates two specs.
+  /// Adds one spec to others.
   friend constexpr KeySpecs operator+(KeySpecs first, const KeySpecs& second) {
-    first.specs_[1] = second.specs_[0];
-    first.size_ = 2;
+    first.specs_.at(first.size_++) = second.specs_[0];
     return first;
   }
 
  private:
-  std::array<KeySpec, 2> specs_ = {};
+  std::array<KeySpec, 3> specs_ = {};
   std::uint8_t size_ = 0;
 };
 
@@ -90,6 +89,13 @@ constexpr KeySpecs counted_keys(int position, unsigned flags) {
   return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
                    .first = static_cast<std::int16_t>(position),
                    .is_counted = true});
+}
+
+/// Returns the spec of the argument after a keyword at `from` or later.
+constexpr KeySpecs key_after(std::string_view keyword, int from, unsigned flags) {
+  return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
+                   .first = static_cast<std::int16_t>(from),
+                   .keyword = keyword});
 }
 
 /// Returns the spec of the first half of the arguments after a keyword at `from` or later.

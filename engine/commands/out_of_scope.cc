@@ -8,10 +8,6 @@
 namespace rushgate {
 namespace {
 
-constexpr std::string_view kGeo[] = {"geoadd",        "geodist",           "geohash",
-                                     "geopos",        "georadius",         "georadius_ro",
-                                     "geosearch",     "georadiusbymember", "georadiusbymember_ro",
-                                     "geosearchstore"};
 constexpr std::string_view kHyperLogLog[] = {"pfadd", "pfcount", "pfdebug", "pfmerge",
                                              "pfselftest"};
 constexpr std::string_view kCluster[] = {"asking", "cluster", "readonly", "readwrite",
@@ -26,8 +22,7 @@ struct Part {
   std::span<const std::string_view> commands;
 };
 
-constexpr Part kParts[] = {{"geospatial indexes", kGeo},
-                           {"HyperLogLog", kHyperLogLog},
+constexpr Part kParts[] = {{"HyperLogLog", kHyperLogLog},
                            {"cluster", kCluster},
                            {"replication", kReplication},
                            {"client tracking", kTracking}};

@@ -79,11 +79,10 @@ void store(Database& db, std::string_view key, std::span<const ScoredMember> mem
     if (old != nullptr) db.remove(*old);
     return;
   }
+  SortedSetValue value(db.keyspace().seed(), db.keyspace().limits());
+  value.set_small(begins_small);
   Object& object =
-      old == nullptr
-          ? create(db, key)
-          : db.replace(*old, SortedSetValue(db.keyspace().seed(), db.keyspace().limits()));
-  object.sorted_set().set_small(begins_small);
+      old != nullptr ? db.replace(*old, std::move(value)) : db.create(key, std::move(value));
   for (const ScoredMember& element : members) set(db, object, element.member, element.score);
 }
 

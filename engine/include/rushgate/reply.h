@@ -43,6 +43,9 @@ class Reply {
   static Reply nil_array() { return {Kind::kNilArray, std::monostate{}}; }
   static Reply integer(std::int64_t value) { return {Kind::kInteger, value}; }
   static Reply real(double value) { return {Kind::kDouble, value}; }
+  /// Returns a kDouble that is written without an exponent and with up to 17 digits after the point,
+  /// as coordinates are.
+  static Reply decimal(double value) { return {Kind::kDouble, Decimal{value}}; }
   static Reply boolean(bool value) { return {Kind::kBoolean, std::int64_t{value}}; }
   static Reply status(std::string text) { return {Kind::kStatus, std::move(text)}; }
   static Reply ok() { return status("OK"); }
@@ -79,9 +82,12 @@ class Reply {
     return value != nullptr ? *value : 0;
   }
   [[nodiscard]] double real() const {
+    if (is_decimal()) return std::get_if<Decimal>(&value_)->value;
     const auto* const value = std::get_if<double>(&value_);
     return value != nullptr ? *value : 0;
   }
+  /// Returns true for a decimal().
+  [[nodiscard]] bool is_decimal() const { return std::holds_alternative<Decimal>(value_); }
   [[nodiscard]] bool boolean() const { return integer() != 0; }
   [[nodiscard]] const std::string& text() const {
     const auto* const value = std::get_if<std::string>(&value_);
@@ -109,8 +115,12 @@ class Reply {
   friend bool operator==(const Reply&, const Reply&) = default;
 
  private:
+  struct Decimal {
+    double value;
+    friend bool operator==(const Decimal&, const Decimal&) = default;
+  };
   using Elements = std::vector<Reply>;
-  using Value = std::variant<std::monostate, std::int64_t, double, std::string, Elements>;
+  using Value = std::variant<std::monostate, std::int64_t, double, Decimal, std::string, Elements>;
 
   template <class T>
   Reply(Kind kind, T value) : kind_(kind), value_(std::in_place_type<T>, std::move(value)) {}

@@ -25,6 +25,9 @@ TEST(ReplyTest, IsNilByDefault) {
 TEST(ReplyTest, EachKindReturnsItsValue) {
   EXPECT_EQ(Reply::integer(-7).integer(), -7);
   EXPECT_EQ(Reply::real(1.5).real(), 1.5);
+  EXPECT_EQ(Reply::decimal(1.5).real(), 1.5);
+  EXPECT_TRUE(Reply::decimal(1.5).is_decimal());
+  EXPECT_FALSE(Reply::real(1.5).is_decimal());
   EXPECT_TRUE(Reply::boolean(true).boolean());
   EXPECT_EQ(Reply::status("PONG").text(), "PONG");
   EXPECT_EQ(Reply::bulk(std::string_view("a\0b", 3)).text(), std::string_view("a\0b", 3));
@@ -132,6 +135,7 @@ TEST(ToResp2Test, SimpleRepliesBecomeStringsOrIntegers) {
   EXPECT_EQ(to_resp2(Reply::verbatim("txt:some text")), Reply::bulk("some text"));
   EXPECT_EQ(to_resp2(Reply::real(3)), Reply::bulk("3"));
   EXPECT_EQ(to_resp2(Reply::real(0.1)), Reply::bulk("0.10000000000000001"));
+  EXPECT_EQ(to_resp2(Reply::decimal(13.361389338970184)), Reply::bulk("13.36138933897018433"));
   EXPECT_EQ(to_resp2(Reply::real(std::numeric_limits<double>::infinity())), Reply::bulk("inf"));
   EXPECT_EQ(to_resp2(Reply::real(-std::numeric_limits<double>::infinity())), Reply::bulk("-inf"));
   EXPECT_EQ(to_resp2(Reply::real(std::numeric_limits<double>::quiet_NaN())), Reply::bulk("nan"));

@@ -20,8 +20,8 @@ TEST_F(ServerTest, DbsizeCountsOneDatabase) {
 }
 
 TEST_F(ServerTest, CommandOutOfScopeIsNamedInError) {
-  EXPECT_EQ(text("GEOADD", "k", 1, 1, "m"),
-            "(error) ERR unknown command 'GEOADD': Rushgate has no geospatial indexes");
+  EXPECT_EQ(text("REPLICAOF", "host", 6379),
+            "(error) ERR unknown command 'REPLICAOF': Rushgate has no replication");
   EXPECT_EQ(text("pfadd", "k"), "(error) ERR unknown command 'pfadd': Rushgate has no HyperLogLog");
   EXPECT_EQ(text("CLUSTER", "INFO"),
             "(error) ERR unknown command 'CLUSTER': Rushgate has no cluster");

@@ -72,6 +72,12 @@ TEST(RespEncoderTest, DoublesHaveSeventeenDigits) {
   EXPECT_EQ(resp3(Reply::real(-std::numeric_limits<double>::quiet_NaN())), ",-nan\r\n");
 }
 
+TEST(RespEncoderTest, DecimalsHaveNoExponent) {
+  EXPECT_EQ(resp3(Reply::decimal(0.0000026822090148925781)), ",0.00000268220901489\r\n");
+  EXPECT_EQ(resp2(Reply::decimal(13.361389338970184)), "$20\r\n13.36138933897018433\r\n");
+  EXPECT_EQ(resp3(Reply::decimal(-180)), ",-180\r\n");
+}
+
 TEST(RespEncoderTest, LineEndsInSimpleStringsBecomeSpaces) {
   EXPECT_EQ(resp2(Reply::error("ERR a\r\nb\nc")), "-ERR a  b c\r\n");
   EXPECT_EQ(resp3(Reply::status("a\nb")), "+a b\r\n");
@@ -82,6 +88,7 @@ TEST(RespEncoderTest, Resp2OfEveryKindEqualsResp2Form) {
       Reply::nil(),
       Reply::nil_array(),
       Reply::real(1.5),
+      Reply::decimal(1.5),
       Reply::boolean(true),
       Reply::big_number("7"),
       Reply::verbatim("txt:x"),

@@ -1,0 +1,51 @@
+#include "engine/commands/geo_arguments.h"
+
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+#include "engine/base/numbers.h"
+#include "engine/commands/geo_errors.h"
+
+namespace rushgate {
+namespace {
+
+double read_coordinate(Arguments& arguments) {
+  const auto number = parse_double(arguments.next());
+  if (!number) arguments.fail(errors::not_a_float());
+  return number.value_or(0);
+}
+
+}  // namespace
+
+GeoPosition read_position(Arguments& arguments) {
+  const double longitude = read_coordinate(arguments);
+  const double latitude = read_coordinate(arguments);
+  if (!is_on_map({longitude, latitude}))
+    arguments.fail(errors::invalid_position(longitude, latitude));
+  return {longitude, latitude};
+}
+
+double read_unit_m(Arguments& arguments) {
+  struct Unit {
+    std::string_view name;
+    double metres;
+  };
+  static constexpr Unit kUnits[] = {{"m", 1}, {"km", 1'000}, {"ft", 0.3048}, {"mi", 1'609.34}};
+  const std::string_view name = arguments.next();
+  for (const Unit& unit : kUnits) {
+    if (is_keyword(name, unit.name)) return unit.metres;
+  }
+  arguments.fail(errors::unsupported_unit());
+  return 1;
+}
+
+Reply position_reply(const CommandContext& context, const GeoPosition& position) {
+  const auto coordinate = [&context](double degrees) {
+    return context.resp3() ? Reply::decimal(degrees) : Reply::bulk(format_long_double(degrees));
+  };
+  return Reply::array({coordinate(position.longitude), coordinate(position.latitude)});
+}
+
+Reply distance_reply(double distance) { return Reply::bulk(absl::StrFormat("%.4f", distance)); }
+
+}  // namespace rushgate
