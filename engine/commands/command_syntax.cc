@@ -127,8 +127,8 @@ class Parser {
 
 // ---- Facts from names ----
 
-constexpr std::string_view kKeys[] = {"key",    "key1",        "key2", "newkey",
-                                      "source", "destination", "src",  "dst"};
+constexpr std::string_view kKeys[] = {"key",         "key1", "key2", "newkey",  "source",
+                                      "destination", "src",  "dst",  "destkey", "sourcekey"};
 constexpr std::string_view kIntegers[] = {
     "client-id", "count",   "cursor",       "db",   "decrement",   "destination-db",
     "index",     "index1",  "index2",       "len",  "limit",       "milliseconds",

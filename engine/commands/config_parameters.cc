@@ -99,6 +99,7 @@ constexpr ConfigParameter kWorking[] = {
                                              Kind::kMemory),
     limit<&EncodingLimits::list_node_size>("list-max-listpack-size", "list-max-ziplist-size",
                                            Kind::kNumber, kMinInt, kMaxInt),
+    limit<&EncodingLimits::hll_sparse_bytes>("hll-sparse-max-bytes", {}, Kind::kMemory),
     {.name = "busy-reply-threshold",
      .old_name = "lua-time-limit",
      .kind = Kind::kNumber,

@@ -8,8 +8,6 @@
 namespace rushgate {
 namespace {
 
-constexpr std::string_view kHyperLogLog[] = {"pfadd", "pfcount", "pfdebug", "pfmerge",
-                                             "pfselftest"};
 constexpr std::string_view kCluster[] = {"asking", "cluster", "readonly", "readwrite",
                                          "restore-asking"};
 constexpr std::string_view kReplication[] = {"failover", "psync",   "replconf", "replicaof",
@@ -22,10 +20,8 @@ struct Part {
   std::span<const std::string_view> commands;
 };
 
-constexpr Part kParts[] = {{"HyperLogLog", kHyperLogLog},
-                           {"cluster", kCluster},
-                           {"replication", kReplication},
-                           {"client tracking", kTracking}};
+constexpr Part kParts[] = {
+    {"cluster", kCluster}, {"replication", kReplication}, {"client tracking", kTracking}};
 
 }  // namespace
 

@@ -46,7 +46,7 @@ void RedisBackend::set_usual_limits() {
       "hash-max-listpack-entries", 512, "hash-max-listpack-value", 64,
       "set-max-intset-entries", 512, "list-max-listpack-size", -2,
       "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64,
-      "notify-keyspace-events", ""));
+      "notify-keyspace-events", "", "hll-sparse-max-bytes", 3'000));
   // clang-format on
 }
 
