@@ -1,11 +1,11 @@
 #include "engine/rdb/parsed_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "engine/base/numbers.h"
 #include "engine/rdb/intset.h"
 #include "engine/rdb/listpack.h"
@@ -18,21 +18,23 @@ namespace {
 using Strings = std::vector<std::string>;
 using sorted_sets::ScoredMember;
 
+/// Sorts the names, because hash sets of Abseil do not survive a lack of memory.
+bool are_distinct(std::vector<std::string_view> names) {
+  std::ranges::sort(names);
+  return std::ranges::adjacent_find(names) == names.end();
+}
+
 /// Returns true if the strings, or every second one, differ from each other.
 bool are_distinct(const Strings& strings, std::size_t step) {
-  absl::flat_hash_set<std::string_view> seen;
-  for (std::size_t i = 0; i < strings.size(); i += step) {
-    if (!seen.insert(strings[i]).second) return false;
-  }
-  return true;
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < strings.size(); i += step) names.emplace_back(strings[i]);
+  return are_distinct(std::move(names));
 }
 
 bool are_distinct(const std::vector<ScoredMember>& members) {
-  absl::flat_hash_set<std::string_view> seen;
-  for (const ScoredMember& element : members) {
-    if (!seen.insert(element.member).second) return false;
-  }
-  return true;
+  std::vector<std::string_view> names;
+  for (const ScoredMember& element : members) names.emplace_back(element.member);
+  return are_distinct(std::move(names));
 }
 
 /// Reads a number, and that many groups of `group_size` strings.

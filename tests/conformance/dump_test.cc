@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,8 +145,8 @@ Words integers() {
 Words strings() {
   Words strings = {
       "", "a", "007", "-0", "+1", "1.5", std::string("\0\n\xff", 3), "9223372036854775808"};
-  for (const std::size_t size :
-       {19, 20, 21, 62, 63, 64, 65, 126, 4'095, 4'096, 16'376, 16'377, 16'378, 16'383, 16'384}) {
+  for (const std::size_t size : std::initializer_list<std::size_t>{
+           19, 20, 21, 62, 63, 64, 65, 126, 4'095, 4'096, 16'376, 16'377, 16'378, 16'383, 16'384}) {
     strings.push_back(std::string(size, 'x'));
     strings.push_back({});
     for (std::size_t i = 0; i < size; ++i) {
@@ -259,8 +260,9 @@ Requests entries() {
   for (int i = 1; i <= 450; ++i) {
     const std::string id = std::to_string(i / 3) + '-' + std::to_string(1 + i % 3 * (1 + i % 9));
     const std::string number = std::to_string(i * i * (i % 2 == 0 ? 1 : -1));
+    const std::string text(static_cast<std::size_t>(i), 'x');
     requests.push_back(
-        i % 10 == 0 ? Request::of("XADD", "key", id, "other", std::string(i, 'x'))
+        i % 10 == 0 ? Request::of("XADD", "key", id, "other", text)
                     : Request::of("XADD", "key", id, "number", number, "text", 't' + number));
   }
   return requests;

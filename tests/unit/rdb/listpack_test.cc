@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -45,8 +46,9 @@ TEST(ListpackTest, IntegersOfEachSizeComeBack) {
 }
 
 TEST(ListpackTest, StringsOfEachSizeComeBack) {
-  for (const std::size_t size : {0, 1, 63, 64, 125, 126, 127, 4'095, 4'096, 16'377, 16'378, 16'379,
-                                 2'097'145, 2'097'146, 2'097'147}) {
+  for (const std::size_t size :
+       std::initializer_list<std::size_t>{0, 1, 63, 64, 125, 126, 127, 4'095, 4'096, 16'377, 16'378,
+                                          16'379, 2'097'145, 2'097'146, 2'097'147}) {
     expect_read_back({"first", std::string(size, 'x'), "last"});
   }
   expect_read_back({"007", "-0", "+1", "9223372036854775808", "1.5"});
