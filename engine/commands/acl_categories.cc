@@ -10,6 +10,11 @@ bool is_of(const CommandSpec& spec, CommandGroup group) {
   return spec.group == group && spec.function != nullptr;
 }
 
+/// Returns true for commands on a collection, and for those that sort it.
+bool is_on(const CommandSpec& spec, CommandGroup collection) {
+  return is_of(spec, collection) || has(spec, kAclSorts);
+}
+
 struct Category {
   std::string_view name;
   bool (*has_command)(const CommandSpec& spec);
@@ -18,16 +23,18 @@ struct Category {
 constexpr Category kCategories[] = {
     {"keyspace",
      [](const CommandSpec& spec) {
-       return is_of(spec, CommandGroup::kGeneric) || has(spec, kAclKeyspace);
+       const bool is_general =
+           is_of(spec, CommandGroup::kGeneric) && !has(spec, kAclSorts | kAclConnection);
+       return is_general || has(spec, kAclKeyspace);
      }},
     {"read",
      [](const CommandSpec& spec) {
        return has(spec, kReadOnly) && !is_of(spec, CommandGroup::kScripting);
      }},
     {"write", [](const CommandSpec& spec) { return has(spec, kWrite); }},
-    {"set", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kSet); }},
-    {"sortedset", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kSortedSet); }},
-    {"list", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kList); }},
+    {"set", [](const CommandSpec& spec) { return is_on(spec, CommandGroup::kSet); }},
+    {"sortedset", [](const CommandSpec& spec) { return is_on(spec, CommandGroup::kSortedSet); }},
+    {"list", [](const CommandSpec& spec) { return is_on(spec, CommandGroup::kList); }},
     {"hash", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kHash); }},
     {"string", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kString); }},
     {"bitmap", [](const CommandSpec& spec) { return is_of(spec, CommandGroup::kBitmap); }},

@@ -2,6 +2,7 @@
 #include "engine/commands/command_docs.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -30,11 +31,18 @@ class Fields {
   std::vector<Reply> fields_;
 };
 
-/// Builds the replies for a command's arguments. Its keys correspond to its key specs, in order.
+/// Builds the replies for a command's arguments. Its keys correspond to its key specs, in order. The
+/// spec of SORT's patterns has no key among the arguments.
 class ArgumentReplies {
  public:
-  explicit ArgumentReplies(const CommandSpec& spec)
-      : key_specs_(spec.keys.end() - spec.keys.begin()) {}
+  explicit ArgumentReplies(const CommandSpec& spec) {
+    std::int64_t index = 0;
+    for (const KeySpec& keys : spec.keys) {
+      const bool is_of_patterns = keys.is_unknown && (keys.flags & key_specs::kRO) != 0;
+      if (!is_of_patterns) key_specs_.push_back(index);
+      ++index;
+    }
+  }
 
   Reply list(const std::vector<SyntaxArgument>& arguments) {
     std::vector<Reply> replies;
@@ -48,8 +56,9 @@ class ArgumentReplies {
     const std::string_view type = argument_type(argument);
     fields.add("name", Reply::bulk(argument_name(argument)));
     fields.add("type", Reply::bulk(type));
-    if (type == "key")
-      fields.add("key_spec_index", Reply::integer(std::min(keys_++, key_specs_ - 1)));
+    if (type == "key" && !key_specs_.empty())
+      fields.add("key_spec_index",
+                 Reply::integer(key_specs_[std::min(keys_++, key_specs_.size() - 1)]));
     const bool is_word = argument.kind == SyntaxArgument::Kind::kWord;
     const std::string_view word = is_word ? argument.text : argument.word;
     if (!word.empty()) fields.add("token", Reply::bulk(word));
@@ -66,8 +75,8 @@ class ArgumentReplies {
     return Reply::set(std::move(flags));
   }
 
-  const std::int64_t key_specs_;
-  std::int64_t keys_ = 0;  // so far
+  std::vector<std::int64_t> key_specs_;  // their indices
+  std::size_t keys_ = 0;                 // so far
 };
 
 Reply doc_reply(const CommandSpec& spec) {

@@ -38,6 +38,7 @@ Reply search_reply(const char* type, std::vector<Reply> spec) {
 }
 
 Reply begin_search_reply(const KeySpec& spec) {
+  if (spec.is_unknown) return search_reply("unknown", {});
   if (spec.keyword.empty())
     return search_reply("index", {Reply::bulk("index"), Reply::integer(spec.first)});
   return search_reply("keyword", {Reply::bulk("keyword"), Reply::bulk(spec.keyword),
@@ -45,6 +46,7 @@ Reply begin_search_reply(const KeySpec& spec) {
 }
 
 Reply find_keys_reply(const KeySpec& spec) {
+  if (spec.is_unknown) return search_reply("unknown", {});
   if (spec.is_counted) {
     return search_reply("keynum",
                         {Reply::bulk("keynumidx"), Reply::integer(0), Reply::bulk("firstkey"),

@@ -51,6 +51,7 @@ enum CommandFlag : std::uint32_t {
   kAclDangerous = 1U << 25,
   kAclConnection = 1U << 26,
   kAclAdmin = 1U << 28,
+  kAclSorts = 1U << 30,  // SORT: lists, sets and sorted sets
 
   // ---- For COMMAND DOCS
   kSystemCommand = 1U << 29,  // for maintenance and tests of the server

@@ -118,6 +118,22 @@ std::vector<FoundKey> find_loosely(const KeySpecs& specs, RequestView request) {
   return {};
 }
 
+/// Returns the position of SORT's destination: behind the last STORE that is not the value of
+/// another option.
+std::optional<std::size_t> find_destination(RequestView request) {
+  std::optional<std::size_t> destination;
+  for (std::size_t i = 2; i + 1 < request.size(); ++i) {
+    if (is_keyword(request[i], "LIMIT")) {
+      i += 2;
+    } else if (is_keyword(request[i], "GET") || is_keyword(request[i], "BY")) {
+      i += 1;
+    } else if (is_keyword(request[i], "STORE")) {
+      destination = i + 1;
+    }
+  }
+  return destination;
+}
+
 /// Returns the flags of SET, which depend on GET.
 unsigned flags_of_set(RequestView request) {
   using namespace key_specs;
@@ -155,6 +171,13 @@ std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request) {
     if ((some.flags & key_specs::kVariableFlags) != 0)
       return {{static_cast<std::size_t>(some.first), flags_of_set(request)}};
     if ((some.flags & key_specs::kNotKey) != 0) continue;
+    if (some.is_unknown) {
+      // SORT: the keys that its patterns denote depend on the elements, and are not listed.
+      const bool is_stored = (some.flags & key_specs::kOW) != 0;
+      const auto destination = is_stored ? find_destination(request) : std::nullopt;
+      if (destination) keys.push_back({*destination, some.flags});
+      continue;
+    }
     if (!add_keys(some, request, keys)) return find_loosely(spec.keys, request);
   }
   return keys;

@@ -42,9 +42,12 @@ struct KeySpec {
   std::int16_t last = 0;          // relative to the first key; negative: from the end
   std::int16_t step = 1;          // distance between keys
   bool are_half = false;          // only the first half of the remaining arguments
+  bool is_unknown = false;        // none of these describes the positions: find_keys() has a rule
 
   /// Returns true if the positions do not depend on the arguments.
-  [[nodiscard]] constexpr bool is_fixed() const { return keyword.empty() && !is_counted; }
+  [[nodiscard]] constexpr bool is_fixed() const {
+    return keyword.empty() && !is_counted && !is_unknown;
+  }
 };
 
 /// All key specs of a command: at most three.
@@ -96,6 +99,11 @@ constexpr KeySpecs key_after(std::string_view keyword, int from, unsigned flags)
   return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
                    .first = static_cast<std::int16_t>(from),
                    .keyword = keyword});
+}
+
+/// Returns the spec of keys whose positions a spec cannot describe.
+constexpr KeySpecs unknown_keys(unsigned flags) {
+  return KeySpecs({.flags = static_cast<std::uint16_t>(flags), .is_unknown = true});
 }
 
 /// Returns the spec of the first half of the arguments after a keyword at `from` or later.

@@ -65,6 +65,8 @@ void remove_first(Database& db, Object& object, std::size_t count) {
   if (value.size() == 0) db.remove(object);
 }
 
+void grow(Object& object) { object.sorted_set().set_small(false); }
+
 bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members) {
   return static_cast<std::int64_t>(members.size()) <= limits.zset_entries &&
          std::ranges::all_of(members, [&](const ScoredMember& element) {

@@ -30,6 +30,10 @@ bool remove(Database& db, Object& object, std::string_view member);
 /// in remove().
 void remove_first(Database& db, Object& object, std::size_t count);
 
+/// Records that the sorted set has Redis's encoding of large ones from now on. Neither stored nor
+/// undone.
+void grow(Object& object);
+
 /// Returns true if Redis would keep these members as a listpack.
 bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members);
 

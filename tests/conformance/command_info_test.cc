@@ -149,8 +149,9 @@ TEST_P(CommandInfoTest, CategoriesEqualRedis) {
 /// The keys of a request must also be found if its arguments are invalid.
 TEST_P(CommandInfoTest, KeysOfRandomRequestsEqualRedis) {
   constexpr int kRequestsPerCommand = 60;
-  constexpr std::string_view kWords[] = {"a",   "b",       "0",   "1",     "2",   "3", "1x", "-1",
-                                         "GET", "STREAMS", "get", "count", "MIN", "",  " 1"};
+  constexpr std::string_view kWords[] = {"a",     "b",   "0",   "1",       "2",     "3",
+                                         "1x",    "-1",  "GET", "STREAMS", "STORE", "get",
+                                         "count", "MIN", "",    " 1",      "BY",    "limit"};
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   Random random(seed);

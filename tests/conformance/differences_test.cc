@@ -85,6 +85,29 @@ TEST_F(DifferencesTest, StoringOverOtherTypeWakesSortedSetWaiter) {
   EXPECT_EQ(to_debug_string(*answer), R"(["z", "m", "1"])");
 }
 
+TEST_F(DifferencesTest, OutOfRangeNumberHasNoLaterEffect) {
+  call("RPUSH", "large", "1e400");
+  call("RPUSH", "small", "1.5");
+  EXPECT_TRUE(call("SORT", "large").is_error());
+  EXPECT_EQ(shown("SORT", "small"), R"(["1.5"])");
+}
+
+TEST_F(DifferencesTest, EqualWeightsKeepOrderOfList) {
+  for (int i = 0; i < 100; ++i) call("RPUSH", "l", i);
+  EXPECT_EQ(shown("SORT", "l", "BY", "w_*", "ALPHA", "LIMIT", 0, 4), R"(["0", "1", "2", "3"])");
+}
+
+TEST_F(DifferencesTest, StoringOverOtherTypeWakesListWaiter) {
+  std::optional<Reply> answer;
+  wait_with(*other_, answer, "BLPOP", "d", 0);
+  call("SET", "d", "text");
+  EXPECT_FALSE(answer.has_value());
+  call("RPUSH", "from", 1);
+  call("SORT", "from", "STORE", "d");
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(to_debug_string(*answer), R"(["d", "1"])");
+}
+
 TEST_F(DifferencesTest, SwapdbWithSeveralKeysServesOne) {
   call("SELECT", 1);
   call("RPUSH", "a", "of a");
