@@ -26,14 +26,7 @@ constexpr std::array kServerCommands = {
     ServerCommand{"CLIENT", "PAUSE", {ConnectionUse::kOrdinary}},
     ServerCommand{"CLIENT", "UNPAUSE", {ConnectionUse::kOrdinary}},
     ServerCommand{"CLIENT", "", {ConnectionUse::kChangesState}},
-    ServerCommand{"ASKING", "", {ConnectionUse::kChangesState}},
-    ServerCommand{"READONLY", "", {ConnectionUse::kChangesState}},
-    ServerCommand{"READWRITE", "", {ConnectionUse::kChangesState}},
     ServerCommand{"MONITOR", "", {ConnectionUse::kUnsupported}},
-    ServerCommand{"SYNC", "", {ConnectionUse::kUnsupported}},
-    ServerCommand{"PSYNC", "", {ConnectionUse::kUnsupported}},
-    ServerCommand{"REPLCONF", "", {ConnectionUse::kUnsupported}},
-    ServerCommand{"WAIT", "", {ConnectionUse::kMayBlock, BlockTimeout::kLastMs}},
     ServerCommand{"WAITAOF", "", {ConnectionUse::kMayBlock, BlockTimeout::kLastMs}},
 };
 

@@ -63,7 +63,7 @@ std::string address_text(const Connection::Socket::endpoint_type& endpoint,
 
 /// Returns true if the request may block.
 bool may_block(const CommandSpec& spec, const Request& request) {
-  if ((spec.flags & kBlocking) == 0) return false;
+  if (spec.timeout == BlockTimeout::kNone) return false;
   if (spec.timeout != BlockTimeout::kBlockOption) return true;
   const auto arguments = request.views();
   return std::ranges::any_of(

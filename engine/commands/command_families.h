@@ -27,6 +27,7 @@ CommandFamily info_commands();
 CommandFamily shutdown_commands();
 CommandFamily acl_commands();
 CommandFamily replication_commands();
+CommandFamily wait_commands();
 CommandFamily saving_commands();
 CommandFamily memory_commands();
 CommandFamily latency_commands();

@@ -24,7 +24,7 @@ enum CommandFlag : std::uint32_t {
   kAdmin = 1U << 3,
   kPubSub = 1U << 4,
   kNoScript = 1U << 5,  // not allowed in scripts
-  kBlocking = 1U << 6,  // set by the table: the record has a timeout
+  kBlocking = 1U << 6,  // set by the table: the record has a timeout, and is not that of WAIT
   kLoading = 1U << 7,
   kStale = 1U << 8,
   kSkipMonitor = 1U << 9,

@@ -25,6 +25,7 @@ constexpr Family* kFamilies[] = {
     shutdown_commands,
     acl_commands,
     replication_commands,
+    wait_commands,
     saving_commands,
     memory_commands,
     latency_commands,
@@ -75,7 +76,9 @@ std::vector<CommandSpec> concatenated() {
     for (CommandSpec spec : commands) {
       spec.row = static_cast<std::uint16_t>(table.size());
       spec.group = group;
-      if (spec.timeout != BlockTimeout::kNone) spec.flags |= kBlocking;
+      // Redis does not report that WAIT blocks.
+      if (spec.timeout != BlockTimeout::kNone && spec.timeout != BlockTimeout::kLastMs)
+        spec.flags |= kBlocking;
       table.push_back(spec);
     }
   }

@@ -8,10 +8,13 @@
 namespace rushgate {
 namespace {
 
-constexpr std::string_view kCluster[] = {"asking", "cluster", "readonly", "readwrite",
-                                         "restore-asking"};
-constexpr std::string_view kReplication[] = {"failover", "psync",   "replconf", "replicaof",
-                                             "role",     "slaveof", "sync",     "wait"};
+constexpr std::string_view kGeo[] = {"geoadd",        "geodist",           "geohash",
+                                     "geopos",        "georadius",         "georadius_ro",
+                                     "geosearch",     "georadiusbymember", "georadiusbymember_ro",
+                                     "geosearchstore"};
+constexpr std::string_view kHyperLogLog[] = {"pfadd", "pfcount", "pfdebug", "pfmerge",
+                                             "pfselftest"};
+constexpr std::string_view kCluster[] = {"restore-asking"};
 constexpr std::string_view kTracking[] = {"client|caching", "client|tracking",
                                           "client|trackinginfo"};
 
@@ -20,8 +23,10 @@ struct Part {
   std::span<const std::string_view> commands;
 };
 
-constexpr Part kParts[] = {
-    {"cluster", kCluster}, {"replication", kReplication}, {"client tracking", kTracking}};
+constexpr Part kParts[] = {{"geospatial indexes", kGeo},
+                           {"HyperLogLog", kHyperLogLog},
+                           {"cluster", kCluster},
+                           {"client tracking", kTracking}};
 
 }  // namespace
 

@@ -232,6 +232,19 @@ TEST_F(DifferencesTest, FourThousandTablesArePacked) {
             Reply::integer(4'000));
 }
 
+// ---- Replicas and clusters ----
+
+TEST_F(DifferencesTest, ReplicationIsRefused) {
+  EXPECT_EQ(call("REPLICAOF", "host", 6379).text(),
+            "ERR Rushgate has no replication: it cannot be a replica");
+  EXPECT_EQ(call("SLAVEOF", "host", 6379), call("REPLICAOF", "host", 6379));
+  const std::string refusal = "ERR Rushgate has no replication: it cannot have replicas";
+  EXPECT_EQ(call("SYNC").text(), refusal);
+  EXPECT_EQ(call("PSYNC", "?", -1).text(), refusal);
+  EXPECT_EQ(call("REPLCONF").text(), refusal);
+  EXPECT_EQ(call("REPLCONF", "listening-port", 1).text(), refusal);
+}
+
 // ---- Clients ----
 
 TEST_F(DifferencesTest, ListsShowNoBuffersAndNoFile) {
