@@ -67,4 +67,10 @@ std::vector<std::string_view> acl_categories(const CommandSpec& spec) {
   return names;
 }
 
+std::vector<std::string_view> all_acl_categories() {
+  std::vector<std::string_view> names;
+  for (const Category& category : kCategories) names.push_back(category.name);
+  return names;
+}
+
 }  // namespace rushgate

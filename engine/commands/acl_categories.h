@@ -1,4 +1,4 @@
-// The categories of access control lists. Only COMMAND reports them here:
+// The categories of access control lists. Only COMMAND and ACL CAT report them here:
 // https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
 #pragma once
 
@@ -11,5 +11,8 @@ namespace rushgate {
 
 /// Returns the categories without '@', in the order of COMMAND INFO.
 std::vector<std::string_view> acl_categories(const CommandSpec& spec);
+
+/// Returns all categories, in the same order.
+std::vector<std::string_view> all_acl_categories();
 
 }  // namespace rushgate

@@ -232,7 +232,7 @@ TEST_F(DifferencesTest, FourThousandTablesArePacked) {
             Reply::integer(4'000));
 }
 
-// ---- Replicas and clusters ----
+// ---- Users, replicas and clusters ----
 
 TEST_F(DifferencesTest, ReplicationIsRefused) {
   EXPECT_EQ(call("REPLICAOF", "host", 6379).text(),
@@ -243,6 +243,11 @@ TEST_F(DifferencesTest, ReplicationIsRefused) {
   EXPECT_EQ(call("PSYNC", "?", -1).text(), refusal);
   EXPECT_EQ(call("REPLCONF").text(), refusal);
   EXPECT_EQ(call("REPLCONF", "listening-port", 1).text(), refusal);
+}
+
+TEST_F(DifferencesTest, AclCatReturnsExistingCommands) {
+  EXPECT_EQ(shown("ACL", "CAT", "transaction"),
+            R"(["multi", "exec", "discard", "watch", "unwatch"])");
 }
 
 // ---- Clients ----
