@@ -20,6 +20,11 @@ std::size_t subscription_bytes(std::string_view name) {
   return kNodes + (is_on_heap ? 2 * heap_block(name.size() + 1) : 0);
 }
 
+/// Returns a message in the form of the receiver's protocol.
+Reply message_of(const Session& to, std::vector<Reply> parts) {
+  return to.protocol == 3 ? Reply::push(std::move(parts)) : Reply::array(std::move(parts));
+}
+
 }  // namespace
 
 bool Channels::subscribe(Session& session, ChannelKind kind, std::string_view name) {
@@ -68,7 +73,8 @@ std::size_t Channels::publish(ChannelKind kind, std::string_view channel,
   const char* const word = kind == ChannelKind::kShard ? "smessage" : "message";
   if (const auto found = of(kind).find(channel); found != of(kind).end()) {
     for (const Session* session : found->second) {
-      add_message(*session, {Reply::bulk(word), Reply::bulk(channel), Reply::bulk(message)});
+      add_message(*session, message_of(*session, {Reply::bulk(word), Reply::bulk(channel),
+                                                  Reply::bulk(message)}));
       ++reached;
     }
   }
@@ -76,8 +82,8 @@ std::size_t Channels::publish(ChannelKind kind, std::string_view channel,
     for (const auto& [pattern, sessions] : of(ChannelKind::kPattern)) {
       if (!glob_matches(pattern, channel)) continue;
       for (const Session* session : sessions) {
-        add_message(*session, {Reply::bulk("pmessage"), Reply::bulk(pattern), Reply::bulk(channel),
-                               Reply::bulk(message)});
+        add_message(*session, message_of(*session, {Reply::bulk("pmessage"), Reply::bulk(pattern),
+                                                    Reply::bulk(channel), Reply::bulk(message)}));
         ++reached;
       }
     }
@@ -95,30 +101,54 @@ void Channels::publish_to_monitors(const std::string& line) {
   for (const Session* const session : monitors_) add_message(*session, Reply::status(line));
 }
 
-void Channels::add_message(const Session& to, std::vector<Reply> parts) {
-  add_message(to,
-              to.protocol == 3 ? Reply::push(std::move(parts)) : Reply::array(std::move(parts)));
+void Channels::notify(const Session& to, std::vector<Reply> parts, Place place) {
+  if (to.outlet == nullptr) return;
+  add_message(to, message_of(to, std::move(parts)), place, true);
+  if (place == Place::kAfterReply) are_sorted_ = false;
 }
 
-void Channels::add_message(const Session& to, Reply message) {
-  messages_.push_back({to.outlet, std::move(message), to.replies});
+void Channels::add_message(const Session& to, Reply message, Place place, bool is_final) {
+  messages_.push_back({.to = to.outlet,
+                       .text = std::move(message),
+                       .after_replies = to.replies + (place == Place::kAfterReply ? 1 : 0),
+                       .is_late = place != Place::kNow,
+                       .is_final = is_final});
   const std::size_t bytes = memory_bytes(messages_.back().text);
   if (!to.outlet->reserve(bytes, to.is_protected)) messages_.pop_back();
 }
 
 void Channels::roll_back_to(std::size_t count) {
-  for (; messages_.size() > count; messages_.pop_back()) {
-    messages_.back().to->release(memory_bytes(messages_.back().text));
+  auto kept = messages_.begin() + static_cast<std::ptrdiff_t>(std::min(count, messages_.size()));
+  for (auto message = kept; message != messages_.end(); ++message) {
+    if (!message->is_final) {
+      message->to->release(memory_bytes(message->text));
+    } else if (message != kept++) {
+      *std::prev(kept) = std::move(*message);
+    }
   }
+  messages_.erase(kept, messages_.end());
 }
 
-void Channels::send() {
+void Channels::send_before_replies() {
   std::vector<Message> messages = std::exchange(messages_, {});  // an idle engine keeps no memory
-  for (Message& message : messages) {
-    try {
-      message.to->push(std::move(message.text), message.after_replies);
-    } catch (...) {  // out of memory: the message is lost, as on a broken connection
-    }
+  if (!std::exchange(are_sorted_, true)) {
+    std::ranges::stable_sort(messages, {}, &Message::after_replies);
+  }
+  const auto waits = [](const Message& message) {
+    return message.is_late && !message.to->orders_messages();
+  };
+  const auto late = std::ranges::stable_partition(messages, std::not_fn(waits));
+  std::for_each(messages.begin(), late.begin(), push);
+  messages.erase(messages.begin(), late.begin());
+  if (!messages.empty()) messages_ = std::move(messages);
+}
+
+void Channels::send_after_replies() { std::ranges::for_each(std::exchange(messages_, {}), push); }
+
+void Channels::push(Message& message) {
+  try {
+    message.to->push(std::move(message.text), message.after_replies);
+  } catch (...) {  // out of memory: the message is lost, as on a broken connection
   }
 }
 

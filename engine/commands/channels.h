@@ -50,8 +50,16 @@ class Channels {
   void leave_all(Session& session);
 
   /// Creates a message for each matching subscription, except where the outlet refuses it, and
-  /// returns their number. The messages wait for send().
+  /// returns their number. The messages wait for send_before_replies().
   std::size_t publish(ChannelKind kind, std::string_view channel, std::string_view message);
+  /// The place of a message among the replies of its receiver.
+  enum class Place : std::uint8_t {
+    kNow,           // behind the replies so far
+    kAfterReply,    // behind the reply of the running request
+    kAtEndOfBatch,  // behind all replies of the commit batch
+  };
+  /// Creates a message for one session, except if its outlet refuses it. No rollback removes it.
+  void notify(const Session& to, std::vector<Reply> parts, Place place);
 
   /// MONITOR: the session gets the lines of publish_to_monitors() until leave_all().
   void add_monitor(Session& session);
@@ -59,10 +67,13 @@ class Channels {
   void publish_to_monitors(const std::string& line);
 
   [[nodiscard]] std::size_t waiting() const { return messages_.size(); }
-  /// Removes the messages published since there were `count`.
+  /// Removes the messages published since there were `count`, but not those of notify().
   void roll_back_to(std::size_t count);
-  /// Sends the messages. Does not throw; a message is lost if its outlet has no memory for it.
-  void send();
+  /// Sends the messages, except late ones to outlets without order. Does not throw; a message is
+  /// lost if its outlet has no memory for it.
+  void send_before_replies();
+  /// Sends the others.
+  void send_after_replies();
 
   /// Returns the names with subscribers, in ascending order.
   [[nodiscard]] std::vector<std::string> names(ChannelKind kind) const;
@@ -74,12 +85,15 @@ class Channels {
     std::shared_ptr<Outlet> to;
     Reply text;
     std::uint64_t after_replies;
+    bool is_late = false;   // behind a reply that has not been sent
+    bool is_final = false;  // no rollback removes it
   };
   using Subscribers = std::vector<Session*>;  // in order of subscription
   using ByName = absl::btree_map<std::string, Subscribers, std::less<>>;
 
-  void add_message(const Session& to, std::vector<Reply> parts);
-  void add_message(const Session& to, Reply message);
+  void add_message(const Session& to, Reply message, Place place = Place::kNow,
+                   bool is_final = false);
+  static void push(Message& message);
   [[nodiscard]] ByName& of(ChannelKind kind) { return channels_[static_cast<std::size_t>(kind)]; }
 
   [[nodiscard]] const ByName& of(ChannelKind kind) const {
@@ -89,6 +103,7 @@ class Channels {
   std::array<ByName, kChannelKinds> channels_;
   Subscribers monitors_;
   std::vector<Message> messages_;
+  bool are_sorted_ = true;  // the messages of a session, by after_replies
 };
 
 }  // namespace rushgate

@@ -22,6 +22,7 @@
 #include "engine/commands/help_reply.h"
 #include "engine/commands/reply_allowance.h"
 #include "engine/commands/sessions.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/commands/transactions.h"
 
 namespace rushgate {
@@ -31,7 +32,12 @@ void end_session(CommandServices& services, Session& session) {
   services.blocked.unblock(session.id, std::nullopt);
   end_transaction(session, services.keyspace);
   services.channels.leave_all(session);
+  services.tracking.forget(session);
   services.sessions.remove(session.id);
+}
+
+std::int64_t redirection_of(const Session& session) {
+  return session.tracking ? static_cast<std::int64_t>(session.tracking->redirect) : -1;
 }
 
 bool set_client_name(Session& session, std::string_view name) {
@@ -52,6 +58,9 @@ std::string flags_of(const CommandContext& context, const Session& session) {
   if (!session.subscriptions.empty()) flags += 'P';
   if (session.transaction) flags += 'x';
   if (context.services().blocked.is_blocked(session.id)) flags += 'b';
+  if (session.tracking) flags += 't';
+  if (session.tracking && session.tracking->redirect_is_broken) flags += 'R';
+  if (session.tracking && session.tracking->broadcasts) flags += 'B';
   if (any_watched_key_has_changed(session, context.keyspace())) flags += 'd';
   if (session.is_closing) flags += 'c';
   if (session.address.starts_with('/')) flags += 'U';
@@ -80,7 +89,8 @@ std::string line_of(const CommandContext& context, const Session& session) {
                       " ssub=", count(ChannelKind::kShard), " multi=", queued,
                       " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0"
                       " tot-mem=0 events=r cmd=",
-                      command_of(session), " user=default redir=-1 resp=", session.protocol, "\n");
+                      command_of(session), " user=default redir=", redirection_of(session),
+                      " resp=", session.protocol, "\n");
 }
 
 // ---- Choosing clients ----
@@ -257,8 +267,6 @@ Reply client_no_evict_command(CommandContext& context) {
   return Reply::ok();
 }
 
-Reply client_getredir_command(CommandContext& /*context*/) { return Reply::integer(-1); }
-
 // ---- Others ----
 
 /// As in Redis, the unblocked command counts as failed; so does CLIENT UNBLOCK … ERROR.
@@ -293,8 +301,10 @@ Reply client_unblock_command(CommandContext& context) {
 Reply client_help_command(CommandContext& /*context*/) {
   static constexpr std::string_view kLines[] = {
       "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+      "CACHING (YES|NO)",
+      "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
       "GETREDIR",
-      "    Return -1: there is no tracking of keys.",
+      "    Return the client ID we are redirecting to when tracking is enabled.",
       "GETNAME",
       "    Return the name of the current connection.",
       "ID",
@@ -315,6 +325,11 @@ Reply client_help_command(CommandContext& /*context*/) {
       "    Assign the name <name> to the current connection.",
       "UNBLOCK <clientid> [TIMEOUT|ERROR]",
       "    Unblock the specified blocked client.",
+      "TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]]",
+      "         [OPTIN] [OPTOUT] [NOLOOP]",
+      "    Control server assisted client side caching.",
+      "TRACKINGINFO",
+      "    Report tracking status for the current connection.",
       "HELP",
       "    Prints this help.",
   };
@@ -337,14 +352,6 @@ constexpr CommandSpec kCommands[] = {
      .connection = ConnectionUse::kChangesState,
      .summary = "Returns the name of the connection.",
      .since = "2.6.9",
-     .complexity = "O(1)"},
-    {.name = "client|getredir",
-     .function = client_getredir_command,
-     .arity = 2,
-     .flags = kNoScript | kAnytime,
-     .connection = ConnectionUse::kChangesState,
-     .summary = "Returns the client that gets messages about changed keys; -1 for none.",
-     .since = "6.0.0",
      .complexity = "O(1)"},
     help_record("client|help", client_help_command, "5.0.0"),
     {.name = "client|id",

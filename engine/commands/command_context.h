@@ -25,6 +25,7 @@ namespace rushgate {
 class LuaHost;
 class NativeHost;
 class Sessions;
+class TrackingTable;
 
 /// The running Lua script, for clients that arrive while it exceeds its time limit (BusyMonitor).
 /// It has written if keyspace.changes().changed_since(began).
@@ -54,6 +55,7 @@ struct CommandServices {
   NativeHost& natives;
   Sessions& sessions;
   Channels& channels;
+  TrackingTable& tracking;
   BlockedClients& blocked;
   std::function<absl::Status()> sync;     // Client::sync(): a failure stops all writing
   bool roll_back_failed_scripts = false;  // roll back failed Lua scripts, unlike Redis

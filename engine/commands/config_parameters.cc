@@ -10,6 +10,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/script/lua_host.h"
 
 namespace rushgate {
@@ -132,6 +133,19 @@ constexpr ConfigParameter kWorking[] = {
     setting<&Settings::slowlog_log_slower_than_us>("slowlog-log-slower-than", -1),
     setting<&Settings::slowlog_max_len>("slowlog-max-len"),
     setting<&Settings::latency_monitor_threshold_ms>("latency-monitor-threshold"),
+    {.name = "tracking-table-max-keys",
+     .kind = Kind::kNumber,
+     .use = Use::kWorks,
+     .max = kMaxLong,
+     .read =
+         [](Context context) {
+           return std::to_string(context.services().settings.tracked_keys_max);
+         },
+     .write =
+         [](Services services, const ConfigValue& value) {
+           services.settings.tracked_keys_max = value.number;
+           services.tracking.shrink();
+         }},
     {.name = "notify-keyspace-events",
      .kind = Kind::kKeyEvents,
      .use = Use::kWorks,
@@ -276,7 +290,6 @@ constexpr ConfigParameter kWithoutEffect[] = {
     choice("shutdown-on-sigterm", "default", "default, save, nosave, now, force"),
     number("shutdown-timeout", "10", 0, kMaxInt),
     yes_or_no("stop-writes-on-bgsave-error", "yes"),
-    number("tracking-table-max-keys", "1000000", 0, kMaxLong),
 };
 
 // ---- The fixed parameters ----

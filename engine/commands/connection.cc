@@ -11,6 +11,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/commands/transactions.h"
 
 namespace rushgate {
@@ -95,6 +96,7 @@ Reply reset_command(CommandContext& context) {
   Session& session = context.session();
   end_transaction(context);
   context.services().channels.leave_all(session);
+  context.services().tracking.disable(session);
   session.is_silent = false;  // CLIENT REPLY SKIP does not suppress this reply
   session.db = 0;
   session.protocol = 2;

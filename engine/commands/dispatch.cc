@@ -14,6 +14,7 @@
 #include "engine/commands/memory_limit.h"
 #include "engine/commands/monitor.h"
 #include "engine/commands/out_of_scope.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/commands/transactions.h"
 #include "engine/script/script_errors.h"
 
@@ -105,6 +106,17 @@ Reply reject(const CommandContext& context, const CommandSpec* spec, Reply why) 
   return why;
 }
 
+/// Remembers the keys of a command that reads, for client-side caching. As in Redis, also if it
+/// failed.
+void remember_keys(const CommandContext& context, const CommandSpec& spec) {
+  Session& session = context.session();
+  Session& client = session.client != nullptr ? *session.client : session;
+  const bool is_tracked = client.tracking && client.tracking->remembers_reads();
+  if (!is_tracked || context.ready_key() || spec.keys.empty()) return;
+  for (const FoundKey& key : find_keys(spec, context.request()))
+    context.services().tracking.remember(client, context[key.position]);
+}
+
 /// Calls the command's function and counts its keyspace hits.
 Reply run_function(CommandContext& context, const CommandSpec& spec) {
   // EVAL_RO does not look up keys. MEMORY USAGE counts no hits.
@@ -120,6 +132,7 @@ Reply run_function(CommandContext& context, const CommandSpec& spec) {
   Statistics& statistics = context.services().statistics;
   statistics.keys_found += after.found - before.found;
   statistics.keys_missed += after.missing - before.missing;
+  if (context.services().tracking.clients() > 0) remember_keys(context, spec);
   return reply;
 }
 
@@ -210,6 +223,12 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   return Reply::status("QUEUED");
 }
 
+/// CLIENT CACHING applies to the next command or transaction other than CLIENT.
+void end_caching(Session& session, const CommandSpec* spec) {
+  const bool is_client = spec != nullptr && spec->name.starts_with("client|");
+  if (!is_client && !session.transaction) session.tracking->caching_is_set = false;
+}
+
 }  // namespace
 
 Reply run_command(CommandContext& context) {
@@ -225,7 +244,10 @@ Reply run_client_command(CommandContext& context) {
     services.refuses_growth = services.memory_bytes_max != 0 &&
                               services.keyspace.needs_more_than(services.memory_bytes_max);
   }
-  return run_or_queue(context, find_command(context.request()));
+  const CommandSpec* const spec = find_command(context.request());
+  Reply reply = run_or_queue(context, spec);
+  if (context.session().tracking) end_caching(context.session(), spec);
+  return reply;
 }
 
 }  // namespace rushgate

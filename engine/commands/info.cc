@@ -83,7 +83,7 @@ void write_clients(Context context, Fields& fields) {
   fields.add("cluster_connections", 0);
   fields.add("maxclients", context.services().sessions.server().clients_max);
   fields.add("blocked_clients", context.services().blocked.count());
-  fields.add("tracking_clients", 0);
+  fields.add("tracking_clients", context.services().tracking.clients());
   fields.add("clients_in_timeout_table", context.services().blocked.count_with_timeout());
 }
 
@@ -128,6 +128,9 @@ void write_stats(Context context, Fields& fields) {
   fields.add("pubsub_channels", services.channels.count(ChannelKind::kPlain));
   fields.add("pubsub_patterns", services.channels.count(ChannelKind::kPattern));
   fields.add("pubsubshard_channels", services.channels.count(ChannelKind::kShard));
+  fields.add("tracking_total_keys", services.tracking.keys());
+  fields.add("tracking_total_items", services.tracking.reads());
+  fields.add("tracking_total_prefixes", services.tracking.prefixes());
   fields.add("total_error_replies", statistics.errors.total());
 }
 

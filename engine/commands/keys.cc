@@ -34,6 +34,7 @@ std::optional<Reply> rename(CommandContext& context, bool only_if_absent) {
   if (context[1] == context[2]) return only_if_absent ? Reply::integer(0) : Reply::ok();
   if (Object* const replaced = db.find(context[2])) {
     if (only_if_absent) return Reply::integer(0);
+    context.keyspace().note_change(context[1]);  // in Redis's order
     db.remove(*replaced);
   }
   db.move(*object, db, context[2]);

@@ -22,6 +22,9 @@ class Outlet {
   /// Undoes reserve() after a rollback. Called before the commit.
   virtual void release(std::size_t /*bytes*/) {}
 
+  /// Returns true if push() puts messages in their places among the replies. Otherwise a message is
+  /// received when it is pushed.
+  [[nodiscard]] virtual bool orders_messages() const { return false; }
   /// Receives a message of a channel. `after_replies`: the number of the session's replies before
   /// it.
   virtual void push(Reply message, std::uint64_t after_replies) = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/memory_limit.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include "engine/script/script_errors.h"
@@ -71,12 +73,13 @@ class ScriptCaller final : public CommandCaller {
       session_.emplace();
       session_->id = client_.id;
       session_->db = client_.db;
+      session_->client = &client_;
     }
     return *session_;
   }
 
   CommandServices& services_;
-  const Session& client_;
+  Session& client_;
   std::optional<Session> session_;
   const bool read_only_;
   std::string last_error_;
@@ -203,6 +206,13 @@ Reply evalsha_command(CommandContext& context) { return evalsha(context, false);
 
 Reply evalsha_ro_command(CommandContext& context) { return evalsha(context, true); }
 
+/// A C++ script does not report which of its keys it reads.
+void remember_keys(const CommandContext& context, std::span<const std::string_view> keys) {
+  Session& session = context.session();
+  if (!session.tracking || !session.tracking->remembers_reads()) return;
+  for (const std::string_view key : keys) context.services().tracking.remember(session, key);
+}
+
 Reply fcall_command(CommandContext& context) {
   CommandServices& services = context.services();
   const NativeHost::Entry* const native = services.natives.find(context[1]);
@@ -212,7 +222,9 @@ Reply fcall_command(CommandContext& context) {
   if (parameters.error()) return *std::move(parameters.error());
   ScriptCaller caller(context, false);
   const GrowthRule growth(context.services(), false);
-  Reply reply = NativeHost::run(*native, context.db(), parameters.call(context, caller));
+  const ScriptCall call = parameters.call(context, caller);
+  Reply reply = NativeHost::run(*native, context.db(), call);
+  remember_keys(context, call.keys);
   if (reply.is_error() && reply.text() == caller.last_error()) {
     context.set_failures(1);  // an error of a command: counted already
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/commands/channels.h"
+#include "engine/commands/key_tracking.h"
 #include "engine/commands/outlet.h"
 #include "engine/keyspace/watched_key.h"
 #include <rushgate/reply.h>
@@ -52,9 +53,12 @@ struct HeldBytes {
   SharedValue<std::size_t> requests{0};  // waiting for EXEC
   SharedValue<std::size_t> watched{0};   // keys
   SharedValue<std::size_t> channels{0};  // subscribed channels and patterns
+  SharedValue<std::size_t> prefixes{0};  // of CLIENT TRACKING
   SharedValue<std::size_t> name{0};
 
-  [[nodiscard]] std::size_t total() const { return requests + watched + channels + name; }
+  [[nodiscard]] std::size_t total() const {
+    return requests + watched + channels + prefixes + name;
+  }
 };
 
 /// Belongs to the thread that holds the turn.
@@ -71,8 +75,11 @@ struct Session {
   bool is_monitor = false;                 // MONITOR
   SharedValue<bool> is_subscribed{false};  // has subscriptions or is a monitor; any thread may
                                            // read it
+  std::optional<KeyTracking> tracking;     // CLIENT TRACKING; only TrackingTable begins and ends it
   HeldBytes held_bytes;                    // total of the above; any thread may read it
   std::shared_ptr<Outlet> outlet;          // null: receives only replies
+
+  Session* client = nullptr;  // of a script's own session: the client that runs the script
 
   // ---- CLIENT REPLY ----
   bool is_silent = false;  // OFF
@@ -89,9 +96,9 @@ struct Session {
   // ---- Of clients that come over a connection ----
   std::string password;  // required by AUTH; empty: no AUTH needed
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();  // of one request
-  bool is_authenticated = true;  // if false, only AUTH and a few others are allowed
-  bool is_closing = false;       // QUIT: the connection ends after the reply
-  bool is_ended = false;         // the client has left or was killed: no more of its requests run
+  bool is_authenticated = true;        // if false, only AUTH and a few others are allowed
+  bool is_closing = false;             // QUIT: the connection ends after the reply
+  bool is_ended = false;  // the client has left or was killed: no more of its requests run
 };
 
 /// Returns true if this reply must not be sent (CLIENT REPLY). Call it exactly once per reply.

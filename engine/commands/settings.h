@@ -37,6 +37,7 @@ struct Settings {
                                   // per command. Redis's default is true
   std::string latency_percentiles = "50 99 99.9";  // latency-tracking-info-percentiles
   std::size_t string_bytes_max = kStringBytesMax;  // proto-max-bulk-len
+  std::int64_t tracked_keys_max = 1'000'000;       // tracking-table-max-keys; 0: no bound
 
   /// The values of parameters without effect that were set, by name.
   std::map<std::string, std::string, std::less<>> without_effect = {};

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "engine/commands/clients.h"
 #include "engine/commands/dispatch.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/executor/executor_errors.h"
 #include "engine/executor/guarded_part.h"
 #include "engine/executor/key_prefetch.h"
@@ -112,6 +113,7 @@ void CommitBatch::run_request(Operation& operation, const Request& request) {
   Session& session = *operation.session;
   Reply reply;
   bool is_blocked = false;
+  services_.tracking.begin_request(session);
   std::optional<Reply> error = run_guarded(keyspace_, [&] {
     CommandContext context(services_, session, request, CommandContext::Origin::kClient, false);
     reply = run_client_command(context);
@@ -119,6 +121,7 @@ void CommitBatch::run_request(Operation& operation, const Request& request) {
     is_blocked = block(operation, *context.block_request());
     if (!is_blocked) reply = std::move(context.block_request()->on_timeout);
   });
+  services_.tracking.end_request();
   if (is_blocked) return;
   if (error && session.transaction) session.transaction->is_broken = true;
   operation.add_reply(error ? *std::move(error) : std::move(reply));
@@ -170,7 +173,7 @@ void CommitBatch::commit_changes() {
   if (only_expired) keyspace_.changes().records().defer_sync();
   if (!services_.write_refusal.empty()) {
     // These are only keys that expired: reads continue, writes are refused.
-    services_.channels.send();
+    services_.channels.send_before_replies();
     keyspace_.changes().roll_back_to({});
     return;
   }
@@ -197,10 +200,12 @@ void CommitBatch::save() {
 }
 
 void CommitBatch::send_replies() {
-  if (services_.channels.waiting() > 0) services_.channels.send();
+  services_.tracking.end_batch();
+  if (services_.channels.waiting() > 0) services_.channels.send_before_replies();
   while (Operation* const operation = operations_.pop()) {
     if (operation->finished()) sender_.send(*operation);
   }
+  if (services_.channels.waiting() > 0) services_.channels.send_after_replies();
   queue_.report_freed_capacity();
 }
 

@@ -23,6 +23,7 @@
 #include "engine/commands/publishing.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/executor/batch_operations.h"
 #include "engine/executor/busy_replies.h"
 #include "engine/executor/combiner.h"
@@ -157,6 +158,7 @@ class Executor final {
   LuaHost lua_;
   Channels channels_;
   KeyEventPublisher key_events_{channels_, keyspace_.changes()};
+  TrackingTable tracking_{services_};
   CommandServices services_;
   ReplySender sender_;
   OperationQueue queue_;

@@ -53,6 +53,7 @@ class ServedSession::Inbox final : public Outlet {
     reply_bytes_ += bytes;
     untaken_->add(bytes);
   }
+  [[nodiscard]] bool orders_messages() const override { return true; }
   void push(Reply message, std::uint64_t after_replies) override {
     const std::size_t bytes = memory_bytes(message);
     bool is_first = false;  // the batches after it belong to it

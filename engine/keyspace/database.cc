@@ -190,11 +190,13 @@ Object& Database::insert(std::string_view key, Value value) {
   changes().note_creation(object);
   changes().mark_dirty(object);
   note_creation(object.key);
+  keyspace_.note_change(object.key);
   keyspace_.signal(object, KeySignal::kReady);
   return object;
 }
 
 void Database::remove(Object& object) {
+  keyspace_.note_change(object.key);
   changes().reserve_undo();
   record_header_removal(changes(), object);
   remove_elements(changes().records(), object);
@@ -207,6 +209,8 @@ void Database::remove(Object& object) {
 }
 
 void Database::move(Object& object, Database& to, std::string_view key) {
+  keyspace_.note_change(object.key);
+  keyspace_.note_change(key);
   changes().reserve_undo();
   std::string new_key(key);
   record_header_removal(changes(), object);
@@ -259,7 +263,7 @@ void Database::signal_streams_replaced_by(Database& other) {
 }
 
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
-  ++object.revision;
+  keyspace_.note_change(object);
   const std::int64_t old = object.expire_at_ms;
   if (old == expire_at_ms) return;
   changes().reserve_undo();
@@ -281,6 +285,7 @@ void Database::record_header_removals() {
 }
 
 void Database::remove_all() {
+  keyspace_.note_flush();
   record_header_removals();
   MassRemoval removal(keyspace_.is_all_in(*this));
   for_each([&](const Object& object) { removal.add(object); });

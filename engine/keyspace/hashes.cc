@@ -23,11 +23,11 @@ bool set_keeping_form(Database& db, Object& object, std::string_view field,
   HashValue::Assigned assigned = object.hash().assign(field, value);
   const bool is_new = !assigned.old.has_value();
   const std::uint32_t position = assigned.position;
-  ++object.revision;
   db.changes().push_undo(object, [&object, assigned = std::move(assigned)]() mutable {
     ++object.revision;
     object.hash().roll_back(std::move(assigned));
   });
+  db.keyspace().note_change(object);
   StoreBatch& batch = db.changes().records();
   if (object.hash().has_positions()) {
     put_field(batch, object.id, field, position, value);
@@ -42,11 +42,11 @@ bool remove(Database& db, Object& object, std::string_view field) {
   HashValue& hash = object.hash();
   HashValue::Erased erased = hash.erase(field);
   if (!erased.old) return false;
-  ++object.revision;
   db.changes().push_undo(object, [&object, erased = std::move(erased)]() mutable {
     ++object.revision;
     object.hash().roll_back(std::move(erased));
   });
+  db.keyspace().note_change(object);
   remove_element(db.changes().records(), object.id, field);
   if (hash.wants_to_shrink()) db.changes().mark_elements_dirty(object);
   if (hash.size() == 0) db.remove(object);

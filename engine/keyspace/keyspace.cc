@@ -355,6 +355,7 @@ void Keyspace::signal(const Object& object, KeySignal what) {
 }
 
 void Keyspace::remove_all() {
+  note_flush();
   std::size_t keys = 0;
   for (const auto& database : databases_) keys += database->size();
   StoreBatch& batch = changes_.records();

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/random.h"
+#include "engine/keyspace/change_listener.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/database.h"
 #include "engine/keyspace/encoding_limits.h"
@@ -116,6 +117,24 @@ class Keyspace {
   /// Returns a new id for an object's records.
   std::uint64_t next_object_id() { return next_object_id_++; }
 
+  // ---- Changes that WATCH sees, for every mutator ----
+  /// May be null; is not owned.
+  void set_change_listener(ChangeListener* listener) { change_listener_ = listener; }
+  /// Reports a change of a key. Called before the change, or after the push of its undo step.
+  void note_change(std::string_view key) {
+    if (change_listener_ != nullptr) [[unlikely]]
+      change_listener_->key_changed(key);
+  }
+  /// Notes a change of an object's value.
+  void note_change(Object& object) {
+    ++object.revision;
+    note_change(object.key);
+  }
+  /// Reports FLUSHDB or FLUSHALL. Called before the change.
+  void note_flush() {
+    if (change_listener_ != nullptr) change_listener_->keys_flushed();
+  }
+
   /// May be null; is not owned.
   void set_listener(KeyListener* listener) { listener_ = listener; }
   /// Called by mutators of every type. (Lists and sorted sets that grow need no signal: no client
@@ -137,6 +156,7 @@ class Keyspace {
   KeyCounts counts_;
   KeyEvents events_;
   KeyListener* listener_ = nullptr;
+  ChangeListener* change_listener_ = nullptr;
   LazyFree lazy_free_;
   StreamCaches stream_caches_;
   Changes changes_;  // declared last: its undo steps refer to databases_

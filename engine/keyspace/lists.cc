@@ -171,7 +171,7 @@ void insert(Database& db, Object& object, std::size_t index, const MaybeInteger&
     position = free_position(list, index);
   }
   insert_at(db, object, list.place_of(index), *position, element);
-  ++object.revision;
+  db.keyspace().note_change(object);
 }
 
 void set(Database& db, Object& object, std::size_t index, const MaybeInteger& element) {
@@ -190,7 +190,7 @@ void set(Database& db, Object& object, std::size_t index, const MaybeInteger& el
     record(db, object, position, element.text());
     shrink_later(db, object);
   }
-  ++object.revision;
+  db.keyspace().note_change(object);
 }
 
 std::string pop(Database& db, Object& object, End end) {
@@ -202,15 +202,15 @@ std::string pop(Database& db, Object& object, End end) {
     return element;
   }
   erase_at(db, object, place);
-  ++object.revision;
+  db.keyspace().note_change(object);
   return element;
 }
 
 void remove_range(Database& db, Object& object, std::size_t first, std::size_t count) {
   ListValue& list = object.list();
   if (count == list.size()) return db.remove(object);
-  ++object.revision;                // WATCH sees LTRIM even without a removal
-  constexpr std::size_t kFew = 16;  // for more, splitting two blocks is cheaper
+  db.keyspace().note_change(object);  // WATCH sees LTRIM even without a removal
+  constexpr std::size_t kFew = 16;    // for more, splitting two blocks is cheaper
   if (count <= kFew) {
     Place place = list.place_of(first);
     for (; count > 0; --count, place = list.normal(place)) erase_at(db, object, place);
@@ -251,7 +251,7 @@ std::size_t remove_equal(Database& db, Object& object, const MaybeInteger& eleme
     }
   }
   if (count == 0) return 0;
-  ++object.revision;
+  db.keyspace().note_change(object);
   if (list.size() == 0) db.remove(object);
   return count;
 }

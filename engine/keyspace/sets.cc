@@ -76,7 +76,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
                            set.records().roll_back_to(savepoint);
                          });
   set.records().add_text(member);
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_elements_dirty(object);
   return true;
 }
@@ -91,7 +91,7 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
     set.records().roll_back_to(savepoint);
   });
   set.records().add_integer(member);
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_elements_dirty(object);
   return true;
 }
@@ -158,7 +158,7 @@ std::size_t add_integers(Database& db, Object& object, std::span<const std::int6
         object, [roll_back, added = std::vector<std::int64_t>(buffered.begin(), buffered.end())] {
           roll_back(added);
         });
-    ++object.revision;
+    db.keyspace().note_change(object);
     db.changes().mark_elements_dirty(object);
     return count;
   } catch (...) {  // out of memory: without an undo step, no member may stay
@@ -186,7 +186,7 @@ void copy(Database& db, Object& made, const SetValue& from) {
     records.add_text(member);
     record_segment();
   });
-  ++made.revision;
+  db.keyspace().note_change(made);
 }
 
 bool remove(Database& db, Object& object, std::string_view member) {
@@ -203,7 +203,7 @@ bool remove(Database& db, Object& object, std::string_view member) {
     });
   }
   record_removal(db, object, member);
-  ++object.revision;
+  db.keyspace().note_change(object);
   if (set.wants_to_shrink()) db.changes().mark_elements_dirty(object);
   if (set.size() == 0) db.remove(object);
   return true;

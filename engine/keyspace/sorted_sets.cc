@@ -24,7 +24,7 @@ bool erase(Database& db, Object& object, std::string_view member) {
   db.changes().push_undo(object, [&value, erased = std::move(erased)]() mutable {
     value.roll_back(std::move(erased));
   });
-  ++object.revision;
+  db.keyspace().note_change(object);
   return true;
 }
 
@@ -43,7 +43,7 @@ bool set(Database& db, Object& object, std::string_view member, double score) {
   db.changes().push_undo(object, [&value, assigned = std::move(assigned)]() mutable {
     value.roll_back(std::move(assigned));
   });
-  ++object.revision;
+  db.keyspace().note_change(object);
   put_score(db.changes().records(), object.id, member, kept);
   return is_new;
 }

@@ -119,7 +119,7 @@ absl::Status begin_append(Database& db, Object& object) {
                          [&log, savepoint = log.append_savepoint(), counters = log.counters()] {
                            log.roll_back_appends(savepoint, counters);
                          });
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_dirty(object);
   db.keyspace().signal(object, KeySignal::kReady);
   return absl::OkStatus();
@@ -238,7 +238,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
     });
   }
   record_deleted(db, object, kept_deleted);
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_dirty(object);
   erased = existing.size();
   return absl::OkStatus();
@@ -254,7 +254,7 @@ absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to,
   apply_cut(db, object, cut, [&](StreamId id) {
     log.deletions().record_no_longer_deleted(db.changes().records(), id);
   });
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_dirty(object);
   return read;
 }

@@ -57,7 +57,7 @@ void set_until(Database& db, Object* object, std::string_view key, StringValue v
 
 void assign(Database& db, Object& object, StringValue value) {
   replace_value(db, object, std::move(value));
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_dirty(object);
 }
 
@@ -79,7 +79,7 @@ void overwrite(Database& db, Object& object, std::size_t offset, std::string_vie
   });
   if (offset + bytes.size() > old_size) text.resize(offset + bytes.size());
   text.replace(offset, bytes.size(), bytes);
-  ++object.revision;
+  db.keyspace().note_change(object);
   db.changes().mark_dirty(object);
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/commands/command_context.h"
 #include "engine/commands/sessions.h"
+#include "engine/commands/tracking_table.h"
 
 namespace rushgate {
 
@@ -18,6 +19,7 @@ class LoneServices : private BlockedClients {
                   .natives = natives,
                   .sessions = sessions_,
                   .channels = channels_,
+                  .tracking = tracking_,
                   .blocked = *this,
                   .sync = [this] { return services_.keyspace.store().sync(); }} {}
 
@@ -33,6 +35,7 @@ class LoneServices : private BlockedClients {
 
   Sessions sessions_;
   Channels channels_;
+  TrackingTable tracking_{services_};
   CommandServices services_;
 };
 

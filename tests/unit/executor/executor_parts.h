@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/commands/sessions.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/executor/busy_replies.h"
 #include "engine/executor/commit_batch.h"
 #include "engine/script/lua_host.h"
@@ -72,11 +73,13 @@ class ExecutorPartsTest : public testing::Test {
   LuaHost lua_{{}, busy_replies_, nullptr};
   Sessions sessions_;
   Channels channels_;
+  TrackingTable tracking_{services_};
   CommandServices services_{.keyspace = keyspace_,
                             .lua = lua_,
                             .natives = natives_,
                             .sessions = sessions_,
                             .channels = channels_,
+                            .tracking = tracking_,
                             .blocked = unblocker_,
                             .sync = [this] { return store_.sync(); }};
   ServiceThread service_{clock_, [] { return ServiceThread::kNever; }, nullptr};  // not started
