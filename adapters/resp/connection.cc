@@ -148,7 +148,7 @@ void Connection::wait_for_input() {
 /// Returns true if nothing delays its next request, if there is one.
 bool Connection::can_run() const {
   return !is_closed_ && !is_in_batch_ && !is_blocked_ && !ends_after_output_ && !output_waits() &&
-         !session_->is_hung_up();
+         !session_->is_paused() && !session_->is_hung_up();
 }
 
 std::optional<ServedSession::Batch> Connection::next_batch() {
@@ -398,7 +398,9 @@ void Connection::drop_if_overflowing() {
   drop(overflow == ServedSession::Overflow::kOfSession ? kReadsNoMessages : kNoRoomForOutput);
 }
 
-bool Connection::holds_input() const { return is_blocked_ || output_waits(); }
+bool Connection::holds_input() const {
+  return is_blocked_ || session_->is_paused() || output_waits();
+}
 
 bool Connection::output_waits() const { return output_.size() > kWaitingBytesMax; }
 
@@ -455,7 +457,8 @@ void Connection::wait_until_writable() {
 }
 
 std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
-  if (wants_turn_ || is_in_batch_ || is_blocked_ || session_->is_subscribed()) return 0;
+  if (wants_turn_ || is_in_batch_ || is_blocked_) return 0;
+  if (session_->is_paused() || session_->is_subscribed()) return 0;
   return now_monotonic_ms - active_ms_;
 }
 

@@ -30,6 +30,7 @@ namespace rushgate {
 void end_session(CommandServices& services, Session& session) {
   session.is_ended = true;
   services.blocked.unblock(session.id, std::nullopt);
+  services.blocked.drop_paused(session.id);
   end_transaction(session, services.keyspace);
   services.channels.leave_all(session);
   services.tracking.forget(session);
@@ -319,6 +320,10 @@ Reply client_help_command(CommandContext& /*context*/) {
       "    Return information about client connections.",
       "NO-EVICT (ON|OFF)",
       "    Taken, without effect: no client is evicted.",
+      "UNPAUSE",
+      "    Stop the current client pause, resuming traffic.",
+      "PAUSE <timeout> [WRITE|ALL]",
+      "    Suspend all, or just write, clients for <timeout> milliseconds.",
       "REPLY (ON|OFF|SKIP)",
       "    Control the replies sent to the current connection.",
       "SETNAME <name>",

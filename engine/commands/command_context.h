@@ -12,6 +12,7 @@
 #include "engine/base/random.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/latency_events.h"
+#include "engine/commands/client_pause.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
 #include "engine/commands/slowlog_entries.h"
@@ -35,7 +36,7 @@ struct RunningScript {
   bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() returns it
 };
 
-/// The clients with blocked commands.
+/// The clients with blocked commands, and those with requests that CLIENT PAUSE delays.
 class BlockedClients {
  public:
   virtual ~BlockedClients() = default;
@@ -46,6 +47,10 @@ class BlockedClients {
   /// Ends a client's blocking command: with `error`, or as if it had timed out. Returns false if
   /// the client is not blocked.
   virtual bool unblock(std::uint64_t session_id, std::optional<Reply> error) = 0;
+  /// Ends CLIENT PAUSE: the delayed requests run, in their order.
+  virtual void end_pause() = 0;
+  /// Removes the delayed requests of a client that ends.
+  virtual void drop_paused(std::uint64_t session_id) = 0;
 };
 
 /// Shared by all commands. Owned by the executor.
@@ -72,6 +77,7 @@ struct CommandServices {
   Settings settings = {};
   LatencyEvents latency_events = {};
   Slowlog slowlog = {};
+  ClientPause pause = {};
 };
 
 /// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that
@@ -160,6 +166,10 @@ class CommandContext {
   /// Returns the argument of block(), if the command blocks. Its Reply is meaningless then.
   [[nodiscard]] std::optional<BlockRequest>& block_request() { return block_request_; }
 
+  /// Delays the request until the end of CLIENT PAUSE. Its Reply is meaningless then.
+  void pause() { is_paused_ = true; }
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
+
   /// Publishes an event of `key` in the client's database, if notify-keyspace-events asks for its
   /// class. Called after the change, in the order of Redis's events.
   void notify(KeyEventFlag events, std::string_view event, std::string_view key) const {
@@ -186,6 +196,7 @@ class CommandContext {
   const std::optional<std::string_view> ready_key_;
   std::optional<BlockRequest> block_request_;
   std::optional<std::uint64_t> failures_;
+  bool is_paused_ = false;
 };
 
 }  // namespace rushgate

@@ -37,14 +37,15 @@ enum CommandFlag : std::uint32_t {
   kAllowBusy = 1U << 16,  // runs while a script exceeds its time limit
 
   // ---- The engine's own, which COMMAND INFO does not report ----
-  kContainer = 1U << 17,        // its first argument is a subcommand
-  kNotQueued = 1U << 18,        // runs at once between MULTI and EXEC
-  kRunsQueue = 1U << 19,        // EXEC
-  kEndsMulti = 1U << 20,        // frees the queued commands, so it also runs without memory
-  kWhileSubscribed = 1U << 21,  // allowed for a RESP2 client with subscriptions
-  kEndsBatch = 1U << 22,        // changes how its client's next requests are read or replied to
-  kChangesProtocol = 1U << 23,  // replies of earlier requests must precede it
-  kDebugs = 1U << 27,           // refused unless Settings::debug_commands
+  kContainer = 1U << 17,         // its first argument is a subcommand
+  kNotQueued = 1U << 18,         // runs at once between MULTI and EXEC
+  kRunsQueue = 1U << 19,         // EXEC
+  kEndsMulti = 1U << 20,         // frees the queued commands, so it also runs without memory
+  kWhileSubscribed = 1U << 21,   // allowed for a RESP2 client with subscriptions
+  kEndsBatch = 1U << 22,         // changes how its client's next requests are read or replied to
+  kChangesProtocol = 1U << 23,   // replies of earlier requests must precede it
+  kDebugs = 1U << 27,            // refused unless Settings::debug_commands
+  kPausedWithWrites = 1U << 31,  // CLIENT PAUSE … WRITE delays it although it has no kWrite
 
   // ---- ACL categories that do not follow from the flags above or the group
   kAclKeyspace = 1U << 24,
@@ -89,6 +90,8 @@ struct CommandSpec {
   ConnectionUse connection = ConnectionUse::kOrdinary;  // not kMayBlock: the timeout says it
   /// Returns true if maxmemory applies to the request. Null: kDenyOom says it.
   bool (*asks_for_memory)(const CommandContext&) = nullptr;
+  /// Returns true if the request is known to write nothing, for kPausedWithWrites. Null: none is.
+  bool (*never_writes)(const CommandContext&) = nullptr;
 
   // ---- Documentation ----
   std::string_view syntax = {};  // of the arguments: command_syntax.h

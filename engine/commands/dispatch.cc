@@ -125,10 +125,15 @@ Reply run_function(CommandContext& context, const CommandSpec& spec) {
   if (!looks_up) return spec.function(context);
   KeyEvents& events = context.keyspace().events();
   if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));
-  const absl::Cleanup end_reading = [&events] { events.set_reading(false); };
-  const KeyCounts before = context.keyspace().counts();
+  Keyspace& keyspace = context.keyspace();
+  keyspace.set_keeps_expired(context.services().pause.is_active());
+  const absl::Cleanup end_reading = [&] {
+    events.set_reading(false);
+    keyspace.set_keeps_expired(false);
+  };
+  const KeyCounts before = keyspace.counts();
   Reply reply = spec.function(context);
-  const KeyCounts& after = context.keyspace().counts();
+  const KeyCounts& after = keyspace.counts();
   Statistics& statistics = context.services().statistics;
   statistics.keys_found += after.found - before.found;
   statistics.keys_missed += after.missing - before.missing;
@@ -216,10 +221,16 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
     }
     return reject(context, spec, std::move(why));
   }
+  if (context.services().pause.is_active() && context.is_new_request() &&
+      is_paused(context, *spec)) {
+    context.pause();
+    return Reply::nil();
+  }
   if (!session.transaction || (spec->flags & kNotQueued) != 0) return run(context, *spec);
   const Request& queued = session.transaction->requests.emplace_back(context.request());
   session.held_bytes.requests = session.held_bytes.requests + sizeof(queued) + queued.heap_bytes();
   if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
+  if (may_write(context, *spec)) session.transaction->may_write = true;
   return Reply::status("QUEUED");
 }
 
@@ -246,7 +257,7 @@ Reply run_client_command(CommandContext& context) {
   }
   const CommandSpec* const spec = find_command(context.request());
   Reply reply = run_or_queue(context, spec);
-  if (context.session().tracking) end_caching(context.session(), spec);
+  if (context.session().tracking && !context.is_paused()) end_caching(context.session(), spec);
   return reply;
 }
 

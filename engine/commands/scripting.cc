@@ -305,6 +305,21 @@ bool cached_script_asks_for_memory(const CommandContext& context) {
   return script != nullptr && asks_for_memory(script->flags);
 }
 
+// ---- Writes ----
+
+bool never_writes(const ScriptFlags& flags) { return flags.declared && flags.no_writes; }
+
+bool text_never_writes(const CommandContext& context) {
+  Reply error;
+  const std::optional<Shebang> shebang = parse_shebang(context[1], error);
+  return shebang && never_writes(shebang->flags);
+}
+
+bool cached_script_never_writes(const CommandContext& context) {
+  const LuaScript* const script = context.services().lua.find(context[1]);
+  return script != nullptr && never_writes(script->flags);
+}
+
 // ---- The records ----
 
 using namespace key_specs;
@@ -315,9 +330,10 @@ constexpr CommandSpec kCommands[] = {
     {.name = "eval",
      .function = eval_command,
      .arity = -3,
-     .flags = kRunsScript,
+     .flags = kRunsScript | kPausedWithWrites,
      .keys = counted_keys(2, kChanges),
      .asks_for_memory = text_asks_for_memory,
+     .never_writes = text_never_writes,
      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
      .summary = "Runs a Lua script.",
      .since = "2.6.0",
@@ -325,9 +341,10 @@ constexpr CommandSpec kCommands[] = {
     {.name = "evalsha",
      .function = evalsha_command,
      .arity = -3,
-     .flags = kRunsScript,
+     .flags = kRunsScript | kPausedWithWrites,
      .keys = counted_keys(2, kChanges),
      .asks_for_memory = cached_script_asks_for_memory,
+     .never_writes = cached_script_never_writes,
      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
      .summary = "Runs the Lua script with this SHA-1.",
      .since = "2.6.0",
@@ -355,7 +372,7 @@ constexpr CommandSpec kCommands[] = {
     {.name = "fcall",
      .function = fcall_command,
      .arity = -3,
-     .flags = kRunsScript,
+     .flags = kRunsScript | kPausedWithWrites,
      .keys = counted_keys(2, kChanges),
      .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",
      .summary = "Calls a function.",

@@ -27,6 +27,7 @@ struct Transaction {
   std::vector<Request> requests;  // to run at EXEC
   bool is_broken = false;         // one of them was invalid: EXEC will fail
   bool asks_for_memory = false;   // one of them needs memory, so EXEC does
+  bool may_write = false;         // one of them may write, so EXEC does
 };
 
 /// A value of a session that any thread may read. Copying it copies the value.
@@ -98,6 +99,8 @@ struct Session {
   std::size_t reply_bytes_max = std::numeric_limits<std::size_t>::max();  // of one request
   bool is_authenticated = true;        // if false, only AUTH and a few others are allowed
   bool is_closing = false;             // QUIT: the connection ends after the reply
+  SharedValue<bool> is_paused{false};  // its connection waits for the end of CLIENT PAUSE; any
+                                       // thread may read it
   bool is_ended = false;  // the client has left or was killed: no more of its requests run
 };
 

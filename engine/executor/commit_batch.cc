@@ -65,6 +65,7 @@ void CommitBatch::fill(Operation*& own, TurnShare& share) {
 }
 
 void CommitBatch::run_due_work() {
+  due_work_.end_pause();
   due_work_.remove_expired();
   after_expiry_ = keyspace_.changes().savepoint();
   due_work_.time_out_blocked();
@@ -117,6 +118,11 @@ void CommitBatch::run_request(Operation& operation, const Request& request) {
   std::optional<Reply> error = run_guarded(keyspace_, [&] {
     CommandContext context(services_, session, request, CommandContext::Origin::kClient, false);
     reply = run_client_command(context);
+    if (context.is_paused()) {
+      is_blocked = pause(operation);
+      if (!is_blocked) reply = executor_errors::reply(executor_errors::kPausedText);
+      return;
+    }
     if (!context.block_request()) return;
     is_blocked = block(operation, *context.block_request());
     if (!is_blocked) reply = std::move(context.block_request()->on_timeout);
@@ -128,11 +134,21 @@ void CommitBatch::run_request(Operation& operation, const Request& request) {
 }
 
 bool CommitBatch::block(Operation& operation, BlockRequest& request) {
-  // In manual mode the only thread would wait for itself.
-  const bool is_manual = options_.manual_clock != nullptr;
-  if (is_manual && operation.completion == nullptr) return false;
+  if (!may_wait(operation)) return false;
   unblocker_.block(operation, std::move(request), clock_.monotonic_ms());
   return true;
+}
+
+bool CommitBatch::pause(Operation& operation) {
+  const bool is_kept_by_server = operation.reply_budget != nullptr;
+  if (!is_kept_by_server && !may_wait(operation)) return false;
+  unblocker_.pause(operation);
+  return true;
+}
+
+/// In manual mode the only thread would wait for itself.
+bool CommitBatch::may_wait(const Operation& operation) const {
+  return options_.manual_clock == nullptr || operation.completion != nullptr;
 }
 
 void CommitBatch::prefetch(const Session& session, std::span<const Request> requests) {
@@ -164,7 +180,9 @@ void CommitBatch::commit() {
   if (std::exchange(services_.saves_batch, false)) save();
   is_final_ = true;
   kept_bytes_.store(keyspace_.kept_bytes(), std::memory_order_relaxed);
-  if (has_changes || !unblocker_.empty() || due_work_.is_planned()) due_work_.plan_next();
+  const bool has_due_work =
+      has_changes || !unblocker_.empty() || services_.pause.is_active() || due_work_.is_planned();
+  if (has_due_work) due_work_.plan_next();
 }
 
 void CommitBatch::commit_changes() {

@@ -66,6 +66,9 @@ class CommitBatch {
   void run_request(Operation& operation, const Request& request);
   /// Blocks the operation on its current request. Returns false if no thread could unblock it.
   bool block(Operation& operation, BlockRequest& request);
+  /// Delays the operation until the end of CLIENT PAUSE. Returns false if no thread could end it.
+  bool pause(Operation& operation);
+  [[nodiscard]] bool may_wait(const Operation& operation) const;
   void prefetch(const Session& session, std::span<const Request> requests);
 
   void commit();

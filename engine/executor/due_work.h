@@ -29,7 +29,9 @@ class DueWork {
   [[nodiscard]] bool is_planned() const { return next_ms() != ServiceThread::kNever; }
   [[nodiscard]] bool is_due() const { return is_planned() && clock_.monotonic_ms() >= next_ms(); }
 
-  /// Removes a bounded number of expired keys.
+  /// Ends CLIENT PAUSE if its time is over.
+  void end_pause();
+  /// Removes a bounded number of expired keys, except in a pause.
   void remove_expired();
   /// Times out blocked clients, and serves the clients blocked on keys that were signalled since.
   void time_out_blocked();
@@ -39,6 +41,9 @@ class DueWork {
  private:
   /// Returns the time (monotonic ms) to remove expired keys, or ServiceThread::kNever.
   [[nodiscard]] std::int64_t next_removal_ms() const;
+  [[nodiscard]] std::int64_t end_of_pause_ms() const;
+  /// Returns the time (monotonic ms) to check whether `at_ms` (since 1970 UTC) has come.
+  [[nodiscard]] std::int64_t check_ms(std::int64_t at_ms) const;
 
   CommandServices& services_;
   Unblocker& unblocker_;

@@ -18,6 +18,8 @@ inline constexpr std::string_view kKilledText = "CLOSED the client was killed";
 inline constexpr std::string_view kReentrantText =
     "REENTRANT a client was called from inside the engine's turn (a native script?)";
 
+inline constexpr std::string_view kPausedText =
+    "PAUSED CLIENT PAUSE delays the request, and in manual mode only its own thread could end it";
 inline constexpr std::string_view kEmptyRequestText = "ERR the request has no command";
 /// Out of memory; the request did not run. A std::string holds it without an allocation.
 inline constexpr const char* kOutOfMemoryText = "OOM no memory";

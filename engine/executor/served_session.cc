@@ -67,6 +67,7 @@ class ServedSession::Inbox final : public Outlet {
     }
     if (is_first || wake_failed_.exchange(false)) wake();
   }
+  void resume() override { wake(); }
   void hang_up() override {
     is_hung_up_ = true;
     if (on_message_) on_message_();
@@ -223,6 +224,7 @@ bool ServedSession::is_in_transaction() const { return session_->transaction.has
 std::size_t ServedSession::held_bytes() const { return session_->held_bytes.total(); }
 bool ServedSession::is_protected() const { return session_->is_protected; }
 bool ServedSession::is_subscribed() const { return session_->is_subscribed; }
+bool ServedSession::is_paused() const { return session_->is_paused; }
 bool ServedSession::is_closing() const { return session_->is_closing; }
 
 }  // namespace rushgate

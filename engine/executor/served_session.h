@@ -39,8 +39,8 @@ struct ServedSessionOptions {
   /// of completions until reply_is_taken(). Beyond it messages are dropped and requests with a
   /// completion do not run; overflow() reports that. Null: no bound.
   std::shared_ptr<UntakenOutput> untaken = {};
-  /// Called when take_messages(), is_hung_up() or overflow() has news. Called inside the
-  /// engine's turn, by any thread, also after the session's end. Must return at once and use no
+  /// Called when take_messages(), is_hung_up(), is_paused() or overflow() has news. Called inside
+  /// the engine's turn, by any thread, also after the session's end. Must return at once and use no
   /// client.
   std::function<void()> on_message = {};
   /// Called by SHUTDOWN to end the server. `saves`: sync the engine afterwards. Called as
@@ -63,7 +63,7 @@ class ServedSession {
   static constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
 
   /// The requests of one session and their replies, in order. There are fewer replies if a memory
-  /// bound is reached: the requests without a reply have not begun.
+  /// bound is reached or in a pause (is_paused()): the requests without a reply have not begun.
   struct Batch {
     ServedSession* session;
     std::span<const Request> requests;       // at least one; without a completion none may block
@@ -133,6 +133,9 @@ class ServedSession {
   [[nodiscard]] bool is_hung_up() const;
   /// Returns true if the session is subscribed to a channel or a pattern. Any thread may call it.
   [[nodiscard]] bool is_subscribed() const;
+  /// Returns true while CLIENT PAUSE delays the first request without a reply. on_message reports
+  /// the end of the delay. Any thread may call it.
+  [[nodiscard]] bool is_paused() const;
   /// Returns the memory kept for the client: requests waiting for EXEC, watched keys,
   /// subscriptions, its name. Any thread may call it.
   [[nodiscard]] std::size_t held_bytes() const;

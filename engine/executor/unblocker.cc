@@ -1,5 +1,6 @@
 #include "engine/executor/unblocker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/commands/dispatch.h"
@@ -10,6 +11,40 @@ namespace rushgate {
 void Unblocker::block(Operation& operation, BlockRequest request, std::int64_t now_monotonic_ms) {
   blocked_.add(operation, operation.session->db, std::move(request), now_monotonic_ms);
   operation.is_blocked = true;
+}
+
+void Unblocker::pause(Operation& operation) {
+  const bool is_kept_by_server = operation.reply_budget != nullptr;
+  paused_.push_back({operation.session, is_kept_by_server ? nullptr : &operation});
+  if (is_kept_by_server) {
+    operation.session->is_paused = true;
+    operation.drop_rest();
+  } else {
+    operation.is_blocked = true;
+  }
+}
+
+void Unblocker::resume(const Paused& paused) {
+  if (paused.operation != nullptr) {
+    paused.operation->is_blocked = false;
+    queue_.resume(*paused.operation);
+  } else {
+    paused.session->is_paused = false;
+    paused.session->outlet->resume();
+  }
+}
+
+void Unblocker::end_pause() {
+  services_.pause.end();
+  for (const Paused& paused : std::exchange(paused_, {})) resume(paused);
+}
+
+void Unblocker::drop_paused(std::uint64_t session_id) {
+  std::erase_if(paused_, [&](const Paused& paused) {
+    if (paused.session->id != session_id) return false;
+    if (paused.operation != nullptr) resume(paused);  // to be refused
+    return true;
+  });
 }
 
 void Unblocker::key_signalled(std::uint8_t db, std::string_view key, KeySignal signal) {
@@ -66,6 +101,13 @@ void Unblocker::time_out(std::int64_t now_monotonic_ms) {
   while (const auto ticket = blocked_.first_due(now_monotonic_ms)) finish_as_timed_out(*ticket);
 }
 
+bool Unblocker::is_blocked(std::uint64_t session_id) const {
+  return blocked_.find_session(session_id).has_value() ||
+         std::ranges::any_of(paused_, [session_id](const Paused& paused) {
+           return paused.session->id == session_id;
+         });
+}
+
 bool Unblocker::unblock(std::uint64_t session_id, std::optional<Reply> error) {
   bool was_blocked = false;
   while (const auto ticket = blocked_.find_session(session_id)) {
@@ -92,6 +134,12 @@ void Unblocker::finish(std::uint64_t ticket, Reply reply) {
 }
 
 Operation* Unblocker::remove_any() {
+  for (; !paused_.empty(); paused_.pop_back()) {
+    if (Operation* const operation = paused_.back().operation) {
+      paused_.pop_back();
+      return operation;
+    }
+  }
   const auto ticket = blocked_.first();
   return ticket ? blocked_.remove(*ticket).operation : nullptr;
 }

@@ -1,4 +1,5 @@
-// The clients with a blocked command, and every way in which a block ends.
+// The clients with a blocked command, and every way in which a block ends. Also the clients with
+// requests that CLIENT PAUSE delays.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,10 @@ class Unblocker final : public KeyListener, public BlockedClients {
   /// Blocks an operation on the keys of its current request. Changes nothing if it throws (out of
   /// memory).
   void block(Operation& operation, BlockRequest request, std::int64_t now_monotonic_ms);
+  /// Delays the operation from its current request on, until the end of the pause. If its server
+  /// keeps the requests, ends the operation without replies to them. Changes nothing if it throws
+  /// (out of memory).
+  void pause(Operation& operation);
   [[nodiscard]] bool empty() const { return blocked_.empty(); }
 
   // ---- KeyListener ----
@@ -46,14 +51,14 @@ class Unblocker final : public KeyListener, public BlockedClients {
   void time_out(std::int64_t now_monotonic_ms);
 
   // ---- BlockedClients ----
-  [[nodiscard]] std::size_t count() const override { return blocked_.size(); }
+  [[nodiscard]] std::size_t count() const override { return blocked_.size() + paused_.size(); }
   [[nodiscard]] std::size_t count_with_timeout() const override {
     return blocked_.size_with_deadline();
   }
-  [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override {
-    return blocked_.find_session(session_id).has_value();
-  }
+  [[nodiscard]] bool is_blocked(std::uint64_t session_id) const override;
   bool unblock(std::uint64_t session_id, std::optional<Reply> error) override;
+  void end_pause() override;
+  void drop_paused(std::uint64_t session_id) override;
 
   // ---- The end ----
   /// Removes and returns a blocked operation without a reply; null if there is none.
@@ -68,6 +73,12 @@ class Unblocker final : public KeyListener, public BlockedClients {
     friend bool operator==(const Signalled&, const Signalled&) = default;
   };
 
+  struct Paused {
+    Session* session;
+    Operation* operation;  // null: its server keeps the requests
+  };
+
+  void resume(const Paused& paused);
   void serve(const Signalled& signalled);
   [[nodiscard]] bool exists(const Signalled& signalled);
   /// Runs a blocked command for one key. Returns false if it stays blocked.
@@ -80,6 +91,7 @@ class Unblocker final : public KeyListener, public BlockedClients {
   OperationQueue& queue_;
   BlockedOperations blocked_;
   std::vector<Signalled> signalled_;  // in order
+  std::vector<Paused> paused_;        // in order
 };
 
 }  // namespace rushgate

@@ -156,7 +156,7 @@ Object* Database::find(std::string_view key) {
     ++keyspace_.counts().found;
     return &object;
   }
-  expire(object);
+  if (!keyspace_.keeps_expired()) expire(object);
   ++keyspace_.counts().missing;
   keyspace_.events().note_miss(number_, key);
   return nullptr;

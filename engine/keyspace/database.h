@@ -33,7 +33,8 @@ class Database {
  public:
   Database(Keyspace& keyspace, std::uint8_t number);
 
-  /// Returns the object at `key`, or null. An expired object is removed first. The pointer is valid
+  /// Returns the object at `key`, or null. An expired object is removed first, unless
+  /// Keyspace::keeps_expired(). The pointer is valid
   /// until the object is removed.
   Object* find(std::string_view key);
 

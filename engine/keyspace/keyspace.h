@@ -100,6 +100,10 @@ class Keyspace {
   /// everything is undone too, and nothing was stored.
   absl::Status commit();
 
+  /// Whether Database::find() leaves expired keys in place: true during a command that only reads,
+  /// in a pause of writes.
+  void set_keeps_expired(bool keeps_expired) { keeps_expired_ = keeps_expired; }
+  [[nodiscard]] bool keeps_expired() const { return keeps_expired_; }
   /// Removes up to `count_max` expired keys over all databases. Returns their number.
   std::size_t remove_expired(std::size_t count_max);
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
@@ -152,6 +156,7 @@ class Keyspace {
   EncodingLimits limits_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
+  bool keeps_expired_ = false;
   std::uint16_t expiring_ = 0;  // bit i: a key of database i expires
   KeyCounts counts_;
   KeyEvents events_;

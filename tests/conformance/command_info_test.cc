@@ -21,7 +21,7 @@ namespace {
 // ---- Permanent differences ----
 
 /// Subcommands of Redis that do not exist here.
-const std::set<std::string> kNotHere = {"client|pause", "client|unpause"};
+const std::set<std::string> kNotHere = {};
 
 /// Key specs of Redis have notes for some commands, and commands have tips. Neither is here.
 constexpr std::string_view kNotes = "notes";

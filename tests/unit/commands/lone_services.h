@@ -32,6 +32,8 @@ class LoneServices : private BlockedClients {
   bool unblock(std::uint64_t /*session_id*/, std::optional<Reply> /*error*/) override {
     return false;
   }
+  void end_pause() override { services_.pause.end(); }
+  void drop_paused(std::uint64_t /*session_id*/) override {}
 
   Sessions sessions_;
   Channels channels_;

@@ -57,6 +57,39 @@ TEST_F(ManualModeTest, BlockedReadTimesOutWithClock) {
   EXPECT_EQ(read->kind(), Reply::Kind::kNilArray);
 }
 
+TEST_F(ManualModeTest, PausedWriteRunsAtEndOfPause) {
+  EXPECT_EQ((*client_)("CLIENT", "PAUSE", 50, "WRITE"), Reply::ok());
+  std::optional<Reply> written;
+  client_->submit(Request::of("SET", "k", "v"), [&](Reply reply) { written = std::move(reply); });
+  engine_->advance_ms(49);
+  EXPECT_FALSE(written.has_value());
+  engine_->advance_ms(1);
+  EXPECT_EQ(written, Reply::ok());
+}
+
+TEST_F(ManualModeTest, PausedCallIsRefused) {
+  EXPECT_EQ((*client_)("CLIENT", "PAUSE", 50, "WRITE"), Reply::ok());
+  EXPECT_TRUE((*client_)("SET", "k", "v").text().starts_with("PAUSED "));
+  EXPECT_TRUE((*client_)("GET", "k").is_nil());
+  EXPECT_EQ((*client_)("CLIENT", "UNPAUSE"), Reply::ok());
+  EXPECT_EQ((*client_)("SET", "k", "v"), Reply::ok());
+}
+
+TEST_F(ManualModeTest, PauseEndsWithItsClientOrEngine) {
+  EXPECT_EQ((*client_)("CLIENT", "PAUSE", 50, "ALL"), Reply::ok());
+  std::vector<Reply> replies;
+  const auto note = [&](Reply reply) { replies.push_back(std::move(reply)); };
+  std::unique_ptr<Client> other = engine_->open_client();
+  other->submit(Request::of("PING"), note);
+  other = nullptr;
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_TRUE(replies[0].is_error());
+  client_->submit(Request::of("PING"), note);
+  client_ = nullptr;
+  engine_ = nullptr;
+  EXPECT_EQ(replies.size(), 2U);
+}
+
 TEST_F(ManualModeTest, UnblockedReadRepliesAsTimedOut) {
   std::vector<Reply> reads;
   for (int i = 0; i < 2; ++i) {
