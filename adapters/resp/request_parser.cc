@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "adapters/resp/quoted_words.h"
 #include "engine/base/numbers.h"
+#include "engine/client/quoted_words.h"
 
 namespace rushgate {
 namespace {

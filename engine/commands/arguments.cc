@@ -17,10 +17,6 @@ char lower(char c) { return absl::ascii_tolower(static_cast<unsigned char>(c)); 
 
 }  // namespace
 
-bool equal_in_any_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 bool is_keyword(std::string_view text, std::string_view keyword) {
   return equal_in_any_case(errors::as_c_string(text), keyword);
 }

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/base/letter_case.h"
 #include <rushgate/reply.h>
 #include <rushgate/request.h>
 
 namespace rushgate {
 
-bool equal_in_any_case(std::string_view a, std::string_view b);
 /// Returns true if `text`, up to its first NUL, is `keyword` in any case.
 bool is_keyword(std::string_view text, std::string_view keyword);
 

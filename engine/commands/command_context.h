@@ -1,6 +1,7 @@
 // The environment of a running command.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,12 +29,16 @@ class NativeHost;
 class Sessions;
 class TrackingTable;
 
-/// The running Lua script, for clients that arrive while it exceeds its time limit (BusyMonitor).
-/// It has written if keyspace.changes().changed_since(began).
+/// The running Lua script or function, for clients that arrive while it exceeds its time limit
+/// (BusyMonitor). It has written if keyspace.changes().changed_since(began).
 struct RunningScript {
-  std::string_view sha1;
+  std::string_view name;  // a script's SHA-1, or a function's name
   Changes::Savepoint began;
-  bool kill = false;  // SCRIPT KILL was granted: BusyMonitor::poll() returns it
+  bool kill = false;               // SCRIPT KILL was granted: BusyMonitor::poll() returns it
+  RequestView function_call = {};  // FCALL with its arguments; empty for a script
+  std::chrono::steady_clock::time_point function_began = {};
+
+  [[nodiscard]] bool is_function() const { return !function_call.empty(); }
 };
 
 /// The clients with blocked commands, and those with requests that CLIENT PAUSE delays.

@@ -75,6 +75,7 @@ CommandFamily cluster_commands();
 // Both have no effect here: an open engine has loaded its data, and has no master.
 inline constexpr unsigned kAnytime = kLoading | kStale;
 inline constexpr unsigned kAdministers = kAdmin | kNoScript | kAnytime;
+inline constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
 
 // For keys: the value is read; changed depending on its old value; returned and removed.
 inline constexpr unsigned kReads = key_specs::kRO | key_specs::kAccess;

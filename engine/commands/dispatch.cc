@@ -77,7 +77,7 @@ bool is_refused(const CommandContext& context, const CommandSpec* spec, Reply& w
   if (context.in_script()) {
     if ((spec->flags & kNoScript) != 0) return refuse(errors::not_from_script());
   } else if (context.services().running_script != nullptr && (spec->flags & kAllowBusy) == 0) {
-    return refuse(script_errors::busy());
+    return refuse(script_errors::busy(context.services().running_script->is_function()));
   }
   if ((spec->flags & kWrite) != 0) {
     if (context.read_only()) return refuse(errors::write_in_read_only_script());

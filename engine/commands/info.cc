@@ -25,6 +25,7 @@
 #include "engine/commands/command_table.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
+#include "engine/script/function_registry.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/native_host.h"
 #include <rushgate/store.h>
@@ -94,7 +95,10 @@ void write_memory(Context context, Fields& fields) {
   fields.add_memory("total_system_memory", memory_bytes_of_machine());
   fields.add_memory("used_memory_lua", services.lua.memory_bytes());
   fields.add("number_of_cached_scripts", services.lua.cached_scripts());
-  fields.add("number_of_functions", services.natives.size());
+  const LibrarySet& libraries = services.lua.functions().current();
+  fields.add("number_of_functions", libraries.functions() + services.natives.size());
+  fields.add("number_of_libraries",
+             libraries.libraries().size() + (services.natives.size() == 0 ? 0 : 1));
   fields.add_memory("maxmemory", services.memory_bytes_max);
   fields.add("maxmemory_policy", "noeviction");
   const LazyFree::Counts freed = services.keyspace.lazy_free().counts();

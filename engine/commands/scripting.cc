@@ -1,6 +1,4 @@
-// EVAL and its variants, FCALL, SCRIPT.
-#include "engine/commands/scripting.h"
-
+// EVAL and its variants, SCRIPT.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,179 +7,22 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
-#include "engine/commands/command_table.h"
-#include "engine/commands/dispatch.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/memory_limit.h"
-#include "engine/commands/tracking_table.h"
+#include "engine/commands/script_calls.h"
 #include "engine/script/lua_host.h"
-#include "engine/script/native_host.h"
 #include "engine/script/script_errors.h"
 #include "engine/script/shebang.h"
 
 namespace rushgate {
-
-Reply kill_running_script(const CommandServices& services) {
-  if (services.running_script == nullptr) return script_errors::not_busy();
-  const bool has_written =
-      services.keyspace.changes().changed_since(services.running_script->began);
-  if (has_written && !services.roll_back_failed_scripts) return script_errors::unkillable();
-  services.running_script->kill = true;
-  return Reply::ok();
-}
-
 namespace {
 
-// ---- Calling a script ----
-
-/// Runs the commands of a script, on a session of its own: SELECT has no effect after the script.
-class ScriptCaller final : public CommandCaller {
- public:
-  ScriptCaller(CommandContext& context, bool read_only)
-      : services_(context.services()), client_(context.session()), read_only_(read_only) {}
-
-  Reply call(RequestView request) override {
-    CommandContext context(services_, session(), request, CommandContext::Origin::kScript,
-                           read_only_);
-    Reply reply = run_command(context);
-    if (reply.is_error()) last_error_ = reply.text();
-    return reply;
-  }
-
-  [[nodiscard]] bool knows(RequestView request) const override {
-    return find_command(request) != nullptr;
-  }
-
-  void set_protocol(int protocol) override { session().protocol = protocol; }
-
-  [[nodiscard]] bool refuses_growth() const override { return services_.refuses_growth; }
-  /// As after a command that writes: a script is not stopped half-way.
-  void note_write() override { services_.refuses_growth = false; }
-
-  /// Returns the message of the last error reply; empty if there was none.
-  [[nodiscard]] const std::string& last_error() const { return last_error_; }
-
- private:
-  /// Made by the first command: a native script may need none.
-  Session& session() {
-    if (!session_) {
-      session_.emplace();
-      session_->id = client_.id;
-      session_->db = client_.db;
-      session_->client = &client_;
-    }
-    return *session_;
-  }
-
-  CommandServices& services_;
-  Session& client_;
-  std::optional<Session> session_;
-  const bool read_only_;
-  std::string last_error_;
-};
-
-/// Parses `COMMAND script numkeys [key …] [argument …]` from numkeys on.
-class Parameters {
- public:
-  using MakeError = Reply (*)();
-
-  explicit Parameters(RequestView request, MakeError not_a_number = &errors::not_an_integer)
-      : all_(request.subspan(kFirst)) {
-    const std::optional<std::int64_t> keys = parse_int64(request[kFirst - 1]);
-    if (!keys) {
-      error_ = not_a_number();
-    } else if (*keys > static_cast<std::int64_t>(all_.size())) {
-      error_ = script_errors::too_many_keys();
-    } else if (*keys < 0) {
-      error_ = script_errors::negative_number_of_keys();
-    } else {
-      keys_ = static_cast<std::size_t>(*keys);
-    }
-  }
-
-  /// Returns the error to reply, if any.
-  [[nodiscard]] std::optional<Reply>& error() { return error_; }
-
-  [[nodiscard]] ScriptCall call(CommandContext& context, CommandCaller& caller) const {
-    return {all_.first(keys_), all_.subspan(keys_), context.now_ms(), caller};
-  }
-
- private:
-  static constexpr std::size_t kFirst = 3;
-
-  const RequestView all_;
-  std::size_t keys_ = 0;
-  std::optional<Reply> error_;
-};
-
-/// Restores the refusal of growth after a script, which may change it.
-class GrowthRule {
- public:
-  GrowthRule(CommandServices& services, bool allows_growth)
-      : services_(services), before_(services.refuses_growth) {
-    if (allows_growth) services.refuses_growth = false;
-  }
-  ~GrowthRule() { services_.refuses_growth = before_; }
-  GrowthRule(const GrowthRule&) = delete;
-  GrowthRule& operator=(const GrowthRule&) = delete;
-
- private:
-  CommandServices& services_;
-  const bool before_;
-};
-
-/// Registers the running script during its lifetime.
-class Running {
- public:
-  Running(CommandContext& context, const LuaScript& script)
-      : services_(context.services()),
-        script_{script.sha1, context.keyspace().changes().savepoint()} {
-    services_.running_script = &script_;
-  }
-  ~Running() { services_.running_script = nullptr; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
-  [[nodiscard]] const RunningScript& operator*() const { return script_; }
-
- private:
-  CommandServices& services_;
-  RunningScript script_;
-};
-
-/// Counts errors as Redis does: each error reply of a command, and one for all other errors.
-void note_errors(CommandContext& context, const LuaResult& result) {
-  for (const std::string& text : result.new_errors) context.services().statistics.errors.note(text);
-  context.set_failures(result.errors_passed_on + (result.new_errors.empty() ? 0 : 1));
-}
-
-Reply run_lua(CommandContext& context, const LuaScript& script, const Parameters& parameters,
-              bool read_only) {
-  if (read_only && script.flags.declared && !script.flags.no_writes) {
-    return script_errors::write_script_called_read_only();
-  }
-  CommandServices& services = context.services();
-  if (services.refuses_growth && asks_for_memory(script.flags)) {
-    return script_errors::asks_for_memory();
-  }
-  ScriptCaller caller(context, read_only || script.flags.no_writes);
-  const Running running(context, script);
-  const GrowthRule growth(services, script.flags.allow_oom);
-  LuaResult result = services.lua.run(script, parameters.call(context, caller));
-  note_errors(context, result);
-  if (result.killed || (result.failed && services.roll_back_failed_scripts)) {
-    context.keyspace().changes().roll_back_to((*running).began);
-  }
-  return std::move(result.reply);
-}
-
 Reply eval(CommandContext& context, bool read_only) {
-  Parameters parameters(context.request());
+  ScriptParameters parameters(context.request(), &errors::not_an_integer);
   if (parameters.error()) return *std::move(parameters.error());
   Reply error;
   const LuaScript* const script = context.services().lua.load(context[1], error);
@@ -191,7 +32,7 @@ Reply eval(CommandContext& context, bool read_only) {
 Reply evalsha(CommandContext& context, bool read_only) {
   constexpr std::size_t kSha1Size = 40;
   if (context[1].size() != kSha1Size) return script_errors::no_script();
-  Parameters parameters(context.request());
+  ScriptParameters parameters(context.request(), &errors::not_an_integer);
   if (parameters.error()) return *std::move(parameters.error());
   const LuaScript* const script = context.services().lua.find(context[1]);
   if (script == nullptr) return script_errors::no_script();
@@ -205,31 +46,6 @@ Reply eval_ro_command(CommandContext& context) { return eval(context, true); }
 Reply evalsha_command(CommandContext& context) { return evalsha(context, false); }
 
 Reply evalsha_ro_command(CommandContext& context) { return evalsha(context, true); }
-
-/// A C++ script does not report which of its keys it reads.
-void remember_keys(const CommandContext& context, std::span<const std::string_view> keys) {
-  Session& session = context.session();
-  if (!session.tracking || !session.tracking->remembers_reads()) return;
-  for (const std::string_view key : keys) context.services().tracking.remember(session, key);
-}
-
-Reply fcall_command(CommandContext& context) {
-  CommandServices& services = context.services();
-  const NativeHost::Entry* const native = services.natives.find(context[1]);
-  if (native == nullptr) return script_errors::no_function();
-  if (!services.write_refusal.empty()) return Reply::error(services.write_refusal);
-  Parameters parameters(context.request(), &script_errors::bad_number_of_keys);
-  if (parameters.error()) return *std::move(parameters.error());
-  ScriptCaller caller(context, false);
-  const GrowthRule growth(context.services(), false);
-  const ScriptCall call = parameters.call(context, caller);
-  Reply reply = NativeHost::run(*native, context.db(), call);
-  remember_keys(context, call.keys);
-  if (reply.is_error() && reply.text() == caller.last_error()) {
-    context.set_failures(1);  // an error of a command: counted already
-  }
-  return reply;
-}
 
 // ---- SCRIPT ----
 
@@ -263,10 +79,9 @@ Reply script_debug_command(CommandContext& context) {
   return asks_for_it ? script_errors::no_debugger() : script_errors::bad_debug_option();
 }
 
-//
-// Runs in the middle of the script, called by the BusyMonitor.
+/// Runs in the middle of the script, called by the BusyMonitor.
 Reply script_kill_command(CommandContext& context) {
-  return kill_running_script(context.services());
+  return kill_running_script(context.services(), ScriptKind::kScript);
 }
 
 Reply script_help_command(CommandContext&) {
@@ -324,8 +139,6 @@ bool cached_script_never_writes(const CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
-
 constexpr CommandSpec kCommands[] = {
     {.name = "eval",
      .function = eval_command,
@@ -369,15 +182,6 @@ constexpr CommandSpec kCommands[] = {
      .summary = "Runs the Lua script with this SHA-1, which may not write.",
      .since = "7.0.0",
      .complexity = "Depends on the script."},
-    {.name = "fcall",
-     .function = fcall_command,
-     .arity = -3,
-     .flags = kRunsScript | kPausedWithWrites,
-     .keys = counted_keys(2, kChanges),
-     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",
-     .summary = "Calls a function.",
-     .since = "7.0.0",
-     .complexity = "Depends on the function."},
     {.name = "script",
      .arity = -2,
      .flags = kContainer,

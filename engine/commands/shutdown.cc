@@ -3,7 +3,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
-#include "engine/commands/scripting.h"
+#include "engine/commands/script_calls.h"
 
 namespace rushgate {
 namespace {

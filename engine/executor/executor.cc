@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/script/function_registry.h"
+
 namespace rushgate {
 namespace {
 
@@ -82,7 +84,8 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   keyspace_.events().set_listener(&key_events_);
   keyspace_.set_now_ms(clock_->now_ms());
   services_.began_ms = services_.saved_ms = keyspace_.now_ms();
-  const absl::Status loaded = keyspace_.load();
+  absl::Status loaded = keyspace_.load();
+  if (loaded.ok()) loaded = lua_.functions().open(lua_, keyspace_.take_libraries());
   if (!loaded.ok()) return loaded;
   due_work_.plan_next();
   if (is_manual()) return loaded;

@@ -54,6 +54,7 @@ class KeyspaceLoader {
   }
 
   [[nodiscard]] std::uint64_t largest_id() const { return largest_id_; }
+  std::vector<StoredLibrary> take_libraries() { return std::move(libraries_); }
 
  private:
   static std::string shown(std::string_view bytes) {
@@ -65,6 +66,10 @@ class KeyspaceLoader {
     RecordReader key_reader(key);
     const auto kind = static_cast<RecordKind>(key_reader.byte());
     if (kind == RecordKind::kHeader) return read_header(key_reader, value);
+    if (kind == RecordKind::kLibrary) {
+      libraries_.push_back({std::string(key_reader.rest()), std::string(value)});
+      return true;
+    }
     const std::uint64_t id = key_reader.fixed64();
     Object* object = object_of(id);
     if (object == nullptr || !key_reader.ok()) return false;
@@ -267,6 +272,7 @@ class KeyspaceLoader {
   std::vector<std::int64_t> integers_;                    // of set_, not yet in it
   std::vector<std::pair<Object*, std::string>> removed_;  // removed, even if a segment holds them
   std::vector<std::pair<Object*, std::string>> added_meanwhile_;  // to sets in rewriting
+  std::vector<StoredLibrary> libraries_;
   std::uint64_t largest_id_ = 0;
   std::uint64_t string_id_ =
       std::numeric_limits<std::uint64_t>::max();  // a string's id is not stored: any value will do
@@ -287,6 +293,7 @@ absl::Status Keyspace::load() {
       store_.load([&](std::string_view key, std::string_view value) { loader.visit(key, value); });
   if (!read.ok()) return read;
   if (absl::Status finished = loader.finish(); !finished.ok()) return finished;
+  libraries_ = loader.take_libraries();
   return find_next_object_id(loader.largest_id());
 }
 

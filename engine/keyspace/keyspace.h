@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +37,12 @@ struct KeyCounts {
   std::uint64_t expired = 0;
 };
 
+/// A function library in the store. The keyspace does not read its source.
+struct StoredLibrary {
+  std::string name;
+  std::string code;
+};
+
 /// Receives signals about keys with blocked clients. Called inside the turn.
 class KeyListener {
  public:
@@ -59,6 +67,11 @@ class Keyspace {
 
   /// Fills an empty keyspace from the store. kDataLoss names the first invalid record.
   absl::Status load();
+  /// Returns the function libraries that load() has found, in the order of their names, and forgets
+  /// them.
+  [[nodiscard]] std::vector<StoredLibrary> take_libraries() {
+    return std::exchange(libraries_, {});
+  }
 
   [[nodiscard]] Database& db(std::size_t number) { return *databases_[number]; }
   [[nodiscard]] Changes& changes() { return changes_; }
@@ -162,6 +175,7 @@ class Keyspace {
   KeyEvents events_;
   KeyListener* listener_ = nullptr;
   ChangeListener* change_listener_ = nullptr;
+  std::vector<StoredLibrary> libraries_;  // between load() and take_libraries()
   LazyFree lazy_free_;
   StreamCaches stream_caches_;
   Changes changes_;  // declared last: its undo steps refer to databases_

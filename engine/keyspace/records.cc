@@ -195,6 +195,12 @@ void write_header_value(const Object& object, std::string& out) {
     (*stream)->write_header(writer);
 }
 
+std::string library_key(std::string_view name) {
+  std::string key;
+  RecordWriter(key).byte(static_cast<std::uint8_t>(RecordKind::kLibrary)).rest(name);
+  return key;
+}
+
 std::string element_prefix(RecordKind kind, std::uint64_t object_id) {
   std::string prefix;
   RecordWriter(prefix).byte(static_cast<std::uint8_t>(kind)).fixed64(object_id);

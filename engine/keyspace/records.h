@@ -32,6 +32,7 @@ enum class RecordKind : std::uint8_t {
   kSetSegment = 0x07,      // object id, member          -> members added with it (set_records.h)
   kStreamGap = 0x08,       // object id, entry id        -> last entry id, count: all of these are
                            // deleted, and in no segment
+  kLibrary = 0x09,         // name of a function library -> its source
 };
 
 /// The kinds of records that belong to an object, besides its header.
@@ -115,6 +116,8 @@ void write_header_key(std::uint8_t db, std::string_view key, std::string& out);
 std::string header_prefix(std::uint8_t db);
 /// Appends the value of the header.
 void write_header_value(const Object& object, std::string& out);
+/// Returns the key of a function library's record.
+std::string library_key(std::string_view name);
 /// Returns the prefix of the keys of an object's element records.
 std::string element_prefix(RecordKind kind, std::uint64_t object_id);
 /// Return the key of an element's record: of a string or integer, and of a list element.

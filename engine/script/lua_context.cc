@@ -79,6 +79,7 @@ LuaContext& LuaContext::of(lua_State* lua) {
 bool LuaContext::check_interruption() noexcept {
   if (interrupted()) return true;
   if (killings.load(std::memory_order_relaxed) != 0) return killed = true;
+  if (library != nullptr) return killed = load_deadline && Clock::now() >= *load_deadline;
   if (limits.busy_after_ms <= 0) return false;
   const Clock::time_point now = Clock::now();
   if (next_poll == Clock::time_point{}) {
@@ -149,8 +150,17 @@ void LuaContext::begin_call(const ScriptCall& call_to_run) {
   limit_memory();
 }
 
+void LuaContext::begin_load(FunctionLibrary& library_to_load,
+                            std::optional<LoadDeadline> deadline) {
+  library = &library_to_load;
+  load_deadline = deadline;
+  running = lua;
+  limit_memory();
+}
+
 void LuaContext::end_call() {
   call = nullptr;
+  library = nullptr;
   running = nullptr;
   leave_runner_alone(lua);
   lift_memory_limit();

@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/script/lua.h"
@@ -35,6 +37,14 @@ struct ListImage {
 
 /// A number as redis.call passes it to a command.
 using NumberText = std::array<char, 32>;
+
+/// References to the globals of scripts and functions (lua_function_globals.h).
+struct FunctionGlobals {
+  int of_scripts = LUA_NOREF;    // behind a guard
+  int of_functions = LUA_NOREF;  // likewise
+  int while_called = LUA_NOREF;  // behind the latter's guard
+  int while_loaded = LUA_NOREF;  // likewise
+};
 
 struct LuaContext {
   LuaContext(const LuaLimits& lua_limits, BusyMonitor& busy_monitor,
@@ -82,6 +92,9 @@ struct LuaContext {
   void look_and_pace(lua_State* coroutine);
 
   void begin_call(const ScriptCall& call);
+  /// Begins to load a library, which is interrupted at `deadline`, if there is one. As a call, it
+  /// ends with end_call().
+  void begin_load(FunctionLibrary& library, std::optional<LoadDeadline> deadline);
   /// Undoes changes of the script that would affect other scripts.
   void end_call();
 
@@ -89,6 +102,10 @@ struct LuaContext {
   void limit_memory() { memory.limit(); }
   void lift_memory_limit();
   void collect_garbage();
+  /// Frees the code of libraries that were removed.
+  void collect_library_garbage() {
+    if (std::exchange(has_library_garbage, false)) collect_garbage();
+  }
   /// Sets the collector's pause. Must be called when the memory in use has changed.
   void pace_collector();
   [[nodiscard]] std::size_t memory_left() const { return memory.room(); }
@@ -100,6 +117,7 @@ struct LuaContext {
   lua_State* lua = nullptr;
   int string_metatable = LUA_NOREF;  // the metatable visible to scripts
   int plain_globals = LUA_NOREF;     // for scripts that need no guard
+  FunctionGlobals function_globals;
 
   LuaMemory memory;
 
@@ -115,6 +133,12 @@ struct LuaContext {
   std::size_t steps_to_look = 0;
   bool collector_changed = false;
   bool json_changed = false;
+
+  // ---- The library that is loaded; null while a script or function runs ----
+  FunctionLibrary* library = nullptr;
+  std::optional<LoadDeadline> load_deadline;
+
+  bool has_library_garbage = false;
 
   // ---- KEYS and ARGV of the last call ----
   ListImage keys;

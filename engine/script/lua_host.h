@@ -5,14 +5,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/script/script_call.h"
+#include "engine/script/script_flags.h"
 #include <rushgate/reply.h>
 
 namespace spdlog {
@@ -21,27 +24,24 @@ class logger;
 
 namespace rushgate {
 
+class FunctionLibrary;
+class FunctionRegistry;
+struct LibrarySource;
 struct LuaContext;
+struct LuaFunction;
 class ScriptCache;
+
+/// When the loading of a library ends with an error.
+using LoadDeadline = std::chrono::steady_clock::time_point;
 
 struct LuaLimits {
   /// After this time other clients get BUSY, and the script may be killed. 0: never.
   std::int64_t busy_after_ms = 5'000;
-  /// Limit for all scripts together, garbage included; exceeding it is an error. It also bounds a
-  /// script's reply. At most 1 GiB.
+  /// Limit for all scripts and functions together, garbage included; exceeding it is an error. It
+  /// also bounds a script's reply. At most 1 GiB.
   std::size_t memory_bytes_max = std::size_t{256} * 1024 * 1024;
   /// The least recently used script is removed. At least 1.
   std::size_t cached_scripts_max = 4'096;
-};
-
-/// The declaration in a script's first line: `#!lua flags=no-writes,allow-oom`.
-struct ScriptFlags {
-  bool declared = false;  // the script has such a line
-  bool no_writes = false;
-  bool allow_oom = false;
-  bool allow_stale = false;
-  bool no_cluster = false;
-  bool allow_cross_slot_keys = false;
 };
 
 /// A script's use of its globals (lua_globals.h).
@@ -94,11 +94,23 @@ class LuaHost {
   [[nodiscard]] std::size_t cached_scripts() const;
   void flush();
 
+  // ---- Libraries of functions ----
+
+  /// Compiles a library, and runs it, so that it registers its functions. Returns null and sets
+  /// `error` if it fails, also if it has not ended by `deadline`.
+  std::shared_ptr<const FunctionLibrary> load_library(const LibrarySource& source,
+                                                      std::optional<LoadDeadline> deadline,
+                                                      Reply& error);
+  /// The libraries of FCALL.
+  [[nodiscard]] FunctionRegistry& functions() { return *functions_; }
+
   // ---- Running ----
 
   /// Runs a script from load() or find(). An exception of `call.caller` ends the script, which
   /// cannot catch it, and is rethrown here.
   LuaResult run(const LuaScript& script, const ScriptCall& call);
+  /// As above, for a function. Its library must exist until it returns.
+  LuaResult run(const LuaFunction& function, const ScriptCall& call);
 
   // ---- From any thread ----
 
@@ -113,12 +125,17 @@ class LuaHost {
   /// Takes effect with the next script.
   void set_busy_after_ms(std::int64_t busy_after_ms);
 
-  /// Returns the interpreter's memory, cached scripts included.
+  /// Returns the interpreter's memory, cached scripts and libraries included.
   [[nodiscard]] std::size_t memory_bytes() const;
+  [[nodiscard]] std::size_t memory_bytes_max() const;
 
  private:
-  const std::unique_ptr<LuaContext> context_;
+  template <class Code>
+  LuaResult run_code(const Code& code, const ScriptCall& call);
+
+  const std::shared_ptr<LuaContext> context_;  // shared with the libraries
   const std::unique_ptr<ScriptCache> scripts_;
+  const std::unique_ptr<FunctionRegistry> functions_;
   std::atomic<bool> runs_{false};
 };
 

@@ -35,6 +35,15 @@ class LuaMemory {
     return std::exchange(refused_, false);
   }
 
+  /// Counts memory outside of Lua. Returns false, and counts nothing, if the limit would be
+  /// exceeded.
+  bool charge(std::size_t bytes) noexcept {
+    if (limited_ && bytes > room()) return false;
+    bytes_ += bytes;
+    return true;
+  }
+  void discharge(std::size_t bytes) noexcept { bytes_ -= bytes; }
+
   /// Returns Lua's memory without the freed blocks that are kept.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   /// Returns the bytes of all large blocks, an upper bound on the size of a string or table.

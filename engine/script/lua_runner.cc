@@ -4,8 +4,11 @@
 #include <span>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
+#include "engine/script/function_library.h"
 #include "engine/script/lua_conversion.h"
 #include "engine/script/lua_errors.h"
+#include "engine/script/lua_function_globals.h"
 #include "engine/script/lua_sandbox.h"
 #include "engine/script/script_errors.h"
 
@@ -81,7 +84,8 @@ const char* read_piece(lua_State* lua, void* data, std::size_t* size) {
 constexpr int kErrorHandlerSlot = 1;
 constexpr int kRunnerSlot = 2;
 constexpr int kErrorTakerSlot = 3;
-constexpr int kSlots = 3;
+constexpr int kFunctionRunnerSlot = 4;
+constexpr int kSlots = 4;
 
 /// The upvalues of the runner: objects that each call needs, created once.
 constexpr int kGuardedGlobals = lua_upvalueindex(1);  // behind the guard
@@ -94,8 +98,15 @@ constexpr int kArguments = lua_upvalueindex(6);
 // Redis's message for an error that has none.
 constexpr const char* kNoText = "execution failure";
 
-void push_script(lua_State* lua, const LuaScript& script) {
-  lua_pushlightuserdata(lua, const_cast<LuaScript*>(&script));
+/// Pushes the address of an object that C functions get as an argument.
+template <class Object>
+void push_address(lua_State* lua, const Object& object) {
+  lua_pushlightuserdata(lua, const_cast<Object*>(&object));
+}
+
+template <class Object>
+const Object& object_at(lua_State* lua, int index) {
+  return *static_cast<const Object*>(lua_topointer(lua, index));
 }
 
 /// Creates a table `list` with the contents in `image`, as the global `name`. (All three are
@@ -153,7 +164,7 @@ void take_result(lua_State* lua, LuaContext& context) {
 
 /// The argument is the script.
 int runner(lua_State* lua) {
-  const auto& script = *static_cast<const LuaScript*>(lua_topointer(lua, 1));
+  const auto& script = object_at<LuaScript>(lua, 1);
   LuaContext& context = LuaContext::of(lua);
   set_lists(lua, context, script);
   lua_rawgeti(lua, LUA_REGISTRYINDEX, script.function);
@@ -162,22 +173,44 @@ int runner(lua_State* lua) {
   return 0;
 }
 
+void push_list(lua_State* lua, std::span<const std::string_view> texts) {
+  lua_createtable(lua, static_cast<int>(texts.size()), 0);
+  int index = 0;
+  for (const std::string_view text : texts) {
+    lua_pushlstring(lua, text.data(), text.size());
+    lua_rawseti(lua, -2, ++index);
+  }
+}
+
+/// The argument is the function. It may keep its tables, so each call gets new ones.
+int function_runner(lua_State* lua) {
+  const auto& function = object_at<LuaFunction>(lua, 1);
+  LuaContext& context = LuaContext::of(lua);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, function.function);
+  push_list(lua, context.call->keys);
+  push_list(lua, context.call->arguments);
+  lua_call(lua, 2, 1);
+  take_result(lua, context);
+  return 0;
+}
+
 // ---- How a script failed ----
 
-/// Returns Redis's message for an uncaught error. `source` and `line` may be null.
-std::string describe(const std::string& sha1, const char* text, const char* source,
+/// Returns Redis's message for an uncaught error. `name` is that of the script or function; empty
+/// for a library. `source` and `line` may be null.
+std::string describe(const std::string& name, const char* text, const char* source,
                      const char* line) {
   std::string description = text;
-  if (source != nullptr && line != nullptr) {
-    description += " script: " + sha1 + ", on " + source + ':' + line + '.';
+  if (!name.empty() && source != nullptr && line != nullptr) {
+    description += " script: " + name + ", on " + source + ':' + line + '.';
   }
   return error_line(description);
 }
 
-/// Sets the reply. The arguments are the script and the error, a table. Must be called protected:
-/// the table may have a metatable.
+/// Sets the reply. The arguments are the name of describe() and the error, a table. Must be called
+/// protected: the table may have a metatable.
 int take_error(lua_State* lua) {
-  const auto& script = *static_cast<const LuaScript*>(lua_topointer(lua, 1));
+  const auto& name = object_at<std::string>(lua, 1);
   constexpr int kError = 2;
   lua_getfield(lua, kError, "err");
   lua_getfield(lua, kError, "source");
@@ -190,7 +223,7 @@ int take_error(lua_State* lua) {
   const bool is_counted = lua_isboolean(lua, kError + 4) && lua_toboolean(lua, kError + 4) != 0;
   LuaContext& context = LuaContext::of(lua);
   try {
-    set_error(context.result, describe(script.sha1, text, source, line), is_counted);
+    set_error(context.result, describe(name, text, source, line), is_counted);
   } catch (...) {
     context.fail(std::current_exception());
   }
@@ -199,20 +232,30 @@ int take_error(lua_State* lua) {
 
 /// Makes the error on top of the stack the reply. Allocates nothing outside Lua's protection: the
 /// script may have left no memory.
-void return_error(LuaContext& context, const LuaScript& script) {
+void return_error(LuaContext& context, const std::string& name) {
   lua_State* const lua = context.lua;
   if (lua_istable(lua, -1)) {
     lua_pushvalue(lua, kErrorTakerSlot);
     lua_insert(lua, -2);
-    push_script(lua, script);
+    push_address(lua, name);
     lua_insert(lua, -2);
     if (lua_pcall(lua, 2, 0, 0) == 0) return;
   }
   // Outside the script itself: out of memory, or an error in a metamethod of the error.
   const char* const text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : kNoText;
-  const Reply reply = context.killed ? Reply::error(script_errors::kKilled)
-                                     : script_errors::aborted(script.sha1, text);
+  const Reply reply =
+      context.killed ? Reply::error(script_errors::kKilled) : script_errors::aborted(name, text);
   set_error(context.result, reply.text(), false);
+}
+
+/// Calls the function below its arguments, whose number is `arguments`. Sets LuaContext::result
+/// if it fails.
+void call_protected(LuaContext& context, int arguments, const std::string& name) {
+  lua_State* const lua = context.lua;
+  context.result.failed = lua_pcall(lua, arguments, 0, kErrorHandlerSlot) != 0;
+  context.running = lua;  // an error may have left a coroutine
+  context.result.killed = context.result.failed && context.killed;
+  if (context.result.failed) return_error(context, name);
 }
 
 }  // namespace
@@ -239,18 +282,28 @@ void push_runner(lua_State* lua) {
   lua_newtable(lua);
   lua_pushcclosure(lua, &runner, 6);
   lua_pushcfunction(lua, &take_error);
+  lua_pushcfunction(lua, &function_runner);
 }
 
 void leave_runner_alone(lua_State* lua) { lua_settop(lua, kSlots); }
 
 void run_script(LuaContext& context, const LuaScript& script) {
-  lua_State* const lua = context.lua;
-  lua_pushvalue(lua, kRunnerSlot);
-  push_script(lua, script);
-  context.result.failed = lua_pcall(lua, 1, 0, kErrorHandlerSlot) != 0;
-  context.running = lua;  // an error may have left a coroutine
-  context.result.killed = context.result.failed && context.killed;
-  if (context.result.failed) return_error(context, script);
+  lua_pushvalue(context.lua, kRunnerSlot);
+  push_address(context.lua, script);
+  call_protected(context, 1, script.sha1);
+}
+
+void run_function(LuaContext& context, const LuaFunction& function) {
+  use_globals_of_call(context.lua);
+  const absl::Cleanup restore_globals = [&context] { use_globals_of_scripts(context.lua); };
+  lua_pushvalue(context.lua, kFunctionRunnerSlot);
+  push_address(context.lua, function);
+  call_protected(context, 1, function.name);
+}
+
+void run_library(LuaContext& context) {
+  static const std::string kNoName;
+  call_protected(context, 0, kNoName);
 }
 
 }  // namespace rushgate

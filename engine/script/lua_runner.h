@@ -21,8 +21,12 @@ void push_runner(lua_State* lua);
 /// Pops all other values from the stack.
 void leave_runner_alone(lua_State* lua);
 
-/// Runs the script, between LuaContext::begin_call() and end_call(). Sets
+/// Run a script or a function, between LuaContext::begin_call() and end_call(). Set
 /// LuaContext::result.
 void run_script(LuaContext& context, const LuaScript& script);
+void run_function(LuaContext& context, const LuaFunction& function);
+/// Runs the compiled library on top of the stack, between LuaContext::begin_load() and end_call().
+/// Sets LuaContext::result if it fails.
+void run_library(LuaContext& context);
 
 }  // namespace rushgate

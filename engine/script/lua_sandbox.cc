@@ -5,6 +5,7 @@
 #include "engine/script/lua_bits.h"
 #include "engine/script/lua_context.h"
 #include "engine/script/lua_errors.h"
+#include "engine/script/lua_function_globals.h"
 #include "engine/script/lua_guarded_functions.h"
 #include "engine/script/lua_json.h"
 #include "engine/script/lua_message_pack.h"
@@ -89,7 +90,7 @@ int refuse_unknown_global(lua_State* lua) {
   return luaL_error(lua, script_errors::kNoGlobal, name);
 }
 
-/// Puts a guard in place of the table on top of the stack.
+/// As guard_table().
 void guard(lua_State* lua) {
   lua_newtable(lua);
   lua_createtable(lua, 0, 4);
@@ -151,9 +152,20 @@ void keep_plain_globals(lua_State* lua) {
 
 /// Guards the table on top of the stack and installs it as the scripts' globals.
 void install_globals(lua_State* lua) {
-  refuse_unknown_globals(lua);
-
   lua_pushvalue(lua, -1);
+  guard_globals(lua);
+  lua_pushvalue(lua, -1);
+  lua_setfield(lua, -3, "_G");
+  lua_replace(lua, LUA_GLOBALSINDEX);
+  lua_pop(lua, 1);
+}
+
+}  // namespace
+
+void guard_table(lua_State* lua) { guard(lua); }
+
+void guard_globals(lua_State* lua) {
+  refuse_unknown_globals(lua);
   guard(lua);
   lua_getmetatable(lua, -1);
   push_key(lua, kVisibleMetatable);
@@ -162,14 +174,7 @@ void install_globals(lua_State* lua) {
   lua_replace(lua, -2);
   lua_rawset(lua, -3);
   lua_pop(lua, 1);  // the guard's metatable
-
-  lua_pushvalue(lua, -1);
-  lua_setfield(lua, -3, "_G");
-  lua_replace(lua, LUA_GLOBALSINDEX);
-  lua_pop(lua, 1);
 }
-
-}  // namespace
 
 bool push_guarded(lua_State* lua, int index) {
   if (lua_getmetatable(lua, index) == 0) return false;
@@ -203,6 +208,7 @@ void open_sandbox(lua_State* lua) {
   for (const std::string_view table : kSharedTables) guard_field(lua, table.data());
   guard_string_metatable(lua);
   install_globals(lua);
+  install_function_globals(lua);
 }
 
 }  // namespace rushgate

@@ -23,6 +23,11 @@ inline constexpr std::string_view kSharedTables[] = {
 /// Opens the libraries and installs the guards. Called once per interpreter.
 void open_sandbox(lua_State* lua);
 
+/// Puts a guard in place of the table on top of the stack. A table of globals: it is an error to
+/// read a missing field, and scripts can see a metatable.
+void guard_table(lua_State* lua);
+void guard_globals(lua_State* lua);
+
 /// Pushes the real table behind a guard. Returns false, and pushes nothing, if it is no guard.
 bool push_guarded(lua_State* lua, int index);
 

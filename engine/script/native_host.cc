@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/letter_case.h"
 #include "engine/base/numbers.h"
 #include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
@@ -423,6 +424,18 @@ const NativeHost::Entry* NativeHost::find(std::string_view name) const {
   const Scripts& scripts = *current();
   const auto found = scripts.find(name);
   return found == scripts.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string_view> NativeHost::names() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, entry] : *current()) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
+bool NativeHost::knows_in_any_case(std::string_view name) const {
+  return std::ranges::any_of(
+      *current(), [&](const auto& script) { return equal_in_any_case(script.first, name); });
 }
 
 Reply NativeHost::run(const Entry& entry, Database& db, const ScriptCall& call) {

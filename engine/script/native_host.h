@@ -32,6 +32,10 @@ class NativeHost {
   [[nodiscard]] const Entry* find(std::string_view name) const;
   [[nodiscard]] bool knows(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] std::size_t size() const { return current()->size(); }
+  /// Returns all names, in ascending order. Valid as long as the host.
+  [[nodiscard]] std::vector<std::string_view> names() const;
+  /// Returns true if a name differs from `name` at most in case.
+  [[nodiscard]] bool knows_in_any_case(std::string_view name) const;
 
   /// Runs the script on `db`. An exception rolls back its changes and becomes the reply: the
   /// message of a ScriptError, else "ERR Error running script <name>, <reason>".

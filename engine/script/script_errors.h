@@ -45,9 +45,13 @@ inline Reply unkillable() {
       "either wait the script termination or kill the server in a hard way using the SHUTDOWN "
       "NOSAVE command.");
 }
-inline Reply busy() {
+inline Reply busy(bool is_function = false) {
   return Reply::error(
-      "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
+      is_function
+          ? "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN "
+            "NOSAVE."
+          : "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN "
+            "NOSAVE.");
 }
 
 // ---- A script's source ----
@@ -100,8 +104,10 @@ inline constexpr const char* kErrorWithoutText = "ERR error object without a tex
 inline constexpr const char* kReplyTooLarge = "ERR the script's reply is too large";
 inline constexpr const char* kOutOfMemory = "not enough memory";
 
-/// For a script that could not raise an error: out of memory, or an error in its error handler.
+/// For a script that could not raise an error: out of memory, or an error in its error handler. A
+/// library has no name.
 inline Reply aborted(std::string_view name, std::string_view reason) {
+  if (name.empty()) return Reply::error("ERR " + std::string(reason));
   return Reply::error("ERR Error running script " + std::string(name) + ", " + std::string(reason));
 }
 

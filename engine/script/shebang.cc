@@ -16,18 +16,7 @@ std::string_view take_until(std::string_view& text, std::string_view separators)
 }
 
 bool set_flag(ScriptFlags& flags, std::string_view name) {
-  struct Flag {
-    std::string_view name;
-    bool ScriptFlags::*member;
-  };
-  static constexpr Flag kFlags[] = {
-      {"no-writes", &ScriptFlags::no_writes},
-      {"allow-oom", &ScriptFlags::allow_oom},
-      {"allow-stale", &ScriptFlags::allow_stale},
-      {"no-cluster", &ScriptFlags::no_cluster},
-      {"allow-cross-slot-keys", &ScriptFlags::allow_cross_slot_keys},
-  };
-  for (const Flag& flag : kFlags) {
+  for (const NamedScriptFlag& flag : kScriptFlags) {
     if (flag.name != name) continue;
     flags.*flag.member = true;
     return true;

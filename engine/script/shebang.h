@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/script/lua_host.h"
+#include "engine/script/script_flags.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {

@@ -24,8 +24,21 @@ class BusyTest : public ::testing::Test {
   /// Returns the replies to `requests` during `script`, and then that of the script.
   static std::vector<std::string> while_busy(const std::string& path, std::string_view script,
                                              const std::vector<Request>& requests) {
+    return while_running(path, Request::of("EVAL", script, 1, "k"), requests);
+  }
+  /// As above, during a function with this body.
+  static std::vector<std::string> while_busy_function(const std::string& path,
+                                                      const std::string& body,
+                                                      const std::vector<Request>& requests) {
+    RawConnection(path).call(Request::of(
+        "FUNCTION", "LOAD", "REPLACE",
+        "#!lua name=lib\nredis.register_function('f', function(keys) " + body + " end)"));
+    return while_running(path, Request::of("FCALL", "f", 1, "k"), requests);
+  }
+  static std::vector<std::string> while_running(const std::string& path, const Request& runs,
+                                                const std::vector<Request>& requests) {
     RawConnection runner(path);
-    runner.send(Request::of("EVAL", script, 1, "k"));
+    runner.send(runs);
     const auto client = connect_while_busy(path);
     std::vector<std::string> answers;
     for (const Request& request : requests) {
@@ -94,6 +107,57 @@ TEST_F(BusyTest, WritingScriptIsNotKillableAsInRedis) {
   for (const std::string& path : both()) {
     answers.push_back(
         while_busy(path, kWriter, {Request::of("SCRIPT", "KILL"), Request::of("SET", "k", "w")}));
+    EXPECT_THAT(answers.back()[0], ::testing::StartsWith("-UNKILLABLE"));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST_F(BusyTest, RepliesDuringFunctionEqualRedis) {
+  const std::vector<Request> requests = {
+      Request::of("PING"),
+      Request::of("FUNCTION", "LIST"),
+      Request::of("FUNCTION", "NOSUCH"),
+      Request::of("FUNCTION", "STATS"),
+      Request::of("FUNCTION", "FLUSH"),
+      Request::of("FUNCTION", "KILL", "now"),
+      Request::of("SCRIPT", "KILL"),
+      Request::of("MULTI"),
+      Request::of("FUNCTION", "STATS"),
+      Request::of("FUNCTION", "KILL"),
+      Request::of("EXEC"),
+      Request::of("FUNCTION", "KILL"),
+  };
+  constexpr std::size_t kStats = 3;
+  for (const std::string body :
+       {"while true do end", "while true do pcall(function() while true do end end) end"}) {
+    std::vector<std::vector<std::string>> answers;
+    for (const std::string& path : both()) {
+      answers.push_back(while_busy_function(path, body, requests));
+      std::string& stats = answers.back()[kStats];
+      EXPECT_THAT(stats, ::testing::HasSubstr("duration_ms\r\n:"));
+      stats.resize(stats.find("duration_ms"));
+    }
+    EXPECT_EQ(answers[0], answers[1]);
+  }
+}
+
+TEST_F(BusyTest, KillOfFunctionDuringScriptEqualsRedis) {
+  std::vector<std::vector<std::string>> answers;
+  for (const std::string& path : both()) {
+    answers.push_back(while_busy(path, "while true do end",
+                                 {Request::of("FUNCTION", "KILL"), Request::of("FUNCTION", "STATS"),
+                                  Request::of("SCRIPT", "KILL")}));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST_F(BusyTest, WritingFunctionIsNotKillableAsInRedis) {
+  const std::string writer =
+      "redis.call('SET', keys[1], 'v') local n = 0 while n < 1e8 do n = n + 1 end return n";
+  std::vector<std::vector<std::string>> answers;
+  for (const std::string& path : both()) {
+    answers.push_back(while_busy_function(
+        path, writer, {Request::of("FUNCTION", "KILL"), Request::of("SCRIPT", "KILL")}));
     EXPECT_THAT(answers.back()[0], ::testing::StartsWith("-UNKILLABLE"));
   }
   EXPECT_EQ(answers[0], answers[1]);

@@ -29,7 +29,8 @@ void RedisBackend::reset() {
 }
 
 void RedisBackend::flush() {
-  for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH")}) {
+  for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"),
+                                 Request::of("FUNCTION", "FLUSH")}) {
     expect_ok(request);
   }
   set_usual_limits();

@@ -19,13 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::set<std::string, std::less<>>;
 
-/// Redis has to load the functions of FCALL first. QUIT ends the connection of the transcript.
-const Names kWithoutTranscript = {"fcall", "quit"};
+/// QUIT ends the connection of the transcript.
+const Names kWithoutTranscript = {"quit"};
 
 /// Commands that describe or end the server, or that have one form each, which a transcript sends.
 const Names kWithoutShape = {"bgrewriteaof",
                              "bgsave",
-                             "fcall",
                              "info",
                              "lastsave",
                              "latency",
@@ -62,6 +61,8 @@ const Names kWithoutShape = {"bgrewriteaof",
                              "memory|purge",
                              "memory|stats",
                              "memory|usage",
+                             "function|help",
+                             "function|kill",
                              "object|help",
                              "object|refcount",
                              "pubsub|help",

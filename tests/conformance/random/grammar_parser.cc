@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "adapters/resp/quoted_words.h"
 #include "engine/base/numbers.h"
+#include "engine/client/quoted_words.h"
 #include "tests/conformance/random/grammar.h"
 
 namespace rushgate::testing {

@@ -142,6 +142,23 @@ TEST(FormatTest, StreamRecordsAreAsDocumented) {
   }));
 }
 
+TEST(FormatTest, LibraryRecordsAreAsDocumented) {
+  std::string out;
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<PrintingStore>(out), {.manual_clock = &clock});
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  const auto client = (*engine)->open_client();
+  const auto run = [&](const std::string& shown, const Request& request) {
+    out += "> " + shown + '\n';
+    EXPECT_FALSE(client->call(request).is_error());
+  };
+  run(R"(FUNCTION LOAD "#!lua name=l\nredis.register_function('f', function() end)")",
+      Request::of("FUNCTION", "LOAD",
+                  "#!lua name=l\nredis.register_function('f', function() end)"));
+  run("FUNCTION DELETE l", Request::of("FUNCTION", "DELETE", "l"));
+  expect_documented(out);
+}
+
 TEST(TestingPageTest, PageShowsInstalledProject) {
   const std::string page = contents("docs/testing-with-rushgate.md");
   const auto expect_shown = [&](const std::string& name, const std::string& language) {

@@ -57,6 +57,7 @@ class Shop {
     }
     run("SELECT 0");
     std::sort(keys.begin(), keys.end());
+    keys.push_back(to_debug_string(run("FUNCTION LIST WITHCODE")));
     return absl::StrJoin(keys, "\n");
   }
 
@@ -91,6 +92,12 @@ class Shop {
   std::unique_ptr<Client> client_;
 };
 
+/// Returns the source of a library. It has no space.
+std::string library(const std::string& name, const std::string& function) {
+  return "#!lua\tname=" + name + "\nredis.register_function('" + function +
+         "',function()return(1)end)";
+}
+
 /// Returns the commands that create the data before each swept command.
 const std::vector<std::string>& setup() {
   static const std::vector<std::string> commands = [] {
@@ -119,7 +126,8 @@ const std::vector<std::string>& setup() {
                                   "XADD gaps 1-1 a 1",
                                   "XADD gaps 2-1 a 1",
                                   "XADD gaps 3-1 a 1",
-                                  "XDEL gaps 2-1"};
+                                  "XDEL gaps 2-1",
+                                  "FUNCTION LOAD " + library("old", "old")};
     std::string many_members = "SADD marked";
     std::string removed = "SREM marked";
     for (int i = 0; i < 1'003; ++i) {
@@ -243,6 +251,11 @@ std::vector<std::string> commands() {
       "XDEL stream 2-1 3-1",
       "XTRIM gaps MAXLEN 1",
       "XSETID stream 9-1",
+      // ---- Functions ----
+      "FUNCTION LOAD " + library("made", "made"),
+      "FUNCTION LOAD REPLACE " + library("old", "made"),
+      "FUNCTION DELETE old",
+      "FUNCTION FLUSH",
   };
 }
 
@@ -318,6 +331,13 @@ TEST(NoMemorySweepTest, CommandIsDoneOrUndone) {
     SCOPED_TRACE(words.substr(0, 60));
     sweep(request_of(words));
   }
+}
+
+TEST(NoMemorySweepTest, RestoredLibrariesAreThereOrNot) {
+  const auto shop = set_up();
+  shop->run("FUNCTION LOAD " + library("made", "made"));
+  const std::string payload = shop->run("FUNCTION DUMP").text();
+  sweep(Request::of("FUNCTION", "RESTORE", payload, "REPLACE"));
 }
 
 TEST(NoMemorySweepTest, ScriptOverEveryTypeIsDoneOrUndone) { sweep(script()); }

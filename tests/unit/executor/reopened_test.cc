@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 #include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
@@ -108,6 +110,84 @@ TEST_F(ReopenedTest, KeyExpiresOnTime) {
   EXPECT_EQ(call("GET", "k"), R"("v")");
   engine_->advance_ms(1);
   EXPECT_EQ(call("DBSIZE"), "(integer) 0");
+}
+
+constexpr const char* kLibrary =
+    "#!lua name=shop\nredis.register_function('buy', function(keys) return redis.call('INCR', "
+    "keys[1]) "
+    "end)";
+
+TEST_F(ReopenedTest, LibrariesSurviveReopen) {
+  EXPECT_EQ(call("FUNCTION", "LOAD", kLibrary), "\"shop\"");
+  EXPECT_EQ(call("FCALL", "buy", 1, "n"), "(integer) 1");
+  reopen();
+  EXPECT_EQ(call("FCALL", "buy", 1, "n"), "(integer) 2");
+  EXPECT_EQ((*client_)("FUNCTION", "LIST", "WITHCODE").elements()[0].elements()[7],
+            Reply::bulk(kLibrary));
+  EXPECT_EQ(call("FUNCTION", "LOAD", "REPLACE",
+                 "#!lua name=shop\nredis.register_function('sell', function() return 2 end)"),
+            "\"shop\"");
+  reopen();
+  EXPECT_EQ(call("FCALL", "sell", 0), "(integer) 2");
+  EXPECT_EQ(call("FCALL", "buy", 1, "n"), "(error) ERR Function not found");
+}
+
+TEST_F(ReopenedTest, RemovedLibrariesStayRemoved) {
+  call("FUNCTION", "LOAD", kLibrary);
+  call("FUNCTION", "LOAD", "#!lua name=other\nredis.register_function('f', function() end)");
+  EXPECT_EQ(call("FUNCTION", "DELETE", "other"), "OK");
+  EXPECT_EQ(call("FLUSHALL"), "OK");
+  reopen();
+  EXPECT_EQ(call("FUNCTION", "LIST", "LIBRARYNAME", "other"), "[]");
+  EXPECT_EQ(call("FCALL", "buy", 1, "n"), "(integer) 1");
+  for (int i = 0; i < 100; ++i) {
+    const std::string number = std::to_string(i);
+    call("FUNCTION", "LOAD",
+         "#!lua name=l" + number + "\nredis.register_function('f" + number + "', function() end)");
+  }
+  reopen();
+  EXPECT_EQ((*client_)("FUNCTION", "LIST").elements().size(), 101U);
+  EXPECT_EQ(call("FUNCTION", "FLUSH"), "OK");
+  reopen();
+  EXPECT_EQ(call("FUNCTION", "LIST"), "[]");
+  EXPECT_EQ(call("EXISTS", "n"), "(integer) 1");
+}
+
+TEST(ReopenedLibrariesTest, BrokenLibraryIsDataLoss) {
+  const auto open_with = [](std::string_view name, std::string_view code) {
+    auto store = std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true});
+    StoreBatch batch;
+    batch.put("\x09" + std::string(name), code);
+    EXPECT_TRUE(store->commit(batch).ok());
+    return Engine::open(std::move(store)).status();
+  };
+  EXPECT_TRUE(open_with("shop", kLibrary).ok());
+  EXPECT_EQ(open_with("shop", "#!lua name=shop\nx y"),
+            absl::DataLossError("the store holds a function library that cannot be loaded: 'shop': "
+                                "ERR Error compiling function: user_function:2: '=' expected near "
+                                "'y'"));
+  EXPECT_TRUE(absl::IsDataLoss(open_with("other", kLibrary)));
+  EXPECT_TRUE(absl::IsDataLoss(open_with("shop", "")));
+}
+
+TEST_F(ReopenedTest, NativeScriptHidesStoredFunction) {
+  call("FUNCTION", "LOAD", kLibrary);
+  client_.reset();
+  engine_.reset();
+  auto store = RocksDbStore::open(directory_.path());
+  ASSERT_TRUE(store.ok()) << store.status();
+  engine_ =
+      open_engine({.manual_clock = &clock_},
+                  {{"buy", [](NativeCall&) { return Reply::integer(42); }}}, *std::move(store));
+  client_ = engine_->open_client();
+  EXPECT_EQ(call("FCALL", "buy", 0), "(integer) 42");
+  EXPECT_EQ(
+      call("FUNCTION", "LIST"),
+      R"([["library_name", "shop", "engine", "LUA", "functions", [["name", "buy", )"
+      R"("description", (nil), "flags", []]]], ["library_name", "native", "engine", "NATIVE", )"
+      R"("functions", [["name", "buy", "description", (nil), "flags", []]]]])");
+  reopen();
+  EXPECT_EQ(call("FCALL", "buy", 1, "n"), "(integer) 1");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include <functional>
+#include "tests/unit/script/scripting_commands.h"
+
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -7,50 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/commands/command_context.h"
-#include "engine/commands/dispatch.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/script/lua_host.h"
-#include "engine/script/native_host.h"
-#include "tests/unit/commands/lone_services.h"
-#include <rushgate/memory_store.h>
-
 namespace rushgate {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
- protected:
-  template <class... Args>
-  Reply run(const Args&... args) {
-    const Request request = Request::of(args...);
-    CommandContext context(services_, session_, request, CommandContext::Origin::kClient, false);
-    return run_command(context);
-  }
-
-  /// Runs a command and returns its reply as to_debug_string() formats it.
-  template <class... Args>
-  std::string text(const Args&... args) {
-    return to_debug_string(run(args...));
-  }
-
-  MemoryStore store_;
-  Keyspace keyspace_{store_, 7};
-  LuaHost lua_{{.busy_after_ms = 1}, *this, nullptr};
-  NativeHost natives_;
-  Session session_;
-  LoneServices lone_services_{keyspace_, lua_, natives_};
-  CommandServices& services_ = lone_services_.get();
-  std::function<void()> while_busy_ = [] {};
-
- private:
-  bool poll() override {
-    while_busy_();
-    return services_.running_script->kill;
-  }
-};
 
 TEST_F(ScriptingCommandsTest, EvalCallsCommands) {
   EXPECT_EQ(text("EVAL", "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])", 1,
@@ -203,7 +165,7 @@ TEST_F(ScriptingCommandsTest, ScriptSubcommandsCheckArity) {
 TEST_F(ScriptingCommandsTest, KillEndsScriptBeforeFirstWrite) {
   while_busy_ = [&] {
     ASSERT_NE(services_.running_script, nullptr);
-    EXPECT_EQ(services_.running_script->sha1, "694a5fe1ddb97a4c6a1bf299d9537c7d3d0f84e7");
+    EXPECT_EQ(services_.running_script->name, "694a5fe1ddb97a4c6a1bf299d9537c7d3d0f84e7");
     EXPECT_EQ(run("SCRIPT", "KILL"), Reply::ok());
   };
   EXPECT_EQ(text("EVAL", "while true do end", 0),

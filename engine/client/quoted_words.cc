@@ -1,4 +1,4 @@
-#include "adapters/resp/quoted_words.h"
+#include "engine/client/quoted_words.h"
 
 #include <cstddef>
 #include <optional>

@@ -1,0 +1,29 @@
+// The replies of FUNCTION LIST and STATS.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/commands/command_context.h"
+#include "engine/script/function_library.h"
+#include <rushgate/reply.h>
+
+namespace rushgate::function_replies {
+
+/// Return the entry of a function, and of a native script.
+Reply function(const LuaFunction& function);
+Reply native_script(std::string_view name);
+
+/// Returns the entry of a library; with its code if `code` is not null.
+Reply library(std::string_view name, std::string_view engine, std::vector<Reply> functions,
+              const std::string* code);
+
+/// Returns the entry of the running function.
+Reply running(const RunningScript& running);
+
+/// Returns the entry of an engine, LUA or NATIVE.
+Reply engine(std::size_t libraries, std::size_t functions);
+
+}  // namespace rushgate::function_replies
