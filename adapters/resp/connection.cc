@@ -193,6 +193,7 @@ void Connection::receive() {
       socket_.read_some(boost::asio::buffer(buffer.data(), buffer.size()), error);
   if (error == boost::asio::error::would_block) return;
   if (error) return close();
+  session_->note_input(bytes);
   active_ms_ = engine_.clock().monotonic_ms();
   const std::string_view received(buffer.data(), bytes);
   if (!input_.empty() || holds_input()) {
@@ -414,6 +415,7 @@ void Connection::send() {
     boost::system::error_code error;
     const std::size_t bytes = send_some(error);
     output_.consume(bytes);
+    if (bytes > 0) session_->note_output(bytes);
     sent += bytes;
     if (error == boost::asio::error::would_block) {
       wait_until_writable();

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <new>
+#include <system_error>
 
 namespace rushgate {
 namespace {
@@ -32,6 +34,17 @@ std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAG
 
 CpuTimes cpu_of_process() { return cpu_of(RUSAGE_SELF); }
 CpuTimes cpu_of_children() { return cpu_of(RUSAGE_CHILDREN); }
+CpuTimes cpu_of_thread() { return cpu_of(RUSAGE_THREAD); }
+
+std::string path_of_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+}
+
+std::string compiler_version() {
+  return std::to_string(__GNUC__) + '.' + std::to_string(__GNUC_MINOR__) + '.' +
+         std::to_string(__GNUC_PATCHLEVEL__);
+}
 
 std::int64_t process_id() { return ::getpid(); }
 

@@ -14,6 +14,12 @@ struct CpuTimes {
 
 CpuTimes cpu_of_process();
 CpuTimes cpu_of_children();
+/// Returns the times of the calling thread.
+CpuTimes cpu_of_thread();
+/// Returns the path of the running program; empty if the system does not report it.
+std::string path_of_program();
+/// Returns the version of the GCC or Clang that compiled the library: "12.2.0".
+std::string compiler_version();
 std::int64_t process_id();
 /// Returns the system's name, version and machine: "Linux 6.1.0 x86_64".
 std::string operating_system();

@@ -10,7 +10,7 @@ bool is_of(const CommandSpec& spec, CommandGroup group) {
   return spec.group == group && spec.function != nullptr;
 }
 
-/// Returns true for commands on a collection, and for those that sort it.
+/// Returns true for commands on a collection, and for SORT.
 bool is_on(const CommandSpec& spec, CommandGroup collection) {
   return is_of(spec, collection) || has(spec, kAclSorts);
 }

@@ -158,8 +158,8 @@ std::size_t size_for_writes(const std::vector<FieldOperation>& operations) {
 
 // ---- BITFIELD, BITFIELD_RO ----
 
-/// Runs operations on a string, which must be long enough for those that write. Without these, it
-/// may be null: missing. `grew` is true if it has grown for them.
+/// Runs operations on a string, which must be long enough for the operations that write. Without
+/// these, it may be null: missing. `grew` is true if it has grown for them.
 Reply run_operations(CommandContext& context, Object* object, bool grew,
                      const std::vector<FieldOperation>& operations) {
   std::vector<Reply> replies;

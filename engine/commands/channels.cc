@@ -1,6 +1,7 @@
 #include "engine/commands/channels.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"

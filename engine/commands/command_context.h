@@ -12,8 +12,8 @@
 
 #include "engine/base/random.h"
 #include "engine/commands/channels.h"
-#include "engine/commands/latency_events.h"
 #include "engine/commands/client_pause.h"
+#include "engine/commands/latency_events.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
 #include "engine/commands/slowlog_entries.h"
@@ -77,7 +77,10 @@ struct CommandServices {
                                 // once a script has written
   std::int64_t began_ms = 0;    // when the engine was opened: ms since 1970 UTC
   std::int64_t saved_ms = 0;    // the last successful SAVE, or began_ms
-  bool saves_batch = false;     // SAVE: the commit batch is synced before its replies are sent
+  std::uint64_t saves = 0;      // successful SAVEs
+  std::size_t memory_peak_bytes = 0;  // the most memory of the keyspace after a commit batch
+  std::string run_id = {};            // 40 hexadecimal digits, drawn when the engine was opened
+  bool saves_batch = false;  // SAVE: the commit batch is synced before its replies are sent
   Statistics statistics = {};
   Settings settings = {};
   LatencyEvents latency_events = {};

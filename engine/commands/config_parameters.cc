@@ -369,7 +369,11 @@ constexpr ConfigParameter kFixed[] = {
         "maxmemory-clients",
         [](Context c) { return std::to_string(c.services().sessions.server().clients_bytes_max); },
         kOfServer),
-    fixed("min-replicas-to-write", "0", kNoReplicas),
+    {.name = "min-replicas-to-write",
+     .old_name = "min-slaves-to-write",
+     .use = Use::kFixed,
+     .initial = "0",
+     .refusal = kNoReplicas},
     fixed(
         "port", [](Context c) { return std::to_string(c.services().sessions.server().port); },
         kOfServer),

@@ -17,7 +17,7 @@ struct ConfigValue {
   std::int64_t number = 0;  // of numbers, memory sizes (unsigned, as bits), yes (1) and no (0)
 };
 
-/// A parameter of Redis 7.0. What CONFIG and docs/commands.md say about it is derived from here.
+/// A parameter of Redis 7.0. The replies of CONFIG and docs/commands.md are derived from it.
 struct ConfigParameter {
   enum class Kind : std::uint8_t {
     kNumber,
@@ -48,7 +48,8 @@ struct ConfigParameter {
   std::string_view refusal = {};  // kFixed: the reason; empty: Redis's message
 };
 
-/// Returns all parameters: those that work, those without effect, and the fixed ones.
+/// Returns all parameters: first the working ones, then the ones without effect, then the fixed
+/// ones.
 std::span<const ConfigParameter> config_parameters();
 
 /// Returns the parameter of a name or an old name, in any case; null if there is none.

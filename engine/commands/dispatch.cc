@@ -13,7 +13,6 @@
 #include "engine/commands/errors.h"
 #include "engine/commands/memory_limit.h"
 #include "engine/commands/monitor.h"
-#include "engine/commands/out_of_scope.h"
 #include "engine/commands/tracking_table.h"
 #include "engine/commands/transactions.h"
 #include "engine/script/script_errors.h"
@@ -27,16 +26,9 @@ constexpr std::int64_t kMsPerSecond = 1'000;
 Reply refuse_unknown(const CommandContext& context) {
   if (context.in_script()) return errors::unknown_in_script();
   const CommandSpec* const container = find_command(context[0]);
-  if (container == nullptr) {
-    const std::string_view part = out_of_scope(context[0]);
-    return part.empty() ? errors::unknown_command(context.request())
-                        : errors::out_of_scope("command", context[0], part);
-  }
-  const std::string_view part =
-      out_of_scope(std::string(container->name) + '|' + std::string(context[1]));
-  return part.empty() ? errors::unknown_subcommand(
-                            absl::AsciiStrToUpper(std::string(container->name)), context[1])
-                      : errors::out_of_scope("subcommand", context[1], part);
+  if (container == nullptr) return errors::unknown_command(context.request());
+  return errors::unknown_subcommand(absl::AsciiStrToUpper(std::string(container->name)),
+                                    context[1]);
 }
 
 /// Returns true for EVAL and the like, which monitors see before the commands of the script.

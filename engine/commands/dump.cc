@@ -24,8 +24,7 @@ namespace {
 Reply dump_command(CommandContext& context) {
   const Object* const object = context.db().find(context[1]);
   if (object == nullptr) return Reply::nil();
-  absl::StatusOr<std::string> payload =
-      rdb::dump(*object, context.keyspace().limits(), context.session().reply_bytes_max);
+  absl::StatusOr<std::string> payload = rdb::dump(*object, context.session().reply_bytes_max);
   if (payload.ok()) return Reply::bulk(*std::move(payload));
   if (absl::IsResourceExhausted(payload.status())) return errors::reply_too_large();
   return errors::store_failed(payload.status());

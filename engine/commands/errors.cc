@@ -35,11 +35,6 @@ Reply unknown_subcommand(std::string_view command, std::string_view subcommand) 
                   std::string(command) + " HELP.");
 }
 
-Reply out_of_scope(std::string_view what, std::string_view name, std::string_view part) {
-  return one_line("ERR unknown " + std::string(what) + ' ' + quoted(name, kQuotedBytes) +
-                  ": Rushgate has no " + std::string(part));
-}
-
 Reply unknown_subcommand_or_arity(std::string_view command, std::string_view subcommand) {
   return one_line("ERR unknown subcommand or wrong number of arguments for " +
                   quoted(subcommand, kQuotedBytes) + ". Try " + std::string(command) + " HELP.");

@@ -46,8 +46,6 @@ inline Reply reply_too_large() {
 inline Reply out_of_memory() { return Reply::error(script_errors::kMaxMemory); }
 Reply unknown_command(RequestView request);
 Reply unknown_subcommand(std::string_view command, std::string_view subcommand);
-/// Ours. `what` is "command" or "subcommand". Reports the missing part of Redis.
-Reply out_of_scope(std::string_view what, std::string_view name, std::string_view part);
 
 // ---- Connection ----
 inline Reply not_authenticated() { return Reply::error("NOAUTH Authentication required."); }

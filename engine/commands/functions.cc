@@ -92,12 +92,17 @@ bool function_never_writes(const CommandContext& context) {
 
 // ---- Changing the libraries ----
 
+/// As in Redis, the line breaks at its end are left out.
+Reply unknown_option(std::string_view option) {
+  while (option.ends_with('\r') || option.ends_with('\n')) option.remove_suffix(1);
+  return errors::one_line(function_errors::unknown_option(option));
+}
+
 Reply function_load_command(CommandContext& context) {
   const std::size_t last = context.size() - 1;
   bool replaces = false;
   for (std::size_t i = 2; i < last; ++i) {
-    if (!is_keyword(context[i], "replace"))
-      return errors::one_line(function_errors::unknown_option(errors::as_c_string(context[i])));
+    if (!is_keyword(context[i], "replace")) return unknown_option(errors::as_c_string(context[i]));
     replaces = true;
   }
   Reply error;

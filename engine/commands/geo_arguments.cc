@@ -1,5 +1,7 @@
 #include "engine/commands/geo_arguments.h"
 
+#include <cmath>
+#include <cstdint>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
@@ -46,6 +48,12 @@ Reply position_reply(const CommandContext& context, const GeoPosition& position)
   return Reply::array({coordinate(position.longitude), coordinate(position.latitude)});
 }
 
-Reply distance_reply(double distance) { return Reply::bulk(absl::StrFormat("%.4f", distance)); }
+/// Rounds as Redis does: the product is rounded to an integer, a half to the even one.
+Reply distance_reply(double distance) {
+  constexpr std::int64_t kPerUnit = 10'000;
+  const auto rounded =
+      static_cast<std::int64_t>(std::nearbyint(distance * static_cast<double>(kPerUnit)));
+  return Reply::bulk(absl::StrFormat("%d.%04d", rounded / kPerUnit, rounded % kPerUnit));
+}
 
 }  // namespace rushgate

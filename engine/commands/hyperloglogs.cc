@@ -84,6 +84,7 @@ Reply pfadd_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_hyperloglog(context, key, object)) return *std::move(error);
   bool has_changed = object == nullptr;
+  if (object != nullptr) strings::make_buffer(context.db(), *object);  // also without a change
   if (object != nullptr && hll::is_dense(object->string().text())) {
     has_changed = add_to_dense(context, *object);
   } else {
@@ -132,12 +133,14 @@ Reply pfcount_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_hyperloglog(context, context[1], object)) return *std::move(error);
   if (object == nullptr) return Reply::integer(0);
+  // After a failed write of the store nothing may change.
+  const bool may_change = context.services().write_refusal.empty();
+  if (may_change) strings::make_buffer(context.db(), *object);
   const std::string_view bytes = object->string().text();
   if (const auto count = hll::last_count(bytes)) return count_reply(*count);
   const auto count = hll::estimate(bytes);
   if (!count) return errors::damaged_hyperloglog();
-  // After a failed write of the store nothing may change.
-  if (context.services().write_refusal.empty()) {
+  if (may_change) {
     const auto kept = hll::encode_count(*count);
     strings::overwrite(context.db(), *object, hll::kCountOffset, {kept.data(), kept.size()});
   }
@@ -272,7 +275,7 @@ constexpr CommandSpec kCommands[] = {
     {.name = "pfcount",
      .function = pfcount_command,
      .arity = -2,
-     .flags = kReadOnly,
+     .flags = kReadOnly | kPausedWithWrites,
      .keys = keys(1, -1, kRW | kAccess),
      .syntax = "key [key ...]",
      .summary = "Estimates how many distinct elements were added to HyperLogLogs.",

@@ -143,6 +143,22 @@ unsigned flags_of_set(RequestView request) {
   return gets ? kRW | kAccess | kUpdate : kOW | kUpdate;
 }
 
+/// Returns the flags of BITFIELD, which only reads if all its operations are GET.
+unsigned flags_of_bitfield(RequestView request) {
+  using namespace key_specs;
+  for (std::size_t i = 2; i < request.size(); ++i) {
+    const std::size_t left = request.size() - i - 1;
+    if (left >= 2 && is_keyword(request[i], "GET")) {
+      i += 2;
+    } else if (left >= 1 && is_keyword(request[i], "OVERFLOW")) {
+      i += 1;
+    } else {
+      return kRW | kAccess | kUpdate;
+    }
+  }
+  return kRO | kAccess;
+}
+
 }  // namespace
 
 KeyRange key_range(const KeySpecs& specs) {
@@ -169,7 +185,8 @@ std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request) {
   std::vector<FoundKey> keys;
   for (const KeySpec& some : spec.keys) {
     if ((some.flags & key_specs::kVariableFlags) != 0)
-      return {{static_cast<std::size_t>(some.first), flags_of_set(request)}};
+      return {{static_cast<std::size_t>(some.first),
+               spec.name == "set" ? flags_of_set(request) : flags_of_bitfield(request)}};
     if ((some.flags & key_specs::kNotKey) != 0) continue;
     if (some.is_unknown) {
       // SORT: the keys that its patterns denote depend on the elements, and are not listed.

@@ -1,6 +1,8 @@
 // All sessions of an engine, for CLIENT LIST and CLIENT KILL.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +13,25 @@
 #include "engine/commands/settings.h"
 
 namespace rushgate {
+
+/// The bytes that servers have read from sockets and written to them.
+struct Traffic {
+  std::atomic<std::uint64_t> input_bytes{0};
+  std::atomic<std::uint64_t> output_bytes{0};
+  std::atomic<std::uint64_t> reads{0};
+  std::atomic<std::uint64_t> writes{0};
+
+  void note_input(std::size_t bytes) { note(bytes, input_bytes, reads); }
+  void note_output(std::size_t bytes) { note(bytes, output_bytes, writes); }
+  void reset() { input_bytes = output_bytes = reads = writes = 0; }
+
+ private:
+  static void note(std::size_t bytes, std::atomic<std::uint64_t>& sum,
+                   std::atomic<std::uint64_t>& count) {
+    sum.fetch_add(bytes, std::memory_order_relaxed);
+    count.fetch_add(1, std::memory_order_relaxed);
+  }
+};
 
 /// Thread-safe. The sessions themselves belong to the thread that holds the turn.
 class Sessions {
@@ -54,9 +75,11 @@ class Sessions {
     const std::lock_guard lock(mutex_);
     return refused_;
   }
+  [[nodiscard]] Traffic& traffic() { return traffic_; }
   void reset_counts() {
     const std::lock_guard lock(mutex_);
     begun_ = refused_ = 0;
+    traffic_.reset();
   }
 
   /// Returns a session; null if there is none.
@@ -78,6 +101,7 @@ class Sessions {
   absl::btree_map<std::uint64_t, std::shared_ptr<Session>> sessions_;
   std::uint64_t begun_ = 0;
   std::uint64_t refused_ = 0;
+  Traffic traffic_;
   ServerSettings server_;
 };
 

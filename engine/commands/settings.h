@@ -12,7 +12,7 @@ namespace rushgate {
 
 /// Linux takes no longer tcp-keepalive.
 inline constexpr std::int64_t kTcpKeepaliveMaxS = 32'767;
-/// No string is ever longer, whatever proto-max-bulk-len is.
+/// No string is ever longer, for any proto-max-bulk-len.
 inline constexpr std::size_t kStringBytesMax = 512ULL * 1024 * 1024;
 
 /// Settings of the server in front of the engine, each with the name of its parameter.

@@ -55,12 +55,35 @@ class StatisticsByCommand {
 };
 
 /// Belongs to the thread that holds the turn.
+/// The rate of commands, sampled by INFO.
+class CommandRate {
+ public:
+  /// Returns the commands per second between the last two samples, which are at least a second
+  /// apart.
+  std::uint64_t sample(std::uint64_t commands, std::int64_t now_ms) {
+    constexpr std::int64_t kMsMin = 1'000;
+    const std::int64_t passed_ms = now_ms - sampled_ms_;
+    if (passed_ms < kMsMin) return per_second_;
+    if (sampled_ms_ != 0 && commands >= commands_)
+      per_second_ = (commands - commands_) * 1'000 / static_cast<std::uint64_t>(passed_ms);
+    sampled_ms_ = now_ms;
+    commands_ = commands;
+    return per_second_;
+  }
+
+ private:
+  std::int64_t sampled_ms_ = 0;
+  std::uint64_t commands_ = 0;
+  std::uint64_t per_second_ = 0;
+};
+
 struct Statistics {
   std::uint64_t commands = 0;    // executed, also in scripts and transactions
   std::uint64_t keys_found = 0;  // by read-only commands
   std::uint64_t keys_missed = 0;
   StatisticsByCommand by_command;
   ErrorCounts errors;
+  CommandRate rate;
 };
 
 }  // namespace rushgate

@@ -1,6 +1,7 @@
 #include "engine/commands/tracking_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -207,7 +208,7 @@ void TrackingTable::send(Session& session, Reply keys, Channels::Place place) {
 }
 
 /// Notes the key for all its prefixes, from the longest to the shortest. `rest` is at least as long
-/// as those that are left.
+/// as the prefixes that are left.
 void TrackingTable::note_for_broadcast(std::string_view key) {
   // As in Redis, NOLOOP has no effect on changes by scripts.
   const bool is_by_script = services_.running_script != nullptr;

@@ -31,7 +31,7 @@ struct Session;
 /// an unchanged key again.
 class TrackingTable final : public ChangeListener {
  public:
-  /// The bound on memory_bytes(), whatever tracking-table-max-keys is.
+  /// The bound on memory_bytes(), for any tracking-table-max-keys.
   static constexpr std::size_t kBytesMax = std::size_t{256} << 20;
   /// A longer key is not stored: its readers get the message at once.
   static constexpr std::size_t kKeyBytesMax = std::size_t{64} << 10;
@@ -42,7 +42,7 @@ class TrackingTable final : public ChangeListener {
   TrackingTable& operator=(const TrackingTable&) = delete;
 
   // ---- Clients ----
-  /// Begins to track, or changes how. Prefixes are added to those that the session has. Changes
+  /// Begins to track, or changes how. Prefixes are added to the prefixes of the session. Changes
   /// nothing if it throws (out of memory).
   void enable(Session& session, const KeyTracking& tracking);
   /// Ends the tracking. As in Redis, keys that were read stay in the table: if tracking begins

@@ -179,7 +179,9 @@ void CommitBatch::commit() {
   if (has_changes) commit_changes();
   if (std::exchange(services_.saves_batch, false)) save();
   is_final_ = true;
-  kept_bytes_.store(keyspace_.kept_bytes(), std::memory_order_relaxed);
+  const std::size_t kept_bytes = keyspace_.kept_bytes();
+  kept_bytes_.store(kept_bytes, std::memory_order_relaxed);
+  services_.memory_peak_bytes = std::max(services_.memory_peak_bytes, kept_bytes);
   const bool has_due_work =
       has_changes || !unblocker_.empty() || services_.pause.is_active() || due_work_.is_planned();
   if (has_due_work) due_work_.plan_next();
@@ -211,6 +213,7 @@ void CommitBatch::save() {
   const absl::Status saved = store_.sync();
   if (saved.ok()) {
     services_.saved_ms = keyspace_.now_ms();
+    ++services_.saves;
     had_fsync_ = store_.durability() != Durability::kMemory;
   } else {
     operations_.fail(executor_errors::outcome_unknown(saved));

@@ -105,6 +105,8 @@ class Executor final {
   /// Sets the facts about the server for CONFIG and INFO.
   void set_server(const ServerSettings& server) { sessions_.set_server(server); }
   [[nodiscard]] ServerSettings server() const { return sessions_.server(); }
+  /// Any thread may change it.
+  [[nodiscard]] Traffic& traffic() { return sessions_.traffic(); }
   /// Counts a refused connection.
   void note_refused_session() { sessions_.note_refusal(); }
 

@@ -210,6 +210,9 @@ void ServedSession::set_server(Engine& engine, const ServerSettings& server) {
 
 ServerSettings ServedSession::server(const Engine& engine) { return engine.executor_->server(); }
 
+void ServedSession::note_input(std::size_t bytes) { executor_->traffic().note_input(bytes); }
+void ServedSession::note_output(std::size_t bytes) { executor_->traffic().note_output(bytes); }
+
 void ServedSession::note_refusal(Engine& engine) { engine.executor_->note_refused_session(); }
 
 std::vector<ServedSession::Message> ServedSession::take_messages() { return inbox_->take(); }

@@ -111,6 +111,10 @@ class ServedSession {
   /// Returns these facts, with the changes of CONFIG SET. Any thread may call it.
   static ServerSettings server(const Engine& engine);
 
+  /// Count bytes that were read from the client's socket and written to it, for INFO.
+  void note_input(std::size_t bytes);
+  void note_output(std::size_t bytes);
+
   /// Counts a client that was refused before it had a session, for INFO. Any thread may call it.
   static void note_refusal(Engine& engine);
 

@@ -52,6 +52,7 @@ bool Stream::load_element(RecordKind kind, RecordReader& key_rest, std::string_v
     case RecordKind::kHeader:
     case RecordKind::kElement:
     case RecordKind::kSetSegment:
+    case RecordKind::kLibrary:
       break;
   }
   return false;

@@ -44,8 +44,8 @@ void write(const ListValue& list, RdbWriter& out) {
                 [&](ListPosition, const std::string& element) { out.string(element); });
 }
 
-void write(const SetValue& set, const EncodingLimits& limits, RdbWriter& out) {
-  if (!set.is_large(limits)) {
+void write(const SetValue& set, RdbWriter& out) {
+  if (!set.is_large()) {
     std::vector<std::int64_t> integers;
     set.for_each_integer([&](std::int64_t member) { integers.push_back(member); });
     std::ranges::sort(integers);
@@ -93,8 +93,7 @@ void write(const SortedSetValue& set, RdbWriter& out) {
 
 }  // namespace
 
-absl::StatusOr<std::string> dump(const Object& object, const EncodingLimits& limits,
-                                 std::size_t bytes_max) {
+absl::StatusOr<std::string> dump(const Object& object, std::size_t bytes_max) {
   std::string payload;
   RdbWriter out(payload);
   switch (object.type()) {
@@ -105,7 +104,7 @@ absl::StatusOr<std::string> dump(const Object& object, const EncodingLimits& lim
       write(std::get<HashValue>(object.value), out);
       break;
     case ValueType::kSet:
-      write(std::get<SetValue>(object.value), limits, out);
+      write(std::get<SetValue>(object.value), out);
       break;
     case ValueType::kList:
       write(std::get<ListValue>(object.value), out);

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/object.h"
 
 namespace rushgate::rdb {
@@ -13,7 +12,6 @@ namespace rushgate::rdb {
 /// Returns the payload of a value, in the encoding that Redis would give it. Reading a stream can
 /// fail with the store's error, and with kResourceExhausted if the payload exceeds `bytes_max`:
 /// streams may be larger than memory.
-absl::StatusOr<std::string> dump(const Object& object, const EncodingLimits& limits,
-                                 std::size_t bytes_max);
+absl::StatusOr<std::string> dump(const Object& object, std::size_t bytes_max);
 
 }  // namespace rushgate::rdb

@@ -39,16 +39,15 @@ constexpr std::array<IntegerForm, 4> kIntegers = {{{0xf1, 2}, {0xf2, 3}, {0xf3, 
 constexpr std::int64_t kInteger13Min = -4096;
 constexpr std::int64_t kInteger13Max = 4095;
 
-/// Appends the size of an element, or the bytes of it that are given. Redis writes a byte more than
-/// needed for the last size of each length but the first.
+/// Appends the size of an element. For the greatest size of each length but the first, Redis writes
+/// a byte more than needed.
 void append_size(std::string& out, std::size_t size) {
   constexpr std::size_t kBits = 7;
   constexpr unsigned kMask = 0x7f;
   constexpr unsigned kMore = 0x80;
-  std::size_t bytes = 1;
-  if (size > kMask) {
-    for (bytes = 2; bytes < 5 && size >= (std::size_t{1} << kBits * bytes) - 1;) ++bytes;
-  }
+  constexpr std::size_t kBytesMax = 5;
+  std::size_t bytes = size > kMask ? 2 : 1;
+  while (bytes > 1 && bytes < kBytesMax && size + 1 >= std::size_t{1} << kBits * bytes) ++bytes;
   for (std::size_t i = bytes; i-- > 0;) {
     const std::size_t bits = size >> kBits * i & kMask;
     out.push_back(static_cast<char>(i + 1 == bytes ? bits : bits | kMore));

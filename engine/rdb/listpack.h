@@ -74,7 +74,7 @@ class ListpackWriter {
   void append(const ListpackWriter& more);
 
   [[nodiscard]] std::size_t size_bytes() const;
-  /// Returns the bytes, at most kBytesMax.
+  /// Returns the bytes, which must be fewer than 4 GiB.
   [[nodiscard]] std::string bytes() const;
 
  private:

@@ -40,12 +40,19 @@ class Restorer {
 
   absl::Status operator()(const ParsedHash& hash) const {
     Object& object = hashes::create(db_, key_);
-    for (std::size_t i = 0; i < hash.fields_and_values.size(); i += 2) {
-      hashes::set(db_, object, hash.fields_and_values[i], hash.fields_and_values[i + 1]);
-    }
     // The number of fields is the only limit of a compact one.
-    const auto size = static_cast<std::int64_t>(object.hash().size());
-    if (hash.is_compact) object.hash().set_large(size > limits().hash_entries);
+    const std::size_t size = hash.fields_and_values.size() / 2;
+    const bool keeps_form =
+        hash.is_compact && static_cast<std::int64_t>(size) <= limits().hash_entries;
+    for (std::size_t i = 0; i < hash.fields_and_values.size(); i += 2) {
+      const std::string& field = hash.fields_and_values[i];
+      const std::string& value = hash.fields_and_values[i + 1];
+      if (keeps_form) {
+        hashes::set_keeping_form(db_, object, field, value);
+      } else {
+        hashes::set(db_, object, field, value);
+      }
+    }
     return absl::OkStatus();
   }
 

@@ -26,7 +26,7 @@ class FunctionRegistry {
   /// Loads the libraries of a store that is opened, by `host`, whose registry it is. kDataLoss: one
   /// of them cannot be loaded any more.
   absl::Status open(LuaHost& host, std::span<const StoredLibrary> stored);
-  /// Replaces the libraries by a changed copy of current(). Writes the records of those that were
+  /// Replaces the libraries by a changed copy of current(). Writes the records of libraries that were
   /// added or removed. A rollback restores the old set.
   void replace(LibrarySet libraries, Changes& changes);
 

@@ -21,7 +21,7 @@ bool read_name(const Request& words, std::string& name, Reply& error) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (!equal_in_any_case(word.substr(0, kName.size()), kName)) {
-      error = Reply::error(one_line(function_errors::metadata_value(word)));
+      error = Reply::error(error_line(function_errors::metadata_value(word)));
       return false;
     }
     if (std::exchange(has_name, true)) {
@@ -62,7 +62,7 @@ std::optional<LibrarySource> parse_library(std::string_view code, Reply& error) 
   }
   const std::string_view engine = std::string_view(words[0]).substr(kMark.size());
   if (!equal_in_any_case(engine, "lua")) {
-    error = Reply::error(one_line(function_errors::no_engine(engine)));
+    error = Reply::error(error_line(function_errors::no_engine(engine)));
     return std::nullopt;
   }
   return source;

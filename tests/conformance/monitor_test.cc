@@ -25,6 +25,7 @@ std::string comparable(std::string_view line) {
 std::vector<std::string> monitored(Backend& backend) {
   constexpr int kMonitor = 1;
   backend.reset();
+  backend.ask(0, Request::of("PING"));  // begins the session
   std::vector<std::string> lines = {to_debug_string(backend.ask(kMonitor, Request::of("MONITOR")))};
   for (const Request& request :
        {Request::of("SET", "k", std::string_view("a b\0\n\r\t\a\b\x1b\"\\\xc3\xa9", 14)),
@@ -45,8 +46,7 @@ std::vector<std::string> monitored(Backend& backend) {
         Request::of("LPUSH", "l"),
         Request::of("BLPOP", "none", "0.01"),
         Request::of("CLIENT", "SETNAME", "me"),
-        Request::of("SUBSCRIBE", "x"),
-        Request::of("PING")}) {
+        Request::of("SUBSCRIBE", "x")}) {
     backend.send(0, request);
     backend.receive(0);
   }
@@ -54,8 +54,9 @@ std::vector<std::string> monitored(Backend& backend) {
   for (;;) {
     const std::string raw = backend.receive(kMonitor);
     if (raw.starts_with('$')) return lines;
-    const std::string line = parse_raw_reply(raw)->reply.text().c_str();
-    if (line.find("\"PING\" \"end\"") == std::string::npos) lines.push_back(comparable(line));
+    const std::string line(parse_raw_reply(raw)->reply.text());
+    // The backends send PING by themselves.
+    if (line.find("\"PING\"") == std::string::npos) lines.push_back(comparable(line));
   }
 }
 
@@ -64,7 +65,7 @@ TEST(MonitorTest, LinesAreThoseOfRedis) {
   EmbeddedBackend embedded(RespVersion::k2);
   ServerBackend server(RespVersion::k2);
   const std::vector<std::string> expected = monitored(redis);
-  EXPECT_EQ(expected.size(), 18U);
+  EXPECT_EQ(expected.size(), 17U);
   EXPECT_EQ(monitored(embedded), expected);
   EXPECT_EQ(monitored(server), expected);
 }

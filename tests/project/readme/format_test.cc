@@ -152,7 +152,7 @@ TEST(FormatTest, LibraryRecordsAreAsDocumented) {
     out += "> " + shown + '\n';
     EXPECT_FALSE(client->call(request).is_error());
   };
-  run(R"(FUNCTION LOAD "#!lua name=l\nredis.register_function('f', function() end)")",
+  run(R"__(FUNCTION LOAD "#!lua name=l\nredis.register_function('f', function() end)")__",
       Request::of("FUNCTION", "LOAD",
                   "#!lua name=l\nredis.register_function('f', function() end)"));
   run("FUNCTION DELETE l", Request::of("FUNCTION", "DELETE", "l"));

@@ -19,14 +19,6 @@ TEST_F(ServerTest, DbsizeCountsOneDatabase) {
   EXPECT_EQ(text("DBSIZE"), "(integer) 0");
 }
 
-TEST_F(ServerTest, CommandOutOfScopeIsNamedInError) {
-  EXPECT_EQ(text("GEOADD", "k", 1, 1, "m"),
-            "(error) ERR unknown command 'GEOADD': Rushgate has no geospatial indexes");
-  EXPECT_EQ(text("pfadd", "k"), "(error) ERR unknown command 'pfadd': Rushgate has no HyperLogLog");
-  EXPECT_EQ(text("CLIENT", "Tracking", "ON"),
-            "(error) ERR unknown subcommand 'Tracking': Rushgate has no client tracking");
-}
-
 class FlushTest : public CommandTest {
  protected:
   void SetUp() override {

@@ -68,14 +68,14 @@ TEST_F(FunctionsTest, NativeScriptsFormLibrary) {
   natives_.add("two", [](NativeCall&) { return Reply::integer(2); });
   natives_.add("one", [](NativeCall&) { return Reply::integer(1); });
   const std::string entry =
-      R"(["library_name", "native", "engine", "NATIVE", "functions", [["name", "one", )"
-      R"("description", (nil), "flags", []], ["name", "two", "description", (nil), "flags", []]])";
-  EXPECT_EQ(text("FUNCTION", "LIST"), "[" + entry + "]]");
+      R"({"library_name", "native", "engine", "NATIVE", "functions", [{"name", "one", )"
+      R"("description", (nil), "flags", []}, {"name", "two", "description", (nil), "flags", []}])";
+  EXPECT_EQ(text("FUNCTION", "LIST"), "[" + entry + "}]");
   EXPECT_EQ(text("FUNCTION", "LIST", "WITHCODE", "LIBRARYNAME", "nat*"),
-            "[" + entry + R"(, "library_code", ""]])");
+            "[" + entry + R"(, "library_code", ""}])");
   EXPECT_EQ(text("FUNCTION", "LIST", "LIBRARYNAME", "lib*"), "[]");
   EXPECT_THAT(text("FUNCTION", "STATS"),
-              HasSubstr(R"("NATIVE", ["libraries_count", (integer) 1, "functions_count", )"));
+              HasSubstr(R"("NATIVE", {"libraries_count", (integer) 1, "functions_count", )"));
   EXPECT_THAT(run("INFO", "memory").text(),
               HasSubstr("number_of_functions:2\r\nnumber_of_libraries:1\r\n"));
 }
@@ -134,7 +134,7 @@ TEST_F(FunctionsTest, KillEndsFunctionBeforeFirstWrite) {
   while_busy_ = [&] {
     EXPECT_THAT(
         text("FUNCTION", "STATS"),
-        StartsWith(R"(["running_script", ["name", "loop", "command", ["FCALL", "LOOP", "1", )"
+        StartsWith(R"({"running_script", {"name", "loop", "command", ["FCALL", "LOOP", "1", )"
                    R"("k", "a"], "duration_ms", (integer) )"));
     for (const char* name : {"LIST", "FLUSH", "DUMP"}) {
       EXPECT_EQ(text("FUNCTION", name),
