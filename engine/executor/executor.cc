@@ -24,13 +24,11 @@ LuaLimits lua_limits(const EngineOptions& options) {
           .cached_scripts_max = options.scripts_cached_max};
 }
 
-/// Returns 40 hexadecimal digits, as Redis's run ids have.
-std::string draw_run_id(Random random) {
-  constexpr std::size_t kDigits = 40;
+/// Appends 40 hexadecimal digits, as Redis's run ids have.
+void append_run_id(Random random, std::string& id) {
+  constexpr int kDigits = 40;
   constexpr std::string_view kAlphabet = "0123456789abcdef";
-  std::string id;
-  while (id.size() < kDigits) id += kAlphabet[random.below(kAlphabet.size())];
-  return id;
+  for (int i = 0; i < kDigits; ++i) id += kAlphabet[random.below(kAlphabet.size())];
 }
 
 }  // namespace
@@ -93,7 +91,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   keyspace_.events().set_listener(&key_events_);
   keyspace_.set_now_ms(clock_->now_ms());
   services_.began_ms = services_.saved_ms = keyspace_.now_ms();
-  services_.run_id = draw_run_id(Random(keyspace_.seed()));
+  append_run_id(Random(keyspace_.seed()), services_.run_id);
   absl::Status loaded = keyspace_.load();
   if (loaded.ok()) loaded = lua_.functions().open(lua_, keyspace_.take_libraries());
   if (!loaded.ok()) return loaded;

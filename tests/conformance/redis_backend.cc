@@ -29,11 +29,23 @@ void RedisBackend::reset() {
 }
 
 void RedisBackend::flush() {
+  wait_for_children();
   for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"),
                                  Request::of("FUNCTION", "FLUSH")}) {
     expect_ok(request);
   }
   set_usual_limits();
+}
+
+void RedisBackend::wait_for_children() {
+  const auto is_busy = [this] {
+    const Reply info = control_->call(Request::of("INFO", "persistence"));
+    const std::string_view text = info.text();
+    return text.find("rdb_bgsave_in_progress:1") != std::string_view::npos ||
+           text.find("aof_rewrite_in_progress:1") != std::string_view::npos ||
+           text.find("aof_rewrite_scheduled:1") != std::string_view::npos;
+  };
+  while (is_busy()) std::this_thread::yield();
 }
 
 void RedisBackend::expect_ok(const Request& request) {

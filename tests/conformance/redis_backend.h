@@ -42,6 +42,8 @@ class RedisBackend final : public Backend {
   };
 
   void flush();
+  /// Waits for the end of BGSAVE and BGREWRITEAOF, which exclude each other.
+  void wait_for_children();
   void expect_ok(const Request& request);
   void set_usual_limits();
   Session& session(int number);
