@@ -88,8 +88,7 @@ Reply object_command(CommandContext& context) {
   if (object == nullptr) return errors::no_such_key();
   return Reply::status(
       absl::StrFormat("Value at:%p refcount:1 encoding:%s lru:0 lru_seconds_idle:0",
-                      static_cast<const void*>(object),
-                      std::string(encoding_name(*object))));
+                      static_cast<const void*>(object), std::string(encoding_name(*object))));
 }
 
 Reply listpack_command(CommandContext& context) {

@@ -29,24 +29,14 @@ std::vector<std::string> monitored(Backend& backend) {
   std::vector<std::string> lines = {to_debug_string(backend.ask(kMonitor, Request::of("MONITOR")))};
   for (const Request& request :
        {Request::of("SET", "k", std::string_view("a b\0\n\r\t\a\b\x1b\"\\\xc3\xa9", 14)),
-        Request::of("get", "k"),
-        Request::of("GET"),
-        Request::of("NOSUCH"),
+        Request::of("get", "k"), Request::of("GET"), Request::of("NOSUCH"),
         Request::of("EVAL", "redis.call('set', 'x', 1) return redis.pcall('nosuch')", 0),
-        Request::of("EVALSHA", "x", 0),
-        Request::of("MULTI"),
-        Request::of("INCR", "a"),
-        Request::of("TYPE", "a"),
-        Request::of("EXEC"),
-        Request::of("CONFIG", "GET", "port"),
+        Request::of("EVALSHA", "x", 0), Request::of("MULTI"), Request::of("INCR", "a"),
+        Request::of("TYPE", "a"), Request::of("EXEC"), Request::of("CONFIG", "GET", "port"),
         Request::of("HELLO", 2, "AUTH", "default", "secret", "SETNAME", "me"),
-        Request::of("AUTH", "secret"),
-        Request::of("AUTH", "default", "secret"),
-        Request::of("SELECT", 3),
-        Request::of("LPUSH", "l"),
-        Request::of("BLPOP", "none", "0.01"),
-        Request::of("CLIENT", "SETNAME", "me"),
-        Request::of("SUBSCRIBE", "x")}) {
+        Request::of("AUTH", "secret"), Request::of("AUTH", "default", "secret"),
+        Request::of("SELECT", 3), Request::of("LPUSH", "l"), Request::of("BLPOP", "none", "0.01"),
+        Request::of("CLIENT", "SETNAME", "me"), Request::of("SUBSCRIBE", "x")}) {
     backend.send(0, request);
     backend.receive(0);
   }
