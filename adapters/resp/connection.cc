@@ -104,7 +104,10 @@ void Connection::start() {
 ServedSessionOptions Connection::session_options() {
   const auto wake = [io = io_, weak = weak_from_this()] {
     boost::asio::post(*io, [weak] {
-      if (const auto self = weak.lock()) self->want_turn();
+      if (const auto self = weak.lock()) {
+        self->session_->end_pause();
+        self->want_turn();
+      }
     });
   };
   boost::system::error_code ignored;

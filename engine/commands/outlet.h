@@ -34,7 +34,8 @@ class Outlet {
   [[nodiscard]] virtual bool takes_reply() { return true; }
   /// Counts such a reply until the client has taken it. Called before the commit.
   virtual void note_reply(const Reply& /*reply*/) {}
-  /// Reports the end of CLIENT PAUSE: the client's requests may run. Called before the commit.
+  /// Reports the end of CLIENT PAUSE to the server that keeps the client's requests. Delayed clients
+  /// get it in the order of their requests. Called before the commit.
   virtual void resume() {}
   /// CLIENT KILL.
   virtual void hang_up() = 0;

@@ -67,7 +67,11 @@ class ServedSession::Inbox final : public Outlet {
     }
     if (is_first || wake_failed_.exchange(false)) wake();
   }
-  void resume() override { wake(); }
+  void resume() override {
+    is_resumed_ = true;
+    wake();
+  }
+  [[nodiscard]] bool take_resumed() { return is_resumed_.exchange(false); }
   void hang_up() override {
     is_hung_up_ = true;
     if (on_message_) on_message_();
@@ -104,6 +108,7 @@ class ServedSession::Inbox final : public Outlet {
   const std::function<void()> on_message_;
   const std::function<void(bool)> on_shutdown_;
   std::atomic<bool> is_hung_up_{false};
+  std::atomic<bool> is_resumed_{false};  // CLIENT PAUSE has ended
   std::atomic<bool> wake_failed_{false};
   std::atomic<Overflow> overflow_{Overflow::kNone};
   std::atomic<std::size_t> reserved_bytes_{0};  // of messages to come, and of messages_
@@ -228,6 +233,9 @@ std::size_t ServedSession::held_bytes() const { return session_->held_bytes.tota
 bool ServedSession::is_protected() const { return session_->is_protected; }
 bool ServedSession::is_subscribed() const { return session_->is_subscribed; }
 bool ServedSession::is_paused() const { return session_->is_paused; }
+void ServedSession::end_pause() {
+  if (inbox_->take_resumed()) session_->is_paused = false;
+}
 bool ServedSession::is_closing() const { return session_->is_closing; }
 
 }  // namespace rushgate

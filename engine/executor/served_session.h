@@ -137,9 +137,12 @@ class ServedSession {
   [[nodiscard]] bool is_hung_up() const;
   /// Returns true if the session is subscribed to a channel or a pattern. Any thread may call it.
   [[nodiscard]] bool is_subscribed() const;
-  /// Returns true while CLIENT PAUSE delays the first request without a reply. on_message reports
-  /// the end of the delay. Any thread may call it.
+  /// Returns true while CLIENT PAUSE delays the first request without a reply, until end_pause().
+  /// Any thread may call it.
   [[nodiscard]] bool is_paused() const;
+  /// Ends the delay if on_message has reported the end of CLIENT PAUSE. Called for each on_message,
+  /// in their order: so delayed clients continue in the order of their requests.
+  void end_pause();
   /// Returns the memory kept for the client: requests waiting for EXEC, watched keys,
   /// subscriptions, its name. Any thread may call it.
   [[nodiscard]] std::size_t held_bytes() const;

@@ -29,7 +29,6 @@ void Unblocker::resume(const Paused& paused) {
     paused.operation->is_blocked = false;
     queue_.resume(*paused.operation);
   } else {
-    paused.session->is_paused = false;
     paused.session->outlet->resume();
   }
 }
