@@ -21,7 +21,7 @@ void seal(std::string& payload) {
 }
 
 std::optional<std::string_view> unseal(std::string_view payload) {
-  if (payload.size() < kVersionBytes + kChecksumBytes) return std::nullopt;
+  if (payload.size() < kSealBytes) return std::nullopt;
   const std::string_view summed = payload.substr(0, payload.size() - kChecksumBytes);
   const std::string_view value = summed.substr(0, summed.size() - kVersionBytes);
   if (load_little_endian<std::uint16_t>(summed.substr(value.size())) > kVersion)

@@ -111,7 +111,7 @@ std::string RdbReader::compressed_string() {
   const std::uint64_t compressed_size = length();
   const std::uint64_t size = length();
   const std::string_view compressed = take(compressed_size);
-  if (size > kDecompressedBytesMax - decompressed_bytes_) fail();
+  if (size > decompressed_bytes_max_ - decompressed_bytes_) fail();
   std::optional<std::string> bytes;
   if (ok_) bytes = decompress_lzf(compressed, size);
   if (!bytes) {

@@ -19,7 +19,9 @@ class RdbReader {
   /// 88 kilobytes.
   static constexpr std::size_t kDecompressedBytesMax = std::size_t{512} * 1024 * 1024;
 
-  explicit RdbReader(std::string_view in) : in_(in) {}
+  explicit RdbReader(std::string_view in,
+                     std::size_t decompressed_bytes_max = kDecompressedBytesMax)
+      : in_(in), decompressed_bytes_max_(decompressed_bytes_max) {}
 
   std::uint8_t byte();
   std::uint64_t length();
@@ -32,6 +34,8 @@ class RdbReader {
   StreamId id_pair();
 
   [[nodiscard]] bool ok() const { return ok_; }
+  /// Returns the number of unread bytes; 0 after an error.
+  [[nodiscard]] std::size_t left() const { return in_.size(); }
   /// Latches an error of the caller.
   void fail();
 
@@ -45,6 +49,7 @@ class RdbReader {
   std::string compressed_string();
 
   std::string_view in_;
+  std::size_t decompressed_bytes_max_;
   std::size_t decompressed_bytes_ = 0;
   bool ok_ = true;
 };

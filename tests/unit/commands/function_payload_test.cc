@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/rdb/crc64.h"
+#include "engine/rdb/lzf.h"
+
 namespace rushgate {
 namespace {
 
@@ -14,7 +17,7 @@ using namespace std::string_literals;
 constexpr std::size_t kBytesMax = 100'000;
 
 TEST(FunctionPayloadTest, ChecksumIsThatOfRedis) {
-  EXPECT_EQ(payload_checksum("123456789"), 0xe9c6d914c4b8d9ca);
+  EXPECT_EQ(rdb::crc64("123456789"), 0xe9c6d914c4b8d9ca);
 }
 
 TEST(FunctionPayloadTest, EmptyPayloadEqualsRedis) {
@@ -58,18 +61,18 @@ TEST(FunctionPayloadTest, ChangedByteIsNotIntact) {
 }
 
 TEST(FunctionPayloadTest, CompressedStringsAreDecompressed) {
-  EXPECT_EQ(decompress_lzf("", 0), "");
-  EXPECT_EQ(decompress_lzf("\x02"
-                           "abc",
-                           3),
+  EXPECT_EQ(rdb::decompress_lzf("", 0), "");
+  EXPECT_EQ(rdb::decompress_lzf("\x02"
+                                "abc",
+                                3),
             "abc");
-  EXPECT_EQ(decompress_lzf("\x02"
-                           "abc\x20\x02"s,
-                           6),
+  EXPECT_EQ(rdb::decompress_lzf("\x02"
+                                "abc\x20\x02"s,
+                                6),
             "abcabc");
-  EXPECT_EQ(decompress_lzf("\x00"
-                           "a\xe0\x01\x00"s,
-                           11),
+  EXPECT_EQ(rdb::decompress_lzf("\x00"
+                                "a\xe0\x01\x00"s,
+                                11),
             std::string(11, 'a'));
   for (const std::string& damaged : {"\x02"
                                      "ab"s,
@@ -78,19 +81,19 @@ TEST(FunctionPayloadTest, CompressedStringsAreDecompressed) {
                                      "a\x20\x01"s,
                                      "\x00"
                                      "a\x20"s}) {
-    EXPECT_EQ(decompress_lzf(damaged, 3), std::nullopt);
+    EXPECT_EQ(rdb::decompress_lzf(damaged, 3), std::nullopt);
   }
-  EXPECT_EQ(decompress_lzf("\x02"
-                           "abc",
-                           2),
+  EXPECT_EQ(rdb::decompress_lzf("\x02"
+                                "abc",
+                                2),
             std::nullopt);
-  EXPECT_EQ(decompress_lzf("\x02"
-                           "abc",
-                           4),
+  EXPECT_EQ(rdb::decompress_lzf("\x02"
+                                "abc",
+                                4),
             std::nullopt);
-  EXPECT_EQ(decompress_lzf("\x00"
-                           "a\xe0\xff\x00"s,
-                           5),
+  EXPECT_EQ(rdb::decompress_lzf("\x00"
+                                "a\xe0\xff\x00"s,
+                                5),
             std::nullopt);
 }
 
