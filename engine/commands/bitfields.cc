@@ -119,7 +119,7 @@ FieldOperation::Kind next_kind(Arguments& arguments) {
   return FieldOperation::Kind::kIncrement;
 }
 
-FieldOperation next_operation(Arguments& arguments, Overflow overflow) {
+FieldOperation next_operation(Arguments& arguments, Overflow overflow, std::size_t bytes_max) {
   FieldOperation operation = {.kind = next_kind(arguments), .overflow = overflow};
   const auto type = parse_type(arguments.next());
   if (!type) {
@@ -127,21 +127,21 @@ FieldOperation next_operation(Arguments& arguments, Overflow overflow) {
     return operation;
   }
   operation.type = *type;
-  const auto offset = parse_bit_offset(arguments.next(), type->bits);
+  const auto offset = parse_bit_offset(arguments.next(), bytes_max, type->bits);
   if (!offset) arguments.fail(errors::invalid_bit_offset());
   operation.offset = offset.value_or(0);
   if (operation.kind != FieldOperation::Kind::kGet) operation.operand = arguments.next_integer();
   return operation;
 }
 
-std::vector<FieldOperation> read_operations(Arguments& arguments) {
+std::vector<FieldOperation> read_operations(Arguments& arguments, std::size_t bytes_max) {
   std::vector<FieldOperation> operations;
   Overflow overflow = Overflow::kWrap;
   while (!arguments.at_end()) {
     if (arguments.left() > 1 && arguments.accept("OVERFLOW")) {
       overflow = next_overflow(arguments);
     } else {
-      operations.push_back(next_operation(arguments, overflow));
+      operations.push_back(next_operation(arguments, overflow, bytes_max));
     }
   }
   return operations;
@@ -189,7 +189,8 @@ Reply run_operations(CommandContext& context, Object* object, bool grew,
 
 Reply run_bitfield(CommandContext& context, bool may_write) {
   Arguments arguments(context.request(), 2);
-  const std::vector<FieldOperation> operations = read_operations(arguments);
+  const std::vector<FieldOperation> operations =
+      read_operations(arguments, context.string_bytes_max());
   if (!arguments.ok()) return arguments.take_error();
   const std::size_t size = size_for_writes(operations);
   if (size != 0 && !may_write) return errors::bitfield_reads_only();
@@ -210,12 +211,28 @@ Reply bitfield_ro_command(CommandContext& context) { return run_bitfield(context
 
 using namespace key_specs;
 
+/// BITFIELD only reads if all its operations are GET.
+unsigned bitfield_key_flags(RequestView request) {
+  for (std::size_t i = 2; i < request.size(); ++i) {
+    const std::size_t left = request.size() - i - 1;
+    if (left >= 2 && is_keyword(request[i], "GET")) {
+      i += 2;
+    } else if (left >= 1 && is_keyword(request[i], "OVERFLOW")) {
+      i += 1;
+    } else {
+      return kRW | kAccess | kUpdate;
+    }
+  }
+  return kRO | kAccess;
+}
+
 constexpr CommandSpec kCommands[] = {
     {.name = "bitfield",
      .function = bitfield_command,
      .arity = -2,
      .flags = kWrite | kDenyOom,
      .keys = key(1, kChanges | kVariableFlags),
+     .key_flags = bitfield_key_flags,
      .syntax = "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset "
                "value | INCRBY encoding offset increment>> [<GET encoding offset | [OVERFLOW "
                "<WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset "

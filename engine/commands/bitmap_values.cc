@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "engine/base/bits.h"
-#include "engine/commands/settings.h"
 #include "engine/keyspace/strings.h"
 
 namespace rushgate {
@@ -24,13 +23,14 @@ BitmapBytes::BitmapBytes(const Object* object)
     view_ = string->is_integer() ? digits_.view() : std::string_view(string->text());
 }
 
-std::optional<std::uint64_t> parse_bit_offset(std::string_view text, unsigned width) {
+std::optional<std::uint64_t> parse_bit_offset(std::string_view text, std::size_t bytes_max,
+                                              unsigned width) {
   const bool is_scaled = width != 0 && text.starts_with('#');
   const auto number = parse_int64(text.substr(is_scaled ? 1 : 0));
   if (!number) return std::nullopt;
   // As in Redis, a product that is too large wraps around.
   const std::uint64_t offset = static_cast<std::uint64_t>(*number) * (is_scaled ? width : 1);
-  if (offset / kByteBits >= kStringBytesMax) return std::nullopt;
+  if (offset / kByteBits >= bytes_max) return std::nullopt;
   return offset;
 }
 

@@ -24,9 +24,10 @@ class BitmapBytes {
   std::string_view view_;
 };
 
-/// Parses the offset of a bit. Empty if it is invalid, or beyond the longest string. If `width` is
-/// not 0, "#n" is the offset of the nth integer of so many bits.
-std::optional<std::uint64_t> parse_bit_offset(std::string_view text, unsigned width = 0);
+/// Parses the offset of a bit. Empty if it is invalid, or beyond a string of `bytes_max`. If `width`
+/// is not 0, "#n" is the offset of the nth integer of so many bits.
+std::optional<std::uint64_t> parse_bit_offset(std::string_view text, std::size_t bytes_max,
+                                              unsigned width = 0);
 
 /// Makes the string at a key editable and at least `size` bytes long. `object` is the one at the
 /// key. If it is null, creates a string. Returns true if the string was created or grew.

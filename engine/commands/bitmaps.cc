@@ -27,7 +27,7 @@ namespace {
 // ---- SETBIT, GETBIT ----
 
 Reply setbit_command(CommandContext& context) {
-  const auto offset = parse_bit_offset(context[2]);
+  const auto offset = parse_bit_offset(context[2], context.string_bytes_max());
   if (!offset) return errors::invalid_bit_offset();
   const auto number = parse_int64(context[3]);
   if (number != 0 && number != 1) return errors::invalid_bit();
@@ -43,7 +43,7 @@ Reply setbit_command(CommandContext& context) {
 }
 
 Reply getbit_command(CommandContext& context) {
-  const auto offset = parse_bit_offset(context[2]);
+  const auto offset = parse_bit_offset(context[2], context.string_bytes_max());
   if (!offset) return errors::invalid_bit_offset();
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kString, object)) return errors::wrong_type();

@@ -92,6 +92,9 @@ struct CommandSpec {
   bool (*asks_for_memory)(const CommandContext&) = nullptr;
   /// Returns true if the request is known to write nothing, for kPausedWithWrites. Null: none is.
   bool (*never_writes)(const CommandContext&) = nullptr;
+  /// Returns the flags of the command's key, if other arguments select them
+  /// (key_specs::kVariableFlags). The arity must fit.
+  unsigned (*key_flags)(RequestView request) = nullptr;
 
   // ---- Documentation ----
   std::string_view syntax = {};  // of the arguments: command_syntax.h

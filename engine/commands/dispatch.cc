@@ -115,9 +115,9 @@ Reply run_function(CommandContext& context, const CommandSpec& spec) {
   const bool looks_up =
       (spec.flags & (kReadOnly | kNoScript)) == kReadOnly && spec.group != CommandGroup::kServer;
   if (!looks_up) return spec.function(context);
-  KeyEvents& events = context.keyspace().events();
-  if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));
   Keyspace& keyspace = context.keyspace();
+  KeyEvents& events = keyspace.events();
+  if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));
   keyspace.set_keeps_expired(context.services().pause.is_active());
   const absl::Cleanup end_reading = [&] {
     events.set_reading(false);

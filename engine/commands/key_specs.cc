@@ -134,31 +134,6 @@ std::optional<std::size_t> find_destination(RequestView request) {
   return destination;
 }
 
-/// Returns the flags of SET, which depend on GET.
-unsigned flags_of_set(RequestView request) {
-  using namespace key_specs;
-  const auto options = request.subspan(3);
-  const bool gets = std::ranges::any_of(
-      options, [](std::string_view option) { return is_keyword(option, "GET"); });
-  return gets ? kRW | kAccess | kUpdate : kOW | kUpdate;
-}
-
-/// Returns the flags of BITFIELD, which only reads if all its operations are GET.
-unsigned flags_of_bitfield(RequestView request) {
-  using namespace key_specs;
-  for (std::size_t i = 2; i < request.size(); ++i) {
-    const std::size_t left = request.size() - i - 1;
-    if (left >= 2 && is_keyword(request[i], "GET")) {
-      i += 2;
-    } else if (left >= 1 && is_keyword(request[i], "OVERFLOW")) {
-      i += 1;
-    } else {
-      return kRW | kAccess | kUpdate;
-    }
-  }
-  return kRO | kAccess;
-}
-
 }  // namespace
 
 KeyRange key_range(const KeySpecs& specs) {
@@ -184,9 +159,8 @@ std::vector<std::string_view> key_flag_names(unsigned flags) {
 std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request) {
   std::vector<FoundKey> keys;
   for (const KeySpec& some : spec.keys) {
-    if ((some.flags & key_specs::kVariableFlags) != 0)
-      return {{static_cast<std::size_t>(some.first),
-               spec.name == "set" ? flags_of_set(request) : flags_of_bitfield(request)}};
+    if (spec.key_flags != nullptr)
+      return {{static_cast<std::size_t>(some.first), spec.key_flags(request)}};
     if ((some.flags & key_specs::kNotKey) != 0) continue;
     if (some.is_unknown) {
       // SORT: the keys that its patterns denote depend on the elements, and are not listed.

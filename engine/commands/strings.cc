@@ -1,6 +1,7 @@
 // Commands on strings: https://redis.io/docs/latest/commands/?group=string
 #include "engine/keyspace/strings.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -257,6 +258,12 @@ Reply msetnx_command(CommandContext& context) { return set_many(context, true); 
 
 using namespace key_specs;
 
+unsigned set_key_flags(RequestView request) {
+  const bool gets = std::ranges::any_of(
+      request.subspan(3), [](std::string_view option) { return is_keyword(option, "GET"); });
+  return gets ? kRW | kAccess | kUpdate : kOW | kUpdate;
+}
+
 constexpr CommandSpec kCommands[] = {
     {.name = "get",
      .function = get_command,
@@ -272,6 +279,7 @@ constexpr CommandSpec kCommands[] = {
      .arity = -3,
      .flags = kWrite | kDenyOom,
      .keys = key(1, kChanges | kVariableFlags),
+     .key_flags = set_key_flags,
      .syntax = "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | "
                "PXAT unix-time-milliseconds | KEEPTTL]",
      .summary = "Sets a string and replaces any value; conditions and an expiry are optional.",
