@@ -83,13 +83,12 @@ ListpackReader::ListpackReader(std::string_view bytes) {
     return;
   }
   announced_ = load_little_endian<std::uint16_t>(bytes.substr(kCountAt));
-  rest_ = bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - 1);
+  elements_ = ByteCursor(bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - 1));
   if (at_end()) check_count();
 }
 
 ListpackElement ListpackReader::fail() {
-  ok_ = false;
-  rest_ = {};
+  elements_.fail();
   return std::int64_t{0};
 }
 
@@ -97,59 +96,35 @@ void ListpackReader::check_count() {
   if (announced_ != kUnknownCount && announced_ != count_) fail();
 }
 
-std::string_view ListpackReader::take(std::size_t bytes) {
-  if (bytes > rest_.size()) {
-    fail();
-    return {};
-  }
-  const std::string_view taken = rest_.substr(0, bytes);
-  rest_.remove_prefix(bytes);
-  return taken;
-}
-
-/// Reads a signed integer.
-std::int64_t ListpackReader::take_integer(std::size_t bytes) {
-  std::uint64_t value = 0;
-  const std::string_view taken = take(bytes);
-  for (std::size_t i = taken.size(); i-- > 0;) {
-    value = value << 8 | static_cast<std::uint8_t>(taken[i]);
-  }
-  const std::size_t unused_bits = 8 * (sizeof(value) - bytes);
-  return static_cast<std::int64_t>(value << unused_bits) >> unused_bits;
-}
-
 ListpackElement ListpackReader::read_element() {
-  const auto next_byte = [this] {
-    const std::string_view byte = take(1);
-    return byte.empty() ? 0U : static_cast<std::uint8_t>(byte.front());
-  };
-  const unsigned head = next_byte();
+  const unsigned head = elements_.byte();
   if (kInteger7.matches(head)) return std::int64_t{head};
-  if (kString6.matches(head)) return take(head & kString6.value_mask);
+  if (kString6.matches(head)) return elements_.take(head & kString6.value_mask);
   if (kInteger13.matches(head)) {
-    const auto value = std::int64_t{(head & kInteger13.value_mask) << 8 | next_byte()};
+    const auto value = std::int64_t{(head & kInteger13.value_mask) << 8 | elements_.byte()};
     return value > kInteger13Max ? value - (kInteger13Max - kInteger13Min + 1) : value;
   }
-  if (kString12.matches(head)) return take((head & kString12.value_mask) << 8 | next_byte());
+  if (kString12.matches(head))
+    return elements_.take((head & kString12.value_mask) << 8 | elements_.byte());
   if (head == kString32) {
-    const std::string_view size = take(sizeof(std::uint32_t));
-    return ok_ ? ListpackElement(take(load_little_endian<std::uint32_t>(size))) : fail();
+    const std::uint64_t size = elements_.little_endian(sizeof(std::uint32_t));
+    return ok() ? ListpackElement(elements_.take(size)) : fail();
   }
   for (const IntegerForm& form : kIntegers) {
-    if (form.head == head) return take_integer(form.bytes);
+    if (form.head == head) return elements_.signed_little_endian(form.bytes);
   }
   return fail();
 }
 
 ListpackElement ListpackReader::next() {
-  const std::size_t before = rest_.size();
+  const std::size_t before = elements_.left();
   const ListpackElement element = read_element();
   std::string size;
-  append_size(size, before - rest_.size());
-  if (!ok_ || take(size.size()) != size) return fail();
+  append_size(size, before - elements_.left());
+  if (!ok() || elements_.take(size.size()) != size) return fail();
   ++count_;
   if (at_end()) check_count();
-  return ok_ ? element : fail();
+  return ok() ? element : fail();
 }
 
 std::int64_t ListpackReader::next_integer() {

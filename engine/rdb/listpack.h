@@ -21,6 +21,8 @@
 #include <variant>
 #include <vector>
 
+#include "engine/rdb/byte_cursor.h"
+
 namespace rushgate::rdb {
 
 /// An element; a string is a view of the listpack's bytes.
@@ -41,21 +43,18 @@ class ListpackReader {
   std::int64_t next_integer();
   std::string next_text() { return text_of(next()); }
 
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  [[nodiscard]] bool at_end() const { return elements_.empty(); }
   /// Returns false after an error. At the end, the whole listpack was valid then.
-  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool ok() const { return elements_.ok(); }
 
  private:
   ListpackElement fail();
-  std::string_view take(std::size_t bytes);
-  std::int64_t take_integer(std::size_t bytes);
   ListpackElement read_element();
   void check_count();
 
-  std::string_view rest_;  // elements
+  ByteCursor elements_;
   std::size_t announced_ = 0;
   std::size_t count_ = 0;
-  bool ok_ = true;
 };
 
 /// Returns the elements of a listpack; empty if it is invalid.

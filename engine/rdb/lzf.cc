@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/rdb/byte_cursor.h"
+
 namespace rushgate::rdb {
 namespace {
 
@@ -20,29 +22,6 @@ constexpr std::size_t kShortestRepetition = 2;
 /// A repetition of three bytes yields up to 264.
 constexpr std::size_t kExpansionMax = 88;
 
-/// Consumes the input from its beginning. Missing bytes read as 0.
-class Input {
- public:
-  explicit Input(std::string_view rest) : rest_(rest) {}
-
-  [[nodiscard]] bool empty() const { return rest_.empty(); }
-  [[nodiscard]] bool ok() const { return ok_; }
-  unsigned byte() {
-    const std::string_view taken = bytes(1);
-    return taken.empty() ? 0 : static_cast<std::uint8_t>(taken.front());
-  }
-  std::string_view bytes(std::size_t count) {
-    ok_ = ok_ && count <= rest_.size();
-    const std::string_view taken = rest_.substr(0, ok_ ? count : 0);
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
- private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
-
 /// Appends `length` bytes from `distance` bytes before the end. They may overlap the new ones.
 void repeat(std::string& out, std::size_t distance, std::size_t length) {
   const std::size_t from = out.size() - distance;
@@ -59,11 +38,11 @@ std::optional<std::string> decompress_lzf(std::string_view compressed, std::size
   if (size / kExpansionMax > compressed.size()) return std::nullopt;
   std::string out;
   out.reserve(size);
-  Input in(compressed);
+  ByteCursor in(compressed);
   while (!in.empty()) {
     const unsigned head = in.byte();
     if (head <= kLiteralMax) {
-      const std::string_view literal = in.bytes(head + 1);
+      const std::string_view literal = in.take(head + 1);
       if (!in.ok() || literal.size() > size - out.size()) return std::nullopt;
       out.append(literal);
       continue;

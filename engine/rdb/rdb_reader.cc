@@ -6,48 +6,20 @@
 #include <utility>
 
 #include "engine/base/numbers.h"
-#include "engine/rdb/little_endian.h"
 #include "engine/rdb/lzf.h"
 #include "engine/rdb/rdb_format.h"
 
 namespace rushgate::rdb {
 
-void RdbReader::fail() {
-  ok_ = false;
-  in_ = {};
-}
+std::uint8_t RdbReader::byte() { return in_.byte(); }
 
-std::string_view RdbReader::take(std::uint64_t bytes) {
-  if (bytes > in_.size()) {
-    fail();
-    return {};
-  }
-  const std::string_view taken = in_.substr(0, bytes);
-  in_.remove_prefix(taken.size());
-  return taken;
-}
+double RdbReader::real() { return std::bit_cast<double>(in_.little_endian(sizeof(double))); }
 
-template <class Integer>
-Integer RdbReader::little_endian() {
-  const std::string_view bytes = take(sizeof(Integer));
-  return ok_ ? load_little_endian<Integer>(bytes) : Integer{0};
-}
-
-std::uint64_t RdbReader::big_endian(std::size_t bytes) {
-  std::uint64_t value = 0;
-  for (const char byte : take(bytes)) value = value << 8 | static_cast<std::uint8_t>(byte);
-  return value;
-}
-
-std::uint8_t RdbReader::byte() { return little_endian<std::uint8_t>(); }
-
-double RdbReader::real() { return std::bit_cast<double>(little_endian<std::uint64_t>()); }
-
-std::int64_t RdbReader::time_ms() { return little_endian<std::int64_t>(); }
+std::int64_t RdbReader::time_ms() { return in_.signed_little_endian(sizeof(std::int64_t)); }
 
 StreamId RdbReader::id() {
-  const std::uint64_t ms = big_endian(sizeof(ms));
-  return {ms, big_endian(sizeof(std::uint64_t))};
+  const std::uint64_t ms = in_.big_endian(sizeof(ms));
+  return {ms, in_.big_endian(sizeof(std::uint64_t))};
 }
 
 StreamId RdbReader::id_pair() {
@@ -62,7 +34,7 @@ double RdbReader::decimal_real() {
   const unsigned size = byte();
   if (size == kInfinity) return std::numeric_limits<double>::infinity();
   if (size == kMinusInfinity) return -std::numeric_limits<double>::infinity();
-  const std::optional<double> value = parse_double(take(size == kNan ? 0 : size));
+  const std::optional<double> value = parse_double(in_.take(size == kNan ? 0 : size));
   if (!value) fail();
   return value.value_or(0);
 }
@@ -79,8 +51,8 @@ std::uint64_t RdbReader::rest_of_length(unsigned head) {
   const std::uint64_t bits = head & kShortLengthMask;
   if (head >> kLengthFormShift == kLength6) return bits;
   if (head >> kLengthFormShift == kLength14) return bits << 8 | byte();
-  if (head == kLength32) return big_endian(sizeof(std::uint32_t));
-  if (head == kLength64) return big_endian(sizeof(std::uint64_t));
+  if (head == kLength32) return in_.big_endian(sizeof(std::uint32_t));
+  if (head == kLength64) return in_.big_endian(sizeof(std::uint64_t));
   fail();
   return 0;
 }
@@ -88,18 +60,18 @@ std::uint64_t RdbReader::rest_of_length(unsigned head) {
 std::string RdbReader::string() {
   const unsigned head = byte();
   if (head >> kLengthFormShift == kLengthEncoded) return encoded_string(head & kShortLengthMask);
-  return std::string(take(rest_of_length(head)));
+  return std::string(in_.take(rest_of_length(head)));
 }
 
 std::string RdbReader::encoded_string(unsigned head) {
   const auto decimal = [](std::int64_t value) { return std::string(DecimalText(value).view()); };
   switch (static_cast<StringForm>(head)) {
     case StringForm::kInteger8:
-      return decimal(little_endian<std::int8_t>());
+      return decimal(in_.signed_little_endian(sizeof(std::int8_t)));
     case StringForm::kInteger16:
-      return decimal(little_endian<std::int16_t>());
+      return decimal(in_.signed_little_endian(sizeof(std::int16_t)));
     case StringForm::kInteger32:
-      return decimal(little_endian<std::int32_t>());
+      return decimal(in_.signed_little_endian(sizeof(std::int32_t)));
     case StringForm::kLzf:
       return compressed_string();
   }
@@ -110,10 +82,10 @@ std::string RdbReader::encoded_string(unsigned head) {
 std::string RdbReader::compressed_string() {
   const std::uint64_t compressed_size = length();
   const std::uint64_t size = length();
-  const std::string_view compressed = take(compressed_size);
+  const std::string_view compressed = in_.take(compressed_size);
   if (size > decompressed_bytes_max_ - decompressed_bytes_) fail();
   std::optional<std::string> bytes;
-  if (ok_) bytes = decompress_lzf(compressed, size);
+  if (ok()) bytes = decompress_lzf(compressed, size);
   if (!bytes) {
     fail();
     return {};

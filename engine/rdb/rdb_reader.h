@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/rdb/byte_cursor.h"
 #include <rushgate/stream_id.h>
 
 namespace rushgate::rdb {
@@ -33,25 +34,20 @@ class RdbReader {
   StreamId id();
   StreamId id_pair();
 
-  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool ok() const { return in_.ok(); }
   /// Returns the number of unread bytes; 0 after an error.
-  [[nodiscard]] std::size_t left() const { return in_.size(); }
+  [[nodiscard]] std::size_t left() const { return in_.left(); }
   /// Latches an error of the caller.
-  void fail();
+  void fail() { in_.fail(); }
 
  private:
-  std::string_view take(std::uint64_t bytes);
-  template <class Integer>
-  Integer little_endian();
-  std::uint64_t big_endian(std::size_t bytes);
   std::uint64_t rest_of_length(unsigned head);
   std::string encoded_string(unsigned head);
   std::string compressed_string();
 
-  std::string_view in_;
+  ByteCursor in_;
   std::size_t decompressed_bytes_max_;
   std::size_t decompressed_bytes_ = 0;
-  bool ok_ = true;
 };
 
 }  // namespace rushgate::rdb

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/base/numbers.h"
+#include "engine/rdb/byte_cursor.h"
 #include "engine/rdb/little_endian.h"
 
 namespace rushgate::rdb {
@@ -36,78 +37,43 @@ std::string decimal(std::int64_t value) { return std::string(DecimalText(value).
 /// Reads the elements. After an error everything reads as 0 or empty.
 class ElementReader {
  public:
-  explicit ElementReader(std::string_view elements) : rest_(elements) {}
+  explicit ElementReader(std::string_view elements) : in_(elements) {}
 
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
-  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool at_end() const { return in_.empty(); }
+  [[nodiscard]] bool ok() const { return in_.ok(); }
   /// Returns the size of the last element that was read.
   [[nodiscard]] std::size_t last_size() const { return last_size_; }
 
   std::string next() {
-    const std::size_t before = rest_.size();
-    const unsigned size = byte();
-    if ((size == kLongSize ? number(take(sizeof(std::uint32_t))) : size) != last_size_) fail();
+    const std::size_t before = in_.left();
+    std::uint64_t size = in_.byte();
+    if (size == kLongSize) size = in_.little_endian(sizeof(std::uint32_t));
+    if (size != last_size_) in_.fail();
     std::string element = read_element();
-    last_size_ = before - rest_.size();
+    last_size_ = before - in_.left();
     return element;
   }
 
  private:
-  void fail() {
-    ok_ = false;
-    rest_ = {};
-  }
-  std::string_view take(std::size_t bytes) {
-    if (bytes > rest_.size()) {
-      fail();
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return taken;
-  }
-  unsigned byte() {
-    const std::string_view taken = take(1);
-    return taken.empty() ? 0 : static_cast<std::uint8_t>(taken.front());
-  }
-  /// Returns a little-endian number.
-  static std::uint64_t number(std::string_view bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) {
-      value = value << 8 | static_cast<std::uint8_t>(bytes[i]);
-    }
-    return value;
-  }
-  /// Returns a signed little-endian number.
-  static std::int64_t signed_number(std::string_view bytes) {
-    if (bytes.empty()) return 0;
-    const std::size_t unused_bits = 8 * (sizeof(std::uint64_t) - bytes.size());
-    return static_cast<std::int64_t>(number(bytes) << unused_bits) >> unused_bits;
-  }
-
   std::string read_element() {
-    const unsigned head = byte();
-    if (head < kString14) return std::string(take(head));
+    const unsigned head = in_.byte();
+    if (head < kString14) return std::string(in_.take(head));
     if ((head & kFormMask) == kString14) {
-      return std::string(take((head & kLengthMask) << 8 | byte()));
+      return std::string(in_.take((head & kLengthMask) << 8 | in_.byte()));
     }
     if (head == kString32) {
-      std::size_t size = 0;
-      for (const char c : take(sizeof(std::uint32_t)))
-        size = size << 8 | static_cast<std::uint8_t>(c);
-      return std::string(take(size));
+      return std::string(in_.take(in_.big_endian(sizeof(std::uint32_t))));
     }
     if (head >= kSmallMin && head <= kSmallMax) return decimal(head - kSmallMin);
     for (const IntegerForm& form : kIntegers) {
-      if (form.head == head) return decimal(signed_number(take(form.bytes)));
+      if (form.head == head) return decimal(in_.signed_little_endian(form.bytes));
     }
-    fail();
+    in_.fail();
     return {};
   }
 
-  std::string_view rest_;
+  ByteCursor in_;
   std::size_t last_size_ = 0;
-  bool ok_ = true;
 };
 
 }  // namespace
