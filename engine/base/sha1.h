@@ -1,5 +1,5 @@
-// SHA-1, for two purposes only: a script's name is the SHA-1 of its source (EVALSHA, SCRIPT LOAD),
-// and DEBUG DIGEST.
+// SHA-1, where Redis asks for it: a script's name is the SHA-1 of its source (EVALSHA, SCRIPT LOAD),
+// and DEBUG DIGEST. The run id of INFO has its length.
 #pragma once
 
 #include <array>

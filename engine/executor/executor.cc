@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/sha1.h"
 #include "engine/script/function_registry.h"
 
 namespace rushgate {
@@ -22,13 +23,6 @@ LuaLimits lua_limits(const EngineOptions& options) {
   return {.busy_after_ms = options.script_busy_after_ms,
           .memory_bytes_max = options.script_memory_bytes_max,
           .cached_scripts_max = options.scripts_cached_max};
-}
-
-/// Appends 40 hexadecimal digits, as Redis's run ids have.
-void append_run_id(Random random, std::string& id) {
-  constexpr int kDigits = 40;
-  constexpr std::string_view kAlphabet = "0123456789abcdef";
-  for (int i = 0; i < kDigits; ++i) id += kAlphabet[random.below(kAlphabet.size())];
 }
 
 }  // namespace
@@ -91,7 +85,7 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   keyspace_.events().set_listener(&key_events_);
   keyspace_.set_now_ms(clock_->now_ms());
   services_.began_ms = services_.saved_ms = keyspace_.now_ms();
-  append_run_id(Random(keyspace_.seed()), services_.run_id);
+  services_.run_id = sha1_hex(std::to_string(keyspace_.seed()));
   absl::Status loaded = keyspace_.load();
   if (loaded.ok()) loaded = lua_.functions().open(lua_, keyspace_.take_libraries());
   if (!loaded.ok()) return loaded;
