@@ -62,6 +62,7 @@ class ArgumentReplies {
     const bool is_word = argument.kind == SyntaxArgument::Kind::kWord;
     const std::string_view word = is_word ? argument.text : argument.word;
     if (!word.empty()) fields.add("token", Reply::bulk(word));
+    if (!argument.since.empty()) fields.add("since", Reply::bulk(argument.since));
     if (argument.is_optional || argument.is_multiple) fields.add("flags", flags(argument));
     if (!argument.parts.empty()) fields.add("arguments", list(argument.parts));
     return fields.reply();

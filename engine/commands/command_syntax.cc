@@ -37,7 +37,10 @@ Sequence with_words_in_front(Sequence sequence) {
       argument = {.kind = Kind::kBlock,
                   .parts = {std::make_move_iterator(at), std::make_move_iterator(end)}};
     }
-    if (end != at) argument.word = word;
+    if (end != at) {
+      argument.word = word;
+      argument.since = std::prev(end)->since;
+    }
     at = end;
     result.push_back(std::move(argument));
   }
@@ -79,6 +82,8 @@ class Parser {
       const std::string_view token = next();
       if (token == "[") {
         add_optional(sequence, alternatives());
+      } else if (token.starts_with(kSince)) {
+        sequence.back().since = token.substr(1);
       } else if (token == "<") {
         sequence.push_back(one_of(alternatives()));
       } else if (token.empty() || token == "]" || token == ">" || token == "|") {
@@ -93,6 +98,7 @@ class Parser {
 
  private:
   static constexpr std::string_view kAgain = "...";
+  static constexpr char kSince = '@';
 
   static void add_optional(Sequence& sequence, std::vector<Sequence> alternatives) {
     if (alternatives.front().back().text == kAgain)
@@ -109,13 +115,14 @@ class Parser {
     return all;
   }
 
-  /// Returns the next bracket, bar or word; empty at the end.
+  /// Returns the next bracket, bar, word or version with its sign; empty at the end.
   std::string_view next() {
     constexpr std::string_view kSigns = "[]<>|";
     rest_ = rest_.substr(std::min(rest_.find_first_not_of(' '), rest_.size()));
     if (rest_.empty()) return {};
     const bool is_sign = kSigns.find(rest_.front()) != std::string_view::npos;
-    const std::size_t size = is_sign ? 1 : std::min(rest_.find_first_of(" []<>|"), rest_.size());
+    const std::size_t size =
+        is_sign ? 1 : std::min(rest_.find_first_of(" []<>|@", 1), rest_.size());
     const std::string_view token = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return token;

@@ -3,6 +3,7 @@
 //   key               a value          [x]         may be left out
 //   NX                a word           x [x ...]   once or more often
 //   <x | y>  [x | y]  one of them      EX seconds  a word and its value
+//   x@8.4.0           the argument before the sign came with this version of Redis
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct SyntaxArgument {
   bool is_optional = false;
   bool is_multiple = false;
   bool repeats_word = false;               // if it is multiple: the word precedes each of them
+  std::string_view since = {};             // a version of Redis; empty: that of the command
   std::vector<SyntaxArgument> parts = {};  // of kOneOf and kBlock
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/config_parameters.h"
+#include "tests/support/later_version.h"
 
 namespace rushgate {
 namespace {
@@ -19,6 +20,9 @@ does; [differences.md](differences.md) lists the exceptions. Complexity is Redis
 `COMMAND INFO`. Arguments are counted from the command's name, which is number 0.
 
 This page is generated from the command records. After a change there, run `./dev document-commands`.
+
+Some commands and options came after Redis 7.0. `x@8.4.0` means that Redis 8.4.0 introduced the argument `x`.
+redis-server 7.0 refuses these commands, which are marked with their version in the table:
 )";
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -77,16 +81,22 @@ std::string section(const CommandSpec& spec) {
   return text;
 }
 
+/// Returns the version of a command that came after Redis 7.0: "@8.4.0"; else nothing.
+std::string later_version(const CommandSpec& spec) {
+  return testing::is_later_version(spec.since) ? fmt::format("@{}", spec.since) : std::string();
+}
+
 /// Returns the names of a group's commands, with subcommands in parentheses.
 std::string names_line(CommandGroup group) {
   std::string text;
   for (const CommandSpec& spec : command_table()) {
     if (spec.group != group || is_subcommand(spec)) continue;
-    text += (text.empty() ? "" : " ") + shown_name(spec.name);
+    text += (text.empty() ? "" : " ") + shown_name(spec.name) + later_version(spec);
     std::string subcommands;
     for (const CommandSpec& subcommand : subcommands_of(spec)) {
       subcommands += (subcommands.empty() ? "" : " ") +
-                     shown_name(subcommand.name.substr(spec.name.size() + 1));
+                     shown_name(subcommand.name.substr(spec.name.size() + 1)) +
+                     later_version(subcommand);
     }
     if (!subcommands.empty()) text += " (" + subcommands + ")";
   }

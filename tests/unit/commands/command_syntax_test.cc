@@ -30,7 +30,8 @@ std::string shown(const SyntaxArgument& argument) {
   std::string text = core(argument);
   if (argument.is_multiple) text += " [" + (argument.repeats_word ? word : "") + text + " ...]";
   text = word + text;
-  return argument.is_optional ? '[' + text + ']' : text;
+  if (argument.is_optional) text = '[' + text + ']';
+  return argument.since.empty() ? text : text + '@' + std::string(argument.since);
 }
 
 std::string shown(const std::vector<SyntaxArgument>& arguments, const char* between) {
@@ -95,6 +96,17 @@ TEST(CommandSyntaxTest, RepeatedPartIsMultiple) {
 TEST(CommandSyntaxTest, WordMayPrecedeEachRepetition) {
   EXPECT_TRUE(parse_syntax("[GET pattern [GET pattern ...]]").front().repeats_word);
   EXPECT_FALSE(parse_syntax("[WEIGHTS weight [weight ...]]").front().repeats_word);
+}
+
+TEST(CommandSyntaxTest, VersionBelongsToArgumentBefore) {
+  const std::vector<SyntaxArgument> condition =
+      parse_syntax("key [NX | IFEQ value@8.4.0] [XX]@8.2.0");
+  EXPECT_EQ(condition[0].since, "");
+  EXPECT_EQ(condition[1].since, "");
+  EXPECT_EQ(condition[1].parts[0].since, "");
+  EXPECT_EQ(condition[1].parts[1].since, "8.4.0");
+  EXPECT_EQ(condition[1].parts[1].word, "IFEQ");
+  EXPECT_EQ(condition[2].since, "8.2.0");
 }
 
 TEST(CommandSyntaxTest, NestedBracketsFormBlocks) {
