@@ -41,6 +41,7 @@ CommandFamily expiry_commands();
 CommandFamily sort_commands();
 CommandFamily dump_commands();
 CommandFamily string_commands();
+CommandFamily string_condition_commands();
 CommandFamily string_range_commands();
 CommandFamily lcs_commands();
 CommandFamily string_number_commands();

@@ -39,6 +39,7 @@ constexpr Family* kFamilies[] = {
     sort_commands,
     dump_commands,
     string_commands,
+    string_condition_commands,
     string_range_commands,
     lcs_commands,
     string_number_commands,

@@ -71,6 +71,14 @@ Reply hello_option(std::string_view option);
 inline Reply invalid_client_name() {
   return Reply::error("ERR Client names cannot contain spaces, newlines or special characters.");
 }
+inline Reply unrecognized_option(std::string_view option) {
+  return Reply::error("ERR Unrecognized option '" + std::string(as_c_string(option)) + "'");
+}
+/// `option` is in lower case.
+inline Reply invalid_client_info(std::string_view option) {
+  return Reply::error("ERR " + std::string(option) +
+                      " cannot contain spaces, newlines or special characters.");
+}
 inline Reply no_such_database() { return Reply::error("ERR DB index is out of range"); }
 
 inline Reply unknown_client_type(std::string_view type) {
@@ -156,6 +164,17 @@ inline Reply hash_value_not_a_float() { return Reply::error("ERR hash value is n
 inline Reply increment_not_finite() { return Reply::error("ERR value is NaN or Infinity"); }
 inline Reply value_out_of_range() { return Reply::error("ERR value is out of range"); }
 inline Reply too_many_keys_counted() { return script_errors::too_many_keys(); }
+inline Reply not_a_digest() {
+  return Reply::error("ERR must be exactly 16 hexadecimal characters");
+}
+inline Reply condition_needs_string() {
+  return Reply::error("ERR Key should be of string type if conditions are specified");
+}
+inline Reply invalid_condition() {
+  return Reply::error("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
+}
+inline Reply too_few_pairs() { return Reply::error("ERR wrong number of key-value pairs"); }
+inline Reply invalid_numkeys() { return Reply::error("ERR invalid numkeys value"); }
 inline Reply string_too_long() {
   return Reply::error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 }

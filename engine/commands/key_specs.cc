@@ -38,7 +38,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> first_and_last(const KeySpe
   if (spec.is_counted) {
     const auto count = parse_int64(request[static_cast<std::size_t>(first)]);
     if (!count || *count < 0) return std::nullopt;
-    return std::pair(first + 1, first + static_cast<std::int32_t>(*count));
+    const std::int64_t steps = static_cast<std::int32_t>(*count) - 1;
+    return std::pair(first + 1, first + 1 + steps * spec.step);
   }
   if (spec.last >= 0) return std::pair(first, first + spec.last);
   return std::pair(first,
@@ -78,9 +79,11 @@ std::vector<FoundKey> find_counted_keys(const KeySpecs& specs, const KeySpec& co
                                         RequestView request) {
   const auto first = static_cast<std::size_t>(counted.first) + 1;
   const std::int64_t count = leading_int(request[first - 1]);
-  if (count < 1 || count > static_cast<std::int64_t>(request.size() - first)) return {};
+  const auto left = static_cast<std::int64_t>(request.size() - first);
+  if (count < 1 || (count - 1) * counted.step >= left) return {};
   std::vector<FoundKey> keys;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) keys.push_back({first + i, 0});
+  for (std::int64_t i = 0; i < count * counted.step; i += counted.step)
+    keys.push_back({first + static_cast<std::size_t>(i), 0});
   if (&counted != specs.begin())
     keys.push_back({static_cast<std::size_t>(specs.begin()->first), 0});
   return keys;

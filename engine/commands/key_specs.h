@@ -87,11 +87,13 @@ constexpr KeySpecs keys(int first, int last, unsigned flags, std::int16_t step =
                    .step = step});
 }
 
-/// Returns the spec of keys whose number is the argument at `position`, and which follow it.
-constexpr KeySpecs counted_keys(int position, unsigned flags) {
+/// Returns the spec of keys whose number is the argument at `position`. They follow it, every
+/// `step`th argument.
+constexpr KeySpecs counted_keys(int position, unsigned flags, std::int16_t step = 1) {
   return KeySpecs({.flags = static_cast<std::uint16_t>(flags),
                    .first = static_cast<std::int16_t>(position),
-                   .is_counted = true});
+                   .is_counted = true,
+                   .step = step});
 }
 
 /// Returns the spec of the argument after a keyword at `from` or later.

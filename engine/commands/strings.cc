@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,67 +16,13 @@
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/reply_allowance.h"
+#include "engine/commands/string_arguments.h"
 
 namespace rushgate {
 namespace {
 
 Reply value_reply(Object* object) {
   return object == nullptr ? Reply::nil() : Reply::bulk(object->string().bytes());
-}
-
-// ---- Options of time to live ----
-
-struct ExpiryOption {
-  std::string_view keyword;
-  std::int64_t unit_ms;
-  bool from_now;
-};
-
-constexpr ExpiryOption kExpiryOptions[] = {
-    {"EX", 1000, true},
-    {"PX", 1, true},
-    {"EXAT", 1000, false},
-    {"PXAT", 1, false},
-};
-
-/// EX, PX, EXAT or PXAT with its value, if given. If repeated, the last one counts.
-struct ExpiryArgument {
-  const ExpiryOption* option = nullptr;
-  std::string_view text;
-};
-
-/// EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds.
-/// Returns false if the next argument is none of them.
-bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry) {
-  for (const ExpiryOption& option : kExpiryOptions) {
-    if (!arguments.accept(option.keyword)) continue;
-    if (expiry.option != nullptr && expiry.option != &option) arguments.fail(errors::syntax());
-    expiry = {&option, arguments.next()};
-    return true;
-  }
-  return false;
-}
-
-/// Returns the time `amount` units after `start_ms`. Unlike EXPIRE, commands on strings reject
-/// times of zero or less.
-std::int64_t to_expiry(Arguments& arguments, std::string_view command, std::int64_t amount,
-                       std::int64_t unit_ms, std::int64_t start_ms) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  if (!arguments.ok()) return kNoExpiry;
-  if (amount <= 0 || amount > kMax / unit_ms || amount * unit_ms > kMax - start_ms) {
-    arguments.fail(errors::invalid_expire_time(command));
-    return kNoExpiry;
-  }
-  return start_ms + amount * unit_ms;
-}
-
-/// Returns the time of the option; kNoExpiry if there is none.
-std::int64_t read_expiry(Arguments& arguments, std::string_view command,
-                         const ExpiryArgument& expiry, std::int64_t now_ms) {
-  if (expiry.option == nullptr) return kNoExpiry;
-  const auto [keyword, unit_ms, from_now] = *expiry.option;
-  const std::int64_t amount = arguments.to_integer(expiry.text);
-  return to_expiry(arguments, command, amount, unit_ms, from_now ? now_ms : 0);
 }
 
 // ---- SET ----
@@ -86,7 +33,24 @@ struct SetOptions {
   bool return_old = false;       // GET
   bool keep_expiry = false;      // KEEPTTL
   ExpiryArgument expiry;
+  std::optional<ValueCondition> condition;
 };
+
+/// IFEQ value | IFNE value | IFDEQ digest | IFDNE digest. If repeated, the last one counts. Returns
+/// false if the next argument is none of them.
+bool accept_condition(Arguments& arguments, std::optional<ValueCondition>& condition) {
+  for (const std::string_view word : {"IFEQ", "IFNE", "IFDEQ", "IFDNE"}) {
+    if (!arguments.accept(word)) continue;
+    ValueCondition parsed = *parse_condition(word);
+    parsed.operand = arguments.next();
+    const bool is_repeated = condition && condition->is_digest == parsed.is_digest &&
+                             condition->wants_equal == parsed.wants_equal;
+    if (condition && !is_repeated) arguments.fail(errors::syntax());
+    condition = parsed;
+    return true;
+  }
+  return false;
+}
 
 SetOptions read_set_options(Arguments& arguments) {
   SetOptions options;
@@ -99,20 +63,43 @@ SetOptions read_set_options(Arguments& arguments) {
       options.return_old = true;
     } else if (arguments.accept("KEEPTTL")) {
       options.keep_expiry = true;
-    } else if (!accept_expiry(arguments, options.expiry)) {
+    } else if (!accept_expiry(arguments, options.expiry) &&
+               !accept_condition(arguments, options.condition)) {
       arguments.fail(errors::syntax());
     }
   }
-  const bool conditions_conflict = options.only_if_absent && options.only_if_present;
+  const int conditions = static_cast<int>(options.only_if_absent) +
+                         static_cast<int>(options.only_if_present) +
+                         static_cast<int>(options.condition.has_value());
+  const bool conditions_conflict = conditions > 1;
   const bool expiries_conflict = options.keep_expiry && options.expiry.option != nullptr;
   if (conditions_conflict || expiries_conflict) arguments.fail(errors::syntax());
   return options;
+}
+
+/// Sets `may_set` to whether the options allow SET to replace `object`. Returns an error of a
+/// condition on its value.
+std::optional<Reply> check_options(const SetOptions& options, Object* object, bool& may_set) {
+  const bool needs_value = options.condition && options.condition->wants_equal;
+  may_set = object == nullptr ? !options.only_if_present && !needs_value : !options.only_if_absent;
+  if (object == nullptr || !options.condition) return std::nullopt;
+  if (object->type() != ValueType::kString) return errors::wrong_type();
+  return check_condition(*options.condition, object->string(), may_set);
 }
 
 /// Publishes that a string was set, and whether it got an expiry.
 void notify_set(const CommandContext& context, std::string_view key, bool expires) {
   context.notify(kStringEvents, "set", key);
   if (expires) context.notify(kGenericEvents, "expire", key);
+}
+
+/// Sets a string after SET's options were checked.
+void set_value(CommandContext& context, const SetOptions& options, std::int64_t expire_at_ms,
+               std::string_view key, std::string_view value) {
+  Object* const object = context.db().find(key);
+  if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms;
+  strings::set_until(context.db(), object, key, StringValue(value), expire_at_ms);
+  notify_set(context, key, options.expiry.option != nullptr);
 }
 
 // Runs SETEX and PSETEX.
@@ -129,14 +116,20 @@ Reply set_for_a_time(CommandContext& context, std::string_view command, std::int
   return Reply::ok();
 }
 
+/// Returns true if a value among the pairs is too long. The values are every second argument.
+bool has_long_value(const CommandContext& context, std::size_t first, std::size_t end) {
+  for (std::size_t i = first; i < end; i += 2) {
+    if (context[i].size() > context.string_bytes_max()) return true;
+  }
+  return false;
+}
+
 // Runs MSET and MSETNX.
 Reply set_many(CommandContext& context, bool only_if_absent) {
   Arguments arguments(context.request());
   arguments.expect_pairs();
   if (!arguments.ok()) return arguments.take_error();
-  for (std::size_t i = 2; i < context.size(); i += 2) {
-    if (context[i].size() > context.string_bytes_max()) return errors::string_too_long();
-  }
+  if (has_long_value(context, 2, context.size())) return errors::string_too_long();
   for (std::size_t i = 1; only_if_absent && i < context.size(); i += 2) {
     if (context.db().find(context[i]) != nullptr) return Reply::integer(0);
   }
@@ -158,19 +151,19 @@ Reply get_command(CommandContext& context) {
 Reply set_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   const SetOptions options = read_set_options(arguments);
-  std::int64_t expire_at_ms = read_expiry(arguments, "set", options.expiry, context.now_ms());
+  const std::int64_t expire_at_ms = read_expiry(arguments, "set", options.expiry, context.now_ms());
   if (!arguments.ok()) return arguments.take_error();
   if (context[2].size() > context.string_bytes_max()) return errors::string_too_long();
 
   Object* object = context.db().find(context[1]);
   if (options.return_old && object != nullptr && object->type() != ValueType::kString)
     return errors::wrong_type();
+  bool may_set = true;
+  if (auto error = check_options(options, object, may_set)) return std::move(*error);
   Reply old = options.return_old ? value_reply(object) : Reply::nil();
-  if (object == nullptr ? options.only_if_present : options.only_if_absent) return old;
+  if (!may_set) return old;
 
-  if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms;
-  strings::set_until(context.db(), object, context[1], StringValue(context[2]), expire_at_ms);
-  notify_set(context, context[1], options.expiry.option != nullptr);
+  set_value(context, options, expire_at_ms, context[1], context[2]);
   return options.return_old ? std::move(old) : Reply::ok();
 }
 
@@ -250,6 +243,31 @@ Reply mget_command(CommandContext& context) {
   return Reply::array(std::move(values));
 }
 
+Reply msetex_command(CommandContext& context) {
+  Arguments arguments(context.request());
+  constexpr std::int64_t kPairsMax = std::numeric_limits<std::int32_t>::max();
+  const auto count = parse_int64(arguments.next());
+  if (!count || *count < 1 || *count > kPairsMax) return errors::invalid_numkeys();
+  const auto end = 2 + 2 * static_cast<std::size_t>(*count);
+  if (end > context.size()) return errors::too_few_pairs();
+  arguments.skip(end - 2);
+  const SetOptions options = read_set_options(arguments);
+  if (options.return_old || options.condition) arguments.fail(errors::syntax());
+  const std::int64_t expire_at_ms =
+      read_expiry(arguments, "msetex", options.expiry, context.now_ms());
+  if (!arguments.ok()) return arguments.take_error();
+  if (has_long_value(context, 3, end)) return errors::string_too_long();
+  for (std::size_t i = 2; i < end; i += 2) {
+    bool may_set = true;
+    static_cast<void>(check_options(options, context.db().find(context[i]), may_set));
+    if (!may_set) return Reply::integer(0);
+  }
+  for (std::size_t i = 2; i < end; i += 2) {
+    set_value(context, options, expire_at_ms, context[i], context[i + 1]);
+  }
+  return Reply::integer(1);
+}
+
 Reply mset_command(CommandContext& context) { return set_many(context, false); }
 
 Reply msetnx_command(CommandContext& context) { return set_many(context, true); }
@@ -259,8 +277,9 @@ Reply msetnx_command(CommandContext& context) { return set_many(context, true); 
 using namespace key_specs;
 
 unsigned set_key_flags(RequestView request) {
-  const bool gets = std::ranges::any_of(
-      request.subspan(3), [](std::string_view option) { return is_keyword(option, "GET"); });
+  const bool gets = std::ranges::any_of(request.subspan(3), [](std::string_view option) {
+    return is_keyword(option, "GET") || parse_condition(option);
+  });
   return gets ? kRW | kAccess | kUpdate : kOW | kUpdate;
 }
 
@@ -280,7 +299,8 @@ constexpr CommandSpec kCommands[] = {
      .flags = kWrite | kDenyOom,
      .keys = key(1, kChanges | kVariableFlags),
      .key_flags = set_key_flags,
-     .syntax = "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | "
+     .syntax = "key value [NX | XX | IFEQ value@8.4.0 | IFNE value@8.4.0 | IFDEQ digest@8.4.0 | "
+               "IFDNE digest@8.4.0] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | "
                "PXAT unix-time-milliseconds | KEEPTTL]",
      .summary = "Sets a string and replaces any value; conditions and an expiry are optional.",
      .since = "1.0.0",
@@ -320,6 +340,16 @@ constexpr CommandSpec kCommands[] = {
      .syntax = "key value [key value ...]",
      .summary = "Sets several strings if none of the keys is there.",
      .since = "1.0.1",
+     .complexity = "O(N), N keys"},
+    {.name = "msetex",
+     .function = msetex_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = counted_keys(1, kOW | kUpdate, 2),
+     .syntax = "numkeys key value [key value ...] [NX | XX] [EX seconds | PX milliseconds | EXAT "
+               "unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
+     .summary = "Sets several strings with one expiry; a condition applies to all keys.",
+     .since = "8.4.0",
      .complexity = "O(N), N keys"},
     {.name = "setex",
      .function = setex_command,
