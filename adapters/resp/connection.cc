@@ -250,8 +250,11 @@ bool Connection::take_request(std::string_view& input, Request& request) {
     request = *std::exchange(held_, std::nullopt);
     return true;
   }
-  const auto& limits = session_->is_authenticated() ? RequestParser::kAuthenticated
-                                                    : RequestParser::kUnauthenticated;
+  RequestParser::Limits limits = RequestParser::kUnauthenticated;
+  if (session_->is_authenticated()) {
+    limits = RequestParser::kAuthenticated;
+    limits.argument_bytes_max = static_cast<std::int64_t>(session_->argument_bytes_max());
+  }
   switch (parser_.next(input, limits, request)) {
     case RequestParser::Result::kRequest:
       return true;
@@ -471,14 +474,33 @@ std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
 void Connection::count_memory() {
   std::size_t bytes = 0;
   if (!is_closed_) {
-    bytes = heap_bytes(input_) + parser_.memory_bytes() + batch_bytes_ + blocking_.memory_bytes() +
-            session_->held_bytes() + output_.memory_bytes() + message_bytes_ +
-            heap_bytes(messages_);
-    for (const auto& request : {&alone_, &held_}) {
-      if (*request) bytes += (*request)->memory_bytes();
-    }
+    bytes = heap_bytes(input_) + parser_.memory_bytes() + request_bytes() + session_->held_bytes() +
+            output_.memory_bytes() + message_bytes_ + heap_bytes(messages_);
+    report_buffers();
   }
   owner_.memory_changed(std::exchange(counted_bytes_, bytes), bytes);
+}
+
+/// Returns the memory of the requests without a reply.
+std::size_t Connection::request_bytes() const {
+  std::size_t bytes = batch_bytes_ + blocking_.memory_bytes();
+  for (const auto& request : {&alone_, &held_}) {
+    if (*request) bytes += (*request)->memory_bytes();
+  }
+  return bytes;
+}
+
+/// Reports the buffers for CLIENT LIST.
+void Connection::report_buffers() {
+  ConnectionBuffers& buffers = session_->buffers();
+  buffers.input = input_.size() - parsed_bytes_ + parser_.memory_bytes();
+  buffers.input_free = input_.capacity() - input_.size();
+  buffers.requests = request_bytes();
+  buffers.reply_capacity = output_.tail_capacity();
+  buffers.reply_peak = output_.last_tail_bytes();
+  buffers.replies = output_.tail_bytes();
+  buffers.output_chunks = output_.chunk_count() + messages_.size();
+  buffers.output_bytes = output_.chunk_bytes() + message_bytes_;
 }
 
 bool Connection::is_backlogged() const {

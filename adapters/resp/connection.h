@@ -96,6 +96,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void send_and_go_on();
   void drop_if_overflowing();
   void count_memory();
+  [[nodiscard]] std::size_t request_bytes() const;
+  void report_buffers();
   [[nodiscard]] std::size_t unsent_reply_bytes() const;
   ServedSessionOptions session_options();
 

@@ -37,6 +37,18 @@ class OutputQueue {
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const;
 
+  // ---- Its parts, for CLIENT LIST ----
+  /// Returns the unsent bytes of the chunk that receives the next small reply.
+  [[nodiscard]] std::size_t tail_bytes() const {
+    return tail_.size() - (chunk_count() == 0 ? consumed_ : 0);
+  }
+  [[nodiscard]] std::size_t tail_capacity() const { return tail_.capacity(); }
+  /// Returns the size of the last tail that was complete or sent.
+  [[nodiscard]] std::size_t last_tail_bytes() const { return expected_bytes_; }
+  [[nodiscard]] std::size_t chunk_count() const { return chunks_.size() - first_; }
+  /// Returns the heap memory of the complete chunks.
+  [[nodiscard]] std::size_t chunk_bytes() const { return chunk_bytes_; }
+
  private:
   void begin_tail();
   void complete_tail();

@@ -88,7 +88,9 @@ RequestParser::Result RequestParser::read_argument_length(std::string_view& inpu
   }
   const auto length = parse_int64(line->substr(1));
   if (!length || *length < 0 || *length > kArgumentBytesMax) return broken("invalid bulk length");
-  if (*length > limits.argument_bytes_max) return broken("unauthenticated bulk length");
+  if (*length > limits.argument_bytes_max) {
+    return broken(limits.is_authenticated ? "invalid bulk length" : "unauthenticated bulk length");
+  }
   pass_line(input, *line);
   argument_bytes_left_ = *length;
   return Result::kRequest;

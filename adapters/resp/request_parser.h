@@ -18,16 +18,19 @@ namespace rushgate {
 class RequestParser {
  public:
   static constexpr std::size_t kLineBytesMax = 64 * 1024;
-  static constexpr std::int64_t kArgumentBytesMax = 512 * 1'024 * 1'024;  // proto-max-bulk-len
+  static constexpr std::int64_t kArgumentBytesMax = 512 * 1'024 * 1'024;
 
   /// Lower limits apply to clients without authentication.
   struct Limits {
     std::int64_t arguments_max;
-    std::int64_t argument_bytes_max;
+    std::int64_t argument_bytes_max;  // proto-max-bulk-len, at most kArgumentBytesMax
+    bool is_authenticated;
   };
   static constexpr Limits kAuthenticated{.arguments_max = std::numeric_limits<int>::max(),
-                                         .argument_bytes_max = kArgumentBytesMax};
-  static constexpr Limits kUnauthenticated{.arguments_max = 10, .argument_bytes_max = 16'384};
+                                         .argument_bytes_max = kArgumentBytesMax,
+                                         .is_authenticated = true};
+  static constexpr Limits kUnauthenticated{
+      .arguments_max = 10, .argument_bytes_max = 16'384, .is_authenticated = false};
 
   enum class Result : std::uint8_t {
     kRequest,     // complete

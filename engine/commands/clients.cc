@@ -41,12 +41,22 @@ std::int64_t redirection_of(const Session& session) {
   return session.tracking ? static_cast<std::int64_t>(session.tracking->redirect) : -1;
 }
 
-bool set_client_name(Session& session, std::string_view name) {
-  const bool is_valid = std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
+namespace {
+
+/// Sets a name that CLIENT LIST shows. Returns false if it has spaces or unprintable characters.
+bool set_shown_name(Session& session, std::string Session::*name, std::string_view value) {
+  const bool is_valid = std::ranges::all_of(value, [](char c) { return c >= '!' && c <= '~'; });
   if (!is_valid) return false;
-  std::string(name).swap(session.name);  // releases the old one's memory
-  session.held_bytes.name = heap_bytes(session.name);
+  std::string(value).swap(session.*name);  // releases the old one's memory
+  session.held_bytes.names = heap_bytes(session.name) + heap_bytes(session.library_name) +
+                             heap_bytes(session.library_version);
   return true;
+}
+
+}  // namespace
+
+bool set_client_name(Session& session, std::string_view name) {
+  return set_shown_name(session, &Session::name, name);
 }
 
 namespace {
@@ -66,6 +76,7 @@ std::string flags_of(const CommandContext& context, const Session& session) {
   if (session.is_closing) flags += 'c';
   if (session.address.starts_with('/')) flags += 'U';
   if (session.is_protected) flags += 'e';
+  if (session.keeps_idle_times) flags += 'T';
   return flags.empty() ? "N" : flags;
 }
 
@@ -74,24 +85,41 @@ std::string command_of(const Session& session) {
   return std::string(session.last_command->name);
 }
 
-/// Returns a line of CLIENT LIST. The buffers belong to the server, which does not report them: 0.
+/// Returns the fields about memory, each after a space.
+std::string memory_fields(const Session& session) {
+  const ConnectionBuffers& buffers = session.buffers;
+  const std::size_t total = sizeof(session) + session.held_bytes.total() + buffers.memory_bytes();
+  return absl::StrCat(" qbuf=", buffers.input.get(), " qbuf-free=", buffers.input_free.get(),
+                      " argv-mem=", buffers.requests.get(),
+                      " multi-mem=", session.held_bytes.requests.get(),
+                      " rbs=", buffers.reply_capacity.get(), " rbp=", buffers.reply_peak.get(),
+                      " obl=", buffers.replies.get(), " oll=", buffers.output_chunks.get(),
+                      " omem=", buffers.output_bytes.get(), " tot-mem=", total);
+}
+
+/// Returns the fields that Redis 7.2 has added, each after a space. They are missing unless the
+/// client has used CLIENT SETINFO: an earlier Redis has none.
+std::string library_fields(const Session& session) {
+  if (session.library_name.empty() && session.library_version.empty()) return {};
+  return absl::StrCat(" lib-name=", session.library_name, " lib-ver=", session.library_version);
+}
+
+/// Returns a line of CLIENT LIST.
 std::string line_of(const CommandContext& context, const Session& session) {
   const auto count = [&](ChannelKind kind) {
     return session.subscriptions.names[static_cast<std::size_t>(kind)].size();
   };
   const std::int64_t queued =
       session.transaction ? static_cast<std::int64_t>(session.transaction->requests.size()) : -1;
-  return absl::StrCat("id=", session.id, " addr=", session.address,
-                      " laddr=", session.local_address, " fd=-1 name=", session.name,
-                      " age=", (context.now_ms() - session.began_ms) / 1'000,
-                      " idle=", (context.now_ms() - session.last_ms) / 1'000,
-                      " flags=", flags_of(context, session), " db=", int{session.db},
-                      " sub=", count(ChannelKind::kPlain), " psub=", count(ChannelKind::kPattern),
-                      " ssub=", count(ChannelKind::kShard), " multi=", queued,
-                      " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0"
-                      " tot-mem=0 events=r cmd=",
-                      command_of(session), " user=default redir=", redirection_of(session),
-                      " resp=", session.protocol, "\n");
+  return absl::StrCat(
+      "id=", session.id, " addr=", session.address, " laddr=", session.local_address,
+      " fd=-1 name=", session.name, " age=", (context.now_ms() - session.began_ms) / 1'000,
+      " idle=", (context.now_ms() - session.last_ms) / 1'000, " flags=", flags_of(context, session),
+      " db=", int{session.db}, " sub=", count(ChannelKind::kPlain),
+      " psub=", count(ChannelKind::kPattern), " ssub=", count(ChannelKind::kShard),
+      " multi=", queued, memory_fields(session), " events=r cmd=", command_of(session),
+      " user=default redir=", redirection_of(session), " resp=", session.protocol,
+      library_fields(session), "\n");
 }
 
 // ---- Choosing clients ----
@@ -260,11 +288,35 @@ Reply client_reply_command(CommandContext& context) {
   return Reply::ok();
 }
 
-Reply client_no_evict_command(CommandContext& context) {
+/// For <ON | OFF>: sets the flag.
+Reply switch_flag(const CommandContext& context, bool& flag) {
   Arguments arguments(context.request(), 2);
   const bool is_on = arguments.accept("ON");
   if (!is_on && !arguments.accept("OFF")) return errors::syntax();
-  context.session().is_protected = is_on;
+  flag = is_on;
+  return Reply::ok();
+}
+
+Reply client_no_evict_command(CommandContext& context) {
+  return switch_flag(context, context.session().is_protected);
+}
+
+Reply client_no_touch_command(CommandContext& context) {
+  return switch_flag(context, context.session().keeps_idle_times);
+}
+
+Reply client_setinfo_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  std::string Session::*name = nullptr;
+  if (arguments.accept("LIB-NAME")) {
+    name = &Session::library_name;
+  } else if (arguments.accept("LIB-VER")) {
+    name = &Session::library_version;
+  } else {
+    return errors::unrecognized_option(context[2]);
+  }
+  if (!set_shown_name(context.session(), name, context[3]))
+    return errors::invalid_client_info(absl::AsciiStrToLower(std::string(context[2])));
   return Reply::ok();
 }
 
@@ -320,6 +372,8 @@ Reply client_help_command(CommandContext& /*context*/) {
       "    Return information about client connections.",
       "NO-EVICT (ON|OFF)",
       "    Taken, without effect: no client is evicted.",
+      "NO-TOUCH (ON|OFF)",
+      "    Taken, without effect: uses of keys are not recorded.",
       "UNPAUSE",
       "    Stop the current client pause, resuming traffic.",
       "PAUSE <timeout> [WRITE|ALL]",
@@ -328,6 +382,8 @@ Reply client_help_command(CommandContext& /*context*/) {
       "    Control the replies sent to the current connection.",
       "SETNAME <name>",
       "    Assign the name <name> to the current connection.",
+      "SETINFO (LIB-NAME|LIB-VER) <value>",
+      "    Set the name or the version of the client library.",
       "UNBLOCK <clientid> [TIMEOUT|ERROR]",
       "    Unblock the specified blocked client.",
       "TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]]",
@@ -401,6 +457,15 @@ constexpr CommandSpec kCommands[] = {
      .summary = "Exempts the client from being closed for lack of memory.",
      .since = "7.0.0",
      .complexity = "O(1)"},
+    {.name = "client|no-touch",
+     .function = client_no_touch_command,
+     .arity = 3,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .syntax = "<ON | OFF>",
+     .summary = "Sets whether the client's commands leave the idle times of keys unchanged.",
+     .since = "7.2.0",
+     .complexity = "O(1)"},
     {.name = "client|reply",
      .function = client_reply_command,
      .arity = 3,
@@ -409,6 +474,15 @@ constexpr CommandSpec kCommands[] = {
      .syntax = "<ON | OFF | SKIP>",
      .summary = "Sets whether the client gets replies.",
      .since = "3.2.0",
+     .complexity = "O(1)"},
+    {.name = "client|setinfo",
+     .function = client_setinfo_command,
+     .arity = 4,
+     .flags = kNoScript | kAnytime,
+     .connection = ConnectionUse::kChangesState,
+     .syntax = "<LIB-NAME libname | LIB-VER libver>",
+     .summary = "Sets the name or the version of the client library.",
+     .since = "7.2.0",
      .complexity = "O(1)"},
     {.name = "client|setname",
      .function = client_setname_command,

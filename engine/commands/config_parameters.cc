@@ -161,7 +161,8 @@ constexpr ConfigParameter kWorking[] = {
      .max = kStringBytesMax,
      .read =
          [](Context context) {
-           return std::to_string(context.services().settings.string_bytes_max);
+           const std::size_t bytes = context.services().settings.string_bytes_max;
+           return std::to_string(bytes);
          },
      .write =
          [](Services services, const ConfigValue& value) {

@@ -1,7 +1,6 @@
 // The state of one client between its requests.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/shared_value.h"
 #include "engine/commands/channels.h"
+#include "engine/commands/connection_buffers.h"
 #include "engine/commands/key_tracking.h"
 #include "engine/commands/outlet.h"
 #include "engine/keyspace/watched_key.h"
@@ -30,35 +31,16 @@ struct Transaction {
   bool may_write = false;         // one of them may write, so EXEC does
 };
 
-/// A value of a session that any thread may read. Copying it copies the value.
-template <class T>
-class SharedValue {
- public:
-  explicit SharedValue(T value) : value_(value) {}
-  SharedValue(const SharedValue& other) : value_(other.get()) {}
-  SharedValue& operator=(const SharedValue& other) { return *this = other.get(); }
-  SharedValue& operator=(T value) {
-    value_.store(value, std::memory_order_relaxed);
-    return *this;
-  }
-  operator T() const { return get(); }
-
- private:
-  [[nodiscard]] T get() const { return value_.load(std::memory_order_relaxed); }
-
-  std::atomic<T> value_;
-};
-
 /// Memory that the engine keeps for a client, in bytes.
 struct HeldBytes {
   SharedValue<std::size_t> requests{0};  // waiting for EXEC
   SharedValue<std::size_t> watched{0};   // keys
   SharedValue<std::size_t> channels{0};  // subscribed channels and patterns
   SharedValue<std::size_t> prefixes{0};  // of CLIENT TRACKING
-  SharedValue<std::size_t> name{0};
+  SharedValue<std::size_t> names{0};     // of the client and of its library
 
   [[nodiscard]] std::size_t total() const {
-    return requests + watched + channels + prefixes + name;
+    return requests + watched + channels + prefixes + names;
   }
 };
 
@@ -92,7 +74,11 @@ struct Session {
   std::int64_t began_ms = 0;  // ms since 1970 UTC
   std::int64_t last_ms = 0;   // time of its last request
   const CommandSpec* last_command = nullptr;
-  bool is_protected = false;  // CLIENT NO-EVICT
+  bool is_protected = false;      // CLIENT NO-EVICT
+  bool keeps_idle_times = false;  // CLIENT NO-TOUCH
+  std::string library_name;       // CLIENT SETINFO
+  std::string library_version;
+  ConnectionBuffers buffers;
 
   // ---- Of clients that come over a connection ----
   std::string password;  // required by AUTH; empty: no AUTH needed

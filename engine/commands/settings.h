@@ -8,6 +8,8 @@
 #include <map>
 #include <string>
 
+#include "engine/base/shared_value.h"
+
 namespace rushgate {
 
 /// Linux takes no longer tcp-keepalive.
@@ -35,9 +37,10 @@ struct ServerSettings {
 struct Settings {
   bool latency_tracking = false;  // latency-tracking: measures commands for INFO, at about 50 ns
                                   // per command. Redis's default is true
-  std::string latency_percentiles = "50 99 99.9";  // latency-tracking-info-percentiles
-  std::size_t string_bytes_max = kStringBytesMax;  // proto-max-bulk-len
-  std::int64_t tracked_keys_max = 1'000'000;       // tracking-table-max-keys; 0: no bound
+  std::string latency_percentiles = "50 99 99.9";              // latency-tracking-info-percentiles
+  SharedValue<std::size_t> string_bytes_max{kStringBytesMax};  // proto-max-bulk-len; any thread
+                                                               // may read it
+  std::int64_t tracked_keys_max = 1'000'000;  // tracking-table-max-keys; 0: no bound
 
   /// The values of parameters without effect that were set, by name.
   std::map<std::string, std::string, std::less<>> without_effect = {};

@@ -107,6 +107,10 @@ class Executor final {
   [[nodiscard]] ServerSettings server() const { return sessions_.server(); }
   /// Any thread may change it.
   [[nodiscard]] Traffic& traffic() { return sessions_.traffic(); }
+  /// Returns proto-max-bulk-len. Any thread may call it.
+  [[nodiscard]] std::size_t argument_bytes_max() const {
+    return services_.settings.string_bytes_max;
+  }
   /// Counts a refused connection.
   void note_refused_session() { sessions_.note_refusal(); }
 

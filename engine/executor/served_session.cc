@@ -229,6 +229,8 @@ bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 int ServedSession::protocol() const { return session_->protocol; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }
 bool ServedSession::is_in_transaction() const { return session_->transaction.has_value(); }
+ConnectionBuffers& ServedSession::buffers() { return session_->buffers; }
+std::size_t ServedSession::argument_bytes_max() const { return executor_->argument_bytes_max(); }
 std::size_t ServedSession::held_bytes() const { return session_->held_bytes.total(); }
 bool ServedSession::is_protected() const { return session_->is_protected; }
 bool ServedSession::is_subscribed() const { return session_->is_subscribed; }

@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "engine/commands/connection_buffers.h"
 #include "engine/commands/settings.h"
 #include <rushgate/engine.h>
 #include <rushgate/reply.h>
@@ -143,6 +144,10 @@ class ServedSession {
   /// Ends the delay if on_message has reported the end of CLIENT PAUSE. Called for each on_message,
   /// in their order: so delayed clients continue in the order of their requests.
   void end_pause();
+  /// Returns the buffers of the connection, which its server keeps up to date.
+  [[nodiscard]] ConnectionBuffers& buffers();
+  /// Returns proto-max-bulk-len: the bound on the bytes of an argument. Any thread may call it.
+  [[nodiscard]] std::size_t argument_bytes_max() const;
   /// Returns the memory kept for the client: requests waiting for EXEC, watched keys,
   /// subscriptions, its name. Any thread may call it.
   [[nodiscard]] std::size_t held_bytes() const;

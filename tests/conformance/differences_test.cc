@@ -252,8 +252,11 @@ TEST_F(DifferencesTest, AclCatReturnsExistingCommands) {
 
 // ---- Clients ----
 
-TEST_F(DifferencesTest, ListsShowNoBuffersAndNoFile) {
+TEST_F(DifferencesTest, ListsShowNoFile) {
   EXPECT_THAT(call("CLIENT", "INFO").text(), HasSubstr(" fd=-1 "));
+}
+
+TEST_F(DifferencesTest, ListOfEmbeddedClientsHasNoBuffers) {
   EXPECT_THAT(call("CLIENT", "LIST").text(), HasSubstr(" qbuf=0 qbuf-free=0 "));
 }
 

@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "tests/unit/commands/command_test.h"
 
 namespace rushgate {
@@ -28,6 +30,29 @@ TEST_F(ConnectionTest, SelectRefusesInvalidDatabase) {
   EXPECT_EQ(text("SELECT", 99999999999),
             "(error) ERR value is out of range, value must between -2147483648 and 2147483647");
   EXPECT_EQ(session().db, 0);
+}
+
+TEST_F(ConnectionTest, ListShowsLibraryOnlyIfSet) {
+  const auto list = [this] { return run("CLIENT", "INFO").text(); };
+  EXPECT_THAT(list(), testing::Not(testing::HasSubstr("lib-")));
+  EXPECT_EQ(text("CLIENT", "SETINFO", "LIB-NAME", "redis-py"), "OK");
+  EXPECT_THAT(list(), testing::EndsWith(" lib-name=redis-py lib-ver=\n"));
+  EXPECT_EQ(text("CLIENT", "SETINFO", "lib-ver", "5.0"), "OK");
+  EXPECT_THAT(list(), testing::EndsWith(" lib-name=redis-py lib-ver=5.0\n"));
+}
+
+TEST_F(ConnectionTest, SetinfoRefusesInvalidNames) {
+  EXPECT_EQ(text("CLIENT", "SETINFO", "Lib-Name", "a b"),
+            "(error) ERR lib-name cannot contain spaces, newlines or special characters.");
+  EXPECT_EQ(text("CLIENT", "SETINFO", "lib", "a"), "(error) ERR Unrecognized option 'lib'");
+}
+
+TEST_F(ConnectionTest, FlagOfIdleTimesIsShown) {
+  EXPECT_EQ(text("CLIENT", "NO-TOUCH", "on"), "OK");
+  EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=T "));
+  EXPECT_EQ(text("CLIENT", "NO-TOUCH", "OFF"), "OK");
+  EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=N "));
+  EXPECT_EQ(text("CLIENT", "NO-TOUCH", "x"), kSyntaxError);
 }
 
 }  // namespace

@@ -136,6 +136,16 @@ TEST(RequestParserTest, UnauthenticatedClientMaySendLess) {
   EXPECT_EQ(error("*1\r\n$16385\r\n"), "ERR Protocol error: unauthenticated bulk length");
 }
 
+TEST(RequestParserTest, ArgumentMayHaveAtMostItsBound) {
+  RequestParser::Limits limits = RequestParser::kAuthenticated;
+  limits.argument_bytes_max = 1'000'000;
+  const auto error = [&limits](std::string_view input) {
+    return parse(input, std::string_view::npos, limits).error;
+  };
+  EXPECT_EQ(error("*1\r\n$1000000\r\n"), "");
+  EXPECT_EQ(error("*1\r\n$1000001\r\n"), "ERR Protocol error: invalid bulk length");
+}
+
 TEST(RequestParserTest, LongArrayTakesNoMemoryBeforeArrival) {
   const Parsed parsed = parse("*2147483647\r\n$1\r\na\r\n$512\r\nabc");
   EXPECT_TRUE(parsed.requests.empty());

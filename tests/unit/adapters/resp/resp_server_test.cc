@@ -348,6 +348,75 @@ TEST_F(RespServerTest, ClientListRepeatsRepeatedIds) {
   EXPECT_THAT(ids, ElementsAre(shown(second), shown(first), shown(second)));
 }
 
+/// Returns a number from a line of CLIENT LIST: "qbuf" of "… qbuf=26 …".
+std::size_t field_of(const std::string& line, const std::string& name) {
+  const std::string before = " " + name + "=";
+  const std::size_t at = line.find(before);
+  EXPECT_NE(at, std::string::npos) << name;
+  return std::stoull(line.substr(at + before.size()));
+}
+
+/// Returns the only line of CLIENT LIST about `client`, requested by `other`.
+std::string line_of(RawConnection& client, RawConnection& other) {
+  const std::int64_t id = client.call(Request::of("CLIENT", "ID")).integer();
+  return other.call(Request::of("CLIENT", "LIST", "ID", id)).text();
+}
+
+TEST_F(RespServerTest, ListShowsIncompleteRequest) {
+  start();
+  const auto client = connect();
+  const auto other = connect();
+  const std::size_t idle_bytes = field_of(line_of(*client, *other), "tot-mem");
+  EXPECT_EQ(field_of(line_of(*client, *other), "qbuf"), 0U);
+  const std::string id = std::to_string(client->call(Request::of("CLIENT", "ID")).integer());
+  client->send_bytes("PING\r\n*2\r\n$4\r\nECHO\r\n$5000\r\n" + std::string(4'000, 'x'));
+  EXPECT_EQ(client->receive(), "+PONG\r\n");
+  const std::string line = other->call(Request::of("CLIENT", "LIST", "ID", id)).text();
+  EXPECT_GE(field_of(line, "qbuf"), 4'000U);
+  EXPECT_GE(field_of(line, "tot-mem"), idle_bytes + 4'000);
+}
+
+TEST_F(RespServerTest, ListShowsUnreadOutput) {
+  start();
+  const auto client = connect();
+  const auto other = connect();
+  constexpr std::size_t kBytes = 8'000'000;  // more than the socket's buffers take
+  other->call(Request::of("SET", "k", std::string(kBytes, 'x')));
+  const std::int64_t id = client->call(Request::of("CLIENT", "ID")).integer();
+  client->send_bytes("GET k\r\n");
+  std::string line;
+  do {
+    line = other->call(Request::of("CLIENT", "LIST", "ID", id)).text();
+  } while (field_of(line, "omem") == 0);
+  EXPECT_LE(field_of(line, "omem"), 2 * kBytes);
+  EXPECT_GT(field_of(line, "oll"), 0U);
+  EXPECT_GE(field_of(line, "tot-mem"), field_of(line, "omem"));
+  client->receive();
+  do {
+    line = other->call(Request::of("CLIENT", "LIST", "ID", id)).text();
+  } while (field_of(line, "omem") > 0);
+}
+
+TEST_F(RespServerTest, ListShowsMemoryOfTransaction) {
+  start();
+  const auto client = connect();
+  const auto other = connect();
+  const std::int64_t id = client->call(Request::of("CLIENT", "ID")).integer();
+  client->call(Request::of("MULTI"));
+  client->call(Request::of("SET", "k", std::string(1'000, 'x')));
+  const std::string line = other->call(Request::of("CLIENT", "LIST", "ID", id)).text();
+  EXPECT_GE(field_of(line, "multi-mem"), 1'000U);
+}
+
+TEST_F(RespServerTest, LongArgumentEndsConnection) {
+  start();
+  const auto client = connect();
+  EXPECT_EQ(client->call(Request::of("CONFIG", "SET", "proto-max-bulk-len", "1mb")), Reply::ok());
+  EXPECT_EQ(client->call(Request::of("SET", "k", std::string(1'048'576, 'x'))), Reply::ok());
+  client->send_bytes("*2\r\n$4\r\nECHO\r\n$1048577\r\n");
+  EXPECT_EQ(client->receive_all(), "-ERR Protocol error: invalid bulk length\r\n");
+}
+
 TEST_F(RespServerTest, ListShowsTransactionThatWouldFail) {
   start();
   const auto watcher = connect();
