@@ -104,12 +104,15 @@ absl::Status mix_value(const Object& object, Digest& digest) {
       });
       break;
     }
-    case ValueType::kHash:
-      std::get<HashValue>(object.value)
-          .for_each([&digest](std::string_view field, std::string_view value) {
-            digest.add(pair_digest(field, value).view());
-          });
+    case ValueType::kHash: {
+      const auto& hash = std::get<HashValue>(object.value);
+      hash.for_each([&](std::string_view field, std::string_view value) {
+        Digest pair = pair_digest(field, value);
+        if (hash.expiry(field)) pair.add("!!hexpire!!");
+        digest.add(pair.view());
+      });
       break;
+    }
     case ValueType::kStream:
       return mix_stream(*std::get<std::unique_ptr<Stream>>(object.value), digest);
   }

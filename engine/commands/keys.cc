@@ -68,7 +68,7 @@ Reply keys_command(CommandContext& context) {
   const std::string_view pattern = context[1];
   std::vector<Reply> keys;
   context.db().for_each([&](const Object& object) {
-    if (object.is_expired(context.now_ms())) return;
+    if (context.db().has_expired(object)) return;
     if (pattern == "*" || glob_matches(pattern, object.key))
       keys.push_back(Reply::bulk(object.key));
   });

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "absl/container/inlined_vector.h"
 #include "engine/base/prefetch.h"
+#include "engine/keyspace/hashes.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/removal_records.h"
@@ -36,6 +38,7 @@ struct Database::Contents {
 
   Table table;
   Expiries expiries;
+  HashesByExpiry expiring_hashes;
 };
 
 Database::Database(Keyspace& keyspace, std::uint8_t number)
@@ -63,6 +66,7 @@ Object& Database::attach(Detached detached) {
     expiries_.insert(attached, std::move(expiry));
     note_expiring();
   }
+  if (attached.type() == ValueType::kHash) field_expiries_changed(attached);
   memory().enter(attached);
   return attached;
 }
@@ -73,6 +77,10 @@ Database::Detached Database::detach(Object& object) {
   Detached detached;
   if (object.expire_at_ms != kNoExpiry) {
     detached.expiry = expiries_.take(object);
+    note_expiring();
+  }
+  if (object.type() == ValueType::kHash && object.hash().expiries() != nullptr) {
+    expiring_hashes_.remove(*object.hash().expiries());
     note_expiring();
   }
   table_.take(std::string_view(object.key), &detached.object);
@@ -111,6 +119,7 @@ Database::Expiries::Node Database::assign_expiry(Object& object, std::int64_t ex
 void Database::exchange(Database& other) {
   table_.swap(other.table_);
   std::swap(expiries_, other.expiries_);
+  std::swap(expiring_hashes_, other.expiring_hashes_);
   for (Database* const db : {this, &other}) {
     db->forget_recent();
     db->note_expiring();
@@ -152,14 +161,38 @@ Object* Database::find(std::string_view key) {
     found = item->get();
   }
   Object& object = *found;
-  if (object.expire_at_ms == kNoExpiry || object.expire_at_ms > keyspace_.now_ms()) {
+  const std::int64_t now_ms = keyspace_.now_ms();
+  const bool may_be_due = object.is_expired(now_ms) || expiring_hashes_.next_ms() <= now_ms;
+  if (!may_be_due || outlives_expiry(object)) {
     ++keyspace_.counts().found;
     return &object;
   }
-  if (!keyspace_.keeps_expired()) expire(object);
   ++keyspace_.counts().missing;
   keyspace_.events().note_miss(number_, key);
   return nullptr;
+}
+
+bool Database::has_expired(const Object& object) const {
+  const std::int64_t now_ms = keyspace_.now_ms();
+  if (object.is_expired(now_ms)) return true;
+  const auto* hash = std::get_if<HashValue>(&object.value);
+  return hash != nullptr && hash->is_expired(now_ms);
+}
+
+bool Database::outlives_expiry(Object& object) {
+  const std::int64_t now_ms = keyspace_.now_ms();
+  if (object.is_expired(now_ms)) {
+    if (!keyspace_.keeps_expired()) expire(object);
+    return false;
+  }
+  if (object.type() != ValueType::kHash || !object.hash().has_expired_fields(now_ms)) return true;
+  if (!keyspace_.keeps_expired()) {
+    hashes::remove_expired(*this, object, std::numeric_limits<std::size_t>::max());
+    return object.attached;  // undo keeps it alive
+  }
+  if (object.hash().is_expired(now_ms)) return false;
+  hashes::hide_expired(*this, object);
+  return true;
 }
 
 void Database::expire(Object& object) {
@@ -278,6 +311,13 @@ void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   changes().mark_dirty(object);
 }
 
+void Database::field_expiries_changed(Object& hash) {
+  FieldExpiries* const expiries = hash.hash().expiries();
+  if (expiries == nullptr) return;
+  expiring_hashes_.update(hash, *expiries);
+  note_expiring();
+}
+
 void Database::record_header_removals() {
   if (size() > kSingleRemovalsMax)
     return remove_prefix(changes().records(), header_prefix(number_));
@@ -303,6 +343,7 @@ void Database::drop_all() {
   memory().change(table_bytes(), 0);
   contents->table.swap(table_);
   std::swap(contents->expiries, expiries_);
+  std::swap(contents->expiring_hashes, expiring_hashes_);
   note_expiring();
   forget_recent();
   contents->table.for_each([&](std::unique_ptr<Object>& object) {
@@ -322,6 +363,7 @@ void Database::drop_all() {
     const std::size_t before = table_bytes();
     table_ = std::move(back->table);
     expiries_ = std::move(back->expiries);
+    expiring_hashes_ = std::move(back->expiring_hashes);
     note_expiring();
     memory().change(before, table_bytes());
     forget_recent();
@@ -374,11 +416,14 @@ void Database::note_creation(std::string_view key) {
 
 // ---- Expiry ----
 
-void Database::note_expiring() { keyspace_.note_expiring(number_, !expiries_.empty()); }
+void Database::note_expiring() {
+  keyspace_.note_expiring(number_, !expiries_.empty() || !expiring_hashes_.empty());
+}
 
 std::optional<std::int64_t> Database::next_expiry_ms() const {
-  if (expiries_.empty()) return std::nullopt;
-  return expiries_.first().expire_at_ms;
+  if (expiries_.empty() && expiring_hashes_.empty()) return std::nullopt;
+  const std::int64_t fields_ms = expiring_hashes_.next_ms();
+  return expiries_.empty() ? fields_ms : std::min(fields_ms, expiries_.first().expire_at_ms);
 }
 
 std::int64_t Database::average_ttl_ms() const {
@@ -389,11 +434,15 @@ std::int64_t Database::average_ttl_ms() const {
 
 std::size_t Database::remove_expired(std::size_t count_max) {
   std::size_t removed = 0;
-  while (removed < count_max && !expiries_.empty()) {
-    Object& object = expiries_.first();
-    if (object.expire_at_ms > keyspace_.now_ms()) break;
-    expire(object);
-    ++removed;
+  while (removed < count_max) {
+    const std::optional<std::int64_t> next_ms = next_expiry_ms();
+    if (!next_ms || *next_ms > keyspace_.now_ms()) break;
+    if (!expiries_.empty() && expiries_.first().expire_at_ms == *next_ms) {
+      expire(expiries_.first());
+      ++removed;
+    } else {
+      removed += hashes::remove_expired(*this, expiring_hashes_.first(), count_max - removed);
+    }
   }
   return removed;
 }

@@ -15,6 +15,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/keyspace/changes.h"
+#include "engine/keyspace/field_expiries.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/lazy_free.h"
 #include "engine/keyspace/object.h"
@@ -33,10 +34,13 @@ class Database {
  public:
   Database(Keyspace& keyspace, std::uint8_t number);
 
-  /// Returns the object at `key`, or null. An expired object is removed first, unless
-  /// Keyspace::keeps_expired(). The pointer is valid
-  /// until the object is removed.
+  /// Returns the object at `key`, or null. An expired object is removed first, and so are the
+  /// expired fields of a hash, unless Keyspace::keeps_expired(): the fields are only hidden then.
+  /// The pointer is valid until the object is removed.
   Object* find(std::string_view key);
+
+  /// Returns true if find() would not return the object: it has expired, or all of its fields.
+  [[nodiscard]] bool has_expired(const Object& object) const;
 
   /// Prefetches the memory that find() reads for these keys, at most kWarmedMax, so that their
   /// cache misses overlap.
@@ -60,6 +64,9 @@ class Database {
   /// Sets the expiry; kNoExpiry for none. A time in the past is allowed: the next find() removes
   /// the object.
   void set_expiry(Object& object, std::int64_t expire_at_ms);
+
+  /// Must be called after the expiries of a hash's fields changed. Needs no memory.
+  void field_expiries_changed(Object& hash);
 
   // ---- WATCH ----
   [[nodiscard]] WatchedKey watch(std::string_view key);
@@ -105,7 +112,8 @@ class Database {
 
   /// Returns the time of the next expiry; empty if there is none.
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
-  /// Removes up to `count_max` expired keys in order of their times. Returns their number.
+  /// Removes up to `count_max` expired keys and fields, in order of their times, those of one hash
+  /// together. Returns their number.
   std::size_t remove_expired(std::size_t count_max);
 
   [[nodiscard]] Keyspace& keyspace() { return keyspace_; }
@@ -122,6 +130,8 @@ class Database {
   Object& insert(std::string_view key, Value value);
   /// Removes an expired object.
   void expire(Object& object);
+  /// Removes what has expired of an object, or hides it. Returns false if it is all of it.
+  bool outlives_expiry(Object& object);
   void signal_streams_replaced_by(Database& other);
   void record_header_removals();
   /// Removes all objects from memory, after the removal of their records was recorded.
@@ -245,6 +255,7 @@ class Database {
   Table table_;
   std::array<Object*, 8> recent_{};  // of table_: most keys are used again soon
   Expiries expiries_;                // the expiring objects of table_
+  HashesByExpiry expiring_hashes_;   // the hashes of table_ with fields that expire
 
   /// A watched key that did not exist when the watch began.
   struct WatchedAbsence {

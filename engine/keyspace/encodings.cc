@@ -21,8 +21,11 @@ std::string_view encoding_name(const Object& object) {
   switch (object.type()) {
     case ValueType::kString:
       return encoding_name(std::get<StringValue>(object.value).encoding());
-    case ValueType::kHash:
-      return std::get<HashValue>(object.value).is_large() ? "hashtable" : "listpack";
+    case ValueType::kHash: {
+      const auto& hash = std::get<HashValue>(object.value);
+      if (hash.is_large()) return "hashtable";
+      return hash.has_expiries() ? "listpackex" : "listpack";
+    }
     case ValueType::kSet:
       return std::get<SetValue>(object.value).is_large() ? "hashtable" : "intset";
     case ValueType::kStream:

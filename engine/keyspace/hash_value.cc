@@ -173,6 +173,15 @@ void HashValue::roll_back(PackedPairs packed) {
   tables_.reset();
 }
 
+FieldExpiries::Assigned HashValue::assign_expiry(std::string_view field,
+                                                 std::int64_t expire_at_ms) {
+  if (expiries_ != nullptr) return expiries_->assign(field, expire_at_ms);
+  auto made = std::make_unique<FieldExpiries>();
+  FieldExpiries::Assigned assigned = made->assign(field, expire_at_ms);
+  expiries_ = std::move(made);
+  return assigned;
+}
+
 bool HashValue::load(std::string_view field, std::string_view value, std::uint32_t position) {
   if (is_large()) return !tables_->assign(field, value).has_value();
   if (packed_.value_of(field)) return false;

@@ -16,6 +16,7 @@
 #include "engine/base/numbers.h"
 #include "engine/base/random.h"
 #include "engine/keyspace/encoding_limits.h"
+#include "engine/keyspace/field_expiries.h"
 #include "engine/keyspace/hashing.h"
 #include "engine/keyspace/packed_pairs.h"
 #include "engine/keyspace/segmented_table.h"
@@ -102,6 +103,27 @@ class HashValue {
   PackedPairs grow();
   void roll_back(PackedPairs packed);
 
+  // ---- Fields that expire. A removed field must lose its expiry too ----
+
+  /// Returns the expiries; null if there are none, except between their removal and shrink().
+  [[nodiscard]] FieldExpiries* expiries() { return expiries_.get(); }
+  [[nodiscard]] const FieldExpiries* expiries() const { return expiries_.get(); }
+  [[nodiscard]] bool has_expiries() const { return expiries_ != nullptr && !expiries_->empty(); }
+  [[nodiscard]] std::optional<std::int64_t> expiry(std::string_view field) const {
+    return expiries_ == nullptr ? std::nullopt : expiries_->find(field);
+  }
+  /// Returns true if a field has expired, and if all have.
+  [[nodiscard]] bool has_expired_fields(std::int64_t now_ms) const {
+    return expiries_ != nullptr && expiries_->are_due(now_ms);
+  }
+  [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
+    return has_expiries() && expiries_->size() == size() && expiries_->last_ms() <= now_ms;
+  }
+  /// Sets the expiry of a field. It is undone by FieldExpiries::roll_back(), and drop_expiries() if
+  /// expiries() was null.
+  FieldExpiries::Assigned assign_expiry(std::string_view field, std::int64_t expire_at_ms);
+  void drop_expiries() { expiries_.reset(); }
+
   // ---- The records of the fields (docs/format.md) ----
 
   /// Returns true if the records have positions: false if an earlier version created the hash.
@@ -142,17 +164,24 @@ class HashValue {
   [[nodiscard]] std::string draw(Random& random) const;
 
   /// Returns true if shrink() would release memory.
-  [[nodiscard]] bool wants_to_shrink() const { return packed_.wants_to_shrink(); }
+  [[nodiscard]] bool wants_to_shrink() const {
+    return packed_.wants_to_shrink() || (expiries_ != nullptr && expiries_->empty());
+  }
   /// Releases memory. Earlier changes can no longer be undone.
-  void shrink() { packed_.shrink(); }
+  void shrink() {
+    packed_.shrink();
+    if (!has_expiries()) drop_expiries();
+  }
 
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0);
+    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0) +
+           (expiries_ != nullptr ? expiries_->memory_bytes() : 0);
   }
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
-    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0);
+    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0) +
+           (expiries_ != nullptr ? expiries_->measured_bytes() : 0);
   }
 
   /// Returns true if it has ever exceeded the limits of Redis's compact encoding.
@@ -202,6 +231,7 @@ class HashValue {
   std::uint64_t seed_;
   PackedPairs packed_;              // empty if it is large
   std::unique_ptr<Tables> tables_;  // null if it is small
+  std::unique_ptr<FieldExpiries> expiries_;
   bool has_positions_ = true;
 };
 

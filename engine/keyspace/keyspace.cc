@@ -85,6 +85,8 @@ class KeyspaceLoader {
                    : kind == RecordKind::kSetSegment && read_members(*object, key_reader, value);
       case ValueType::kHash: {
         const std::string field = key_reader.name();
+        if (kind == RecordKind::kFieldExpiry)
+          return key_reader.ok() && read_field_expiry(*object, field, value);
         return kind == RecordKind::kElement && key_reader.ok() &&
                read_field(object->hash(), field, value);
       }
@@ -126,6 +128,15 @@ class KeyspaceLoader {
       static_cast<void>(hash.grow());
     }
     return hash.load(field, value, static_cast<std::uint32_t>(position));
+  }
+
+  bool read_field_expiry(Object& object, std::string_view field, std::string_view value) {
+    RecordReader reader(value);
+    const std::int64_t expire_at_ms = reader.signed_varint();
+    if (!reader.ok() || !reader.at_end() || !object.hash().contains(field)) return false;
+    static_cast<void>(object.hash().assign_expiry(field, expire_at_ms));
+    keyspace_.db(object.db).field_expiries_changed(object);
+    return true;
   }
 
   bool read_member(Object& object, RecordReader& key, std::string_view value) {

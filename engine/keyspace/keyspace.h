@@ -113,14 +113,20 @@ class Keyspace {
   /// everything is undone too, and nothing was stored.
   absl::Status commit();
 
-  /// Whether Database::find() leaves expired keys in place: true during a command that only reads,
-  /// in a pause of writes.
-  void set_keeps_expired(bool keeps_expired) { keeps_expired_ = keeps_expired; }
+  /// Whether Database::find() leaves expired keys and fields in place: true during a command that
+  /// only reads, in a pause of writes. The end of the command shows the hidden fields again.
+  void set_keeps_expired(bool keeps_expired) {
+    keeps_expired_ = keeps_expired;
+    if (hidden_fields_.size() > 0) [[unlikely]]
+      hidden_fields_.roll_back_to(0);
+  }
   [[nodiscard]] bool keeps_expired() const { return keeps_expired_; }
-  /// Removes up to `count_max` expired keys over all databases. Returns their number.
+  /// The steps that show the hidden fields again.
+  [[nodiscard]] UndoLog& hidden_fields() { return hidden_fields_; }
+  /// Removes up to `count_max` expired keys and fields over all databases. Returns their number.
   std::size_t remove_expired(std::size_t count_max);
   [[nodiscard]] std::optional<std::int64_t> next_expiry_ms() const;
-  /// For Database: whether any of its keys expires.
+  /// For Database: whether any of its keys or fields expires.
   void note_expiring(std::uint8_t db, bool expires) {
     const auto bit = static_cast<std::uint16_t>(1U << db);
     expiring_ = static_cast<std::uint16_t>(expires ? expiring_ | bit : expiring_ & ~bit);
@@ -170,7 +176,8 @@ class Keyspace {
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
   bool keeps_expired_ = false;
-  std::uint16_t expiring_ = 0;  // bit i: a key of database i expires
+  std::uint16_t expiring_ = 0;  // bit i: a key or a field of database i expires
+  UndoLog hidden_fields_;
   KeyCounts counts_;
   KeyEvents events_;
   KeyListener* listener_ = nullptr;

@@ -242,6 +242,19 @@ void put_field(StoreBatch& batch, std::uint64_t object_id, std::string_view fiel
       [=](std::string& out) { RecordWriter(out).varint(position).rest(value); });
 }
 
+void put_field_expiry(StoreBatch& batch, std::uint64_t object_id, std::string_view field,
+                      std::int64_t expire_at_ms) {
+  batch.put_written(
+      [=](std::string& out) { write_element_key(RecordKind::kFieldExpiry, object_id, field, out); },
+      [=](std::string& out) { RecordWriter(out).signed_varint(expire_at_ms); });
+}
+
+void remove_field_expiry(StoreBatch& batch, std::uint64_t object_id, std::string_view field) {
+  batch.remove_written([=](std::string& out) {
+    write_element_key(RecordKind::kFieldExpiry, object_id, field, out);
+  });
+}
+
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score) {
   batch.put_written(
       [=](std::string& out) { write_element_key(RecordKind::kElement, object_id, member, out); },

@@ -33,13 +33,14 @@ enum class RecordKind : std::uint8_t {
   kStreamGap = 0x08,       // object id, entry id        -> last entry id, count: all of these are
                            // deleted, and in no segment
   kLibrary = 0x09,         // name of a function library -> its source
+  kFieldExpiry = 0x0a,     // object id, field -> the expiry of a hash's field
 };
 
 /// The kinds of records that belong to an object, besides its header.
 inline constexpr std::array kElementKinds = {
     RecordKind::kElement,        RecordKind::kStreamDeleted, RecordKind::kStreamGroup,
     RecordKind::kStreamConsumer, RecordKind::kStreamPending, RecordKind::kSetSegment,
-    RecordKind::kStreamGap};
+    RecordKind::kStreamGap,      RecordKind::kFieldExpiry};
 
 /// In the header of a hash: the values of its fields' records begin with positions.
 inline constexpr std::uint8_t kFieldsHavePositions = 1;
@@ -50,7 +51,7 @@ class RecordCounts {
   std::size_t& operator[](RecordKind kind) { return counts_[static_cast<std::size_t>(kind)]; }
 
  private:
-  std::array<std::size_t, 9> counts_{};  // by kind
+  std::array<std::size_t, 11> counts_{};  // by kind
 };
 
 /// Appends the parts of records to a string: fixed-width big-endian where order matters, varints
@@ -129,6 +130,9 @@ void put_element(StoreBatch& batch, std::uint64_t object_id, std::string_view el
                  std::string_view value);
 void put_field(StoreBatch& batch, std::uint64_t object_id, std::string_view field,
                std::uint32_t position, std::string_view value);
+void put_field_expiry(StoreBatch& batch, std::uint64_t object_id, std::string_view field,
+                      std::int64_t expire_at_ms);
+void remove_field_expiry(StoreBatch& batch, std::uint64_t object_id, std::string_view field);
 void put_score(StoreBatch& batch, std::uint64_t object_id, std::string_view member, double score);
 void remove_element(StoreBatch& batch, std::uint64_t object_id, std::string_view element);
 /// Removes every record whose key begins with `prefix`, of which a byte is below 0xff.

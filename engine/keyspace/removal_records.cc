@@ -23,9 +23,12 @@ void count_elements(const Object& object, RecordCounts& counts) {
   switch (object.type()) {
     case ValueType::kString:
       return;
-    case ValueType::kHash:
-      counts[RecordKind::kElement] += std::get<HashValue>(object.value).size();
+    case ValueType::kHash: {
+      const auto& hash = std::get<HashValue>(object.value);
+      counts[RecordKind::kElement] += hash.size();
+      if (hash.has_expiries()) counts[RecordKind::kFieldExpiry] += hash.expiries()->size();
       return;
+    }
     case ValueType::kSet: {
       const auto& set = std::get<SetValue>(object.value);
       return set.records().count(set.size(), counts);
@@ -49,12 +52,14 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
   switch (object.type()) {
     case ValueType::kString:
       return;
-    case ValueType::kHash:
-      if (kind != RecordKind::kElement) return;
-      std::get<HashValue>(object.value).for_each([&](std::string_view field, const auto&) {
-        remove(field);
-      });
+    case ValueType::kHash: {
+      const auto& hash = std::get<HashValue>(object.value);
+      const auto remove_field = [&](std::string_view field, const auto&) { remove(field); };
+      if (kind == RecordKind::kElement) hash.for_each(remove_field);
+      if (kind == RecordKind::kFieldExpiry && hash.has_expiries())
+        hash.expiries()->for_each(remove_field);
       return;
+    }
     case ValueType::kSet: {
       const auto& set = std::get<SetValue>(object.value);
       if (kind == RecordKind::kSetSegment && !set.records().has_segments()) return;

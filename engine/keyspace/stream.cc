@@ -53,6 +53,7 @@ bool Stream::load_element(RecordKind kind, RecordReader& key_rest, std::string_v
     case RecordKind::kElement:
     case RecordKind::kSetSegment:
     case RecordKind::kLibrary:
+    case RecordKind::kFieldExpiry:
       break;
   }
   return false;

@@ -242,7 +242,7 @@ std::int64_t KeyspaceCall::hash_increment_by(std::string_view key, std::string_v
     const auto old = integer_field(object->hash(), field, script_errors::kHashValueNotAnInteger);
     sum = add(old.value_or(0), amount);
   }
-  hashes::set(db_, *object, field, DecimalText(sum));
+  hashes::set_keeping_expiry(db_, *object, field, DecimalText(sum));
   notify(kHashEvents, "hincrby", key);
   return sum;
 }

@@ -18,7 +18,7 @@ StoreBatch batch_of(fuzz::Input& input) {
   StoreBatch batch;
   std::uint64_t ms = 0;
   while (!input.empty()) {
-    const std::uint8_t kind = input.byte() % 10;
+    const std::uint8_t kind = input.byte() % 11;
     std::string key;
     RecordWriter writer(key);
     if (kind == 0) {
@@ -27,7 +27,8 @@ StoreBatch batch_of(fuzz::Input& input) {
     } else if (kind == static_cast<std::uint8_t>(RecordKind::kHeader)) {
       write_header_key(0, input.text(), key);
       batch.put(key, input.text());
-    } else if (kind <= static_cast<std::uint8_t>(RecordKind::kStreamGap)) {
+    } else if (kind <= static_cast<std::uint8_t>(RecordKind::kStreamGap) ||
+               kind == static_cast<std::uint8_t>(RecordKind::kFieldExpiry)) {
       writer.byte(kind).fixed64(input.byte() % 4).rest(input.text());
       batch.put(key, input.text());
     } else {

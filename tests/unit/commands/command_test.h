@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ class CommandTest : public testing::Test {
   /// Commits, so that earlier changes can no longer be undone.
   void commit() { ASSERT_TRUE(keyspace_.commit().ok()); }
 
-  /// Returns all visible data, without expired keys: database and key -> expiry and value.
+  /// Returns all visible data, without expired keys and fields: database and key -> expiry and value.
   std::map<std::string, std::string> contents() { return dump(keyspace_); }
 
   Keyspace& keyspace() { return keyspace_; }
@@ -118,25 +119,30 @@ class CommandTest : public testing::Test {
     std::map<std::string, std::string> all;
     for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
       keyspace.db(i).for_each([&](Object& object) {
-        if (object.expire_at_ms != kNoExpiry && object.expire_at_ms <= keyspace.now_ms()) return;
+        if (keyspace.db(i).has_expired(object)) return;
         all[std::to_string(i) + ' ' + object.key] =
-            std::to_string(object.expire_at_ms) + ' ' + dump_value(object);
+            std::to_string(object.expire_at_ms) + ' ' + dump_value(object, keyspace.now_ms());
       });
     }
     return all;
   }
 
-  static std::string dump_value(Object& object) {
+  static std::string dump_value(Object& object, std::int64_t now_ms) {
     std::map<std::string, std::string> elements;
     std::size_t size = 0;
     switch (object.type()) {
       case ValueType::kString:
         return object.string().bytes();
       case ValueType::kHash:
-        object.hash().for_each([&](std::string_view field, std::string_view value) {
-          elements.emplace(field, value);
-        });
         size = object.hash().size();
+        object.hash().for_each([&](std::string_view field, std::string_view value) {
+          const auto expire_at_ms = object.hash().expiry(field);
+          if (expire_at_ms && *expire_at_ms <= now_ms) {
+            --size;  // no longer visible
+          } else {
+            elements.emplace(field, std::string(value) + expiry_text(expire_at_ms));
+          }
+        });
         break;
       case ValueType::kSet:
         object.set().for_each([&](std::string_view member) { elements.emplace(member, ""); });
@@ -163,6 +169,10 @@ class CommandTest : public testing::Test {
       text.append(" [").append(element).append("][").append(value).append("]");
     }
     return text;
+  }
+
+  static std::string expiry_text(std::optional<std::int64_t> expire_at_ms) {
+    return expire_at_ms ? " until " + std::to_string(*expire_at_ms) : "";
   }
 
   static std::string dump_list(const ListValue& list) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -66,6 +67,10 @@ class ObjectDump {
       } else {
         line(field, "=", value);
       }
+    });
+    if (!hash.has_expiries()) return;
+    hash.expiries()->for_each([&](std::string_view field, std::int64_t expire_at_ms) {
+      line(hash.contains(field) ? "" : "missing ", field, " expires at ", expire_at_ms);
     });
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -141,13 +142,32 @@ class RandomChanges {
   }
 
   void change_hash(Database& db, Object& object) {
-    if (below(3) != 0) return add_field(db, object);
-    hashes::remove(db, object, any_for(object));
+    switch (below(6)) {
+      case 0:
+      case 1:
+        return static_cast<void>(hashes::remove(db, object, any_for(object)));
+      case 2:
+        return change_field_expiry(db, object);
+      default:
+        return add_field(db, object);
+    }
   }
 
-  void add_field(Database& db, Object& object) {
+  /// Some fields expire at once.
+  void change_field_expiry(Database& db, Object& object) {
+    const std::string field = any_for(object);
+    const std::int64_t expire_at_ms =
+        db.keyspace().now_ms() + static_cast<std::int64_t>(below(300)) - 20;
+    const bool expires = below(4) != 0;
+    if (!object.hash().contains(field)) add_field(db, object, field);
+    hashes::set_expiry(db, object, field, expires ? std::optional(expire_at_ms) : std::nullopt);
+  }
+
+  void add_field(Database& db, Object& object) { add_field(db, object, any_for(object)); }
+
+  void add_field(Database& db, Object& object, std::string_view field) {
     const std::string short_text(below(20), 'x');
-    hashes::set(db, object, any_for(object), stays_small(object) ? short_text : any());
+    hashes::set(db, object, field, stays_small(object) ? short_text : any());
   }
 
   void change_set(Database& db, Object& object) {
