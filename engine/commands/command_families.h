@@ -49,6 +49,8 @@ CommandFamily bitmap_commands();
 CommandFamily bitfield_commands();
 CommandFamily hyperloglog_commands();
 CommandFamily hash_commands();
+CommandFamily field_expiry_commands();
+CommandFamily expiring_field_commands();
 CommandFamily hash_scan_commands();
 CommandFamily set_commands();
 CommandFamily set_scan_commands();

@@ -47,6 +47,8 @@ constexpr Family* kFamilies[] = {
     bitfield_commands,
     hyperloglog_commands,
     hash_commands,
+    field_expiry_commands,
+    expiring_field_commands,
     hash_scan_commands,
     set_commands,
     set_scan_commands,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
@@ -12,6 +13,7 @@
 #include "engine/commands/command_families.h"
 #include "engine/commands/dump_errors.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/field_errors.h"
 #include "engine/commands/stream_errors.h"
 #include "engine/rdb/dump_value.h"
 #include "engine/rdb/parsed_value.h"
@@ -24,6 +26,8 @@ namespace {
 Reply dump_command(CommandContext& context) {
   const Object* const object = context.db().find(context[1]);
   if (object == nullptr) return Reply::nil();
+  const auto* const hash = std::get_if<HashValue>(&object->value);
+  if (hash != nullptr && hash->has_expiries()) return errors::expiring_fields_in_dump();
   absl::StatusOr<std::string> payload = rdb::dump(*object, context.session().reply_bytes_max);
   if (payload.ok()) return Reply::bulk(*std::move(payload));
   if (absl::IsResourceExhausted(payload.status())) return errors::reply_too_large();

@@ -15,17 +15,11 @@
 #include "engine/commands/command_families.h"
 #include "engine/commands/drawing.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/hash_fields.h"
 #include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
-
-/// Returns the value of `field`; nil if there is no such field or no hash.
-Reply field_reply(Object* hash, std::string_view field) {
-  if (hash == nullptr) return Reply::nil();
-  auto value = hash->hash().find(field);
-  return value ? Reply::bulk(std::move(*value)) : Reply::nil();
-}
 
 /// For HSET and HMSET. Sets the fields and sets `added` to the number of new ones; on an error
 /// changes nothing and returns it.
@@ -172,7 +166,7 @@ Reply hincrby_command(CommandContext& context) {
   const auto sum = checked_add(current, *amount);
   if (!sum) return errors::overflow();
   if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
-  hashes::set(context.db(), *hash, field, DecimalText(*sum));
+  hashes::set_keeping_expiry(context.db(), *hash, field, DecimalText(*sum));
   context.notify(kHashEvents, "hincrby", context[1]);
   return Reply::integer(*sum);
 }
@@ -191,7 +185,7 @@ Reply hincrbyfloat_command(CommandContext& context) {
   if (!std::isfinite(sum)) return errors::not_finite();
   if (hash == nullptr) hash = &hashes::create(context.db(), context[1]);
   std::string text = format_long_double(sum);
-  hashes::set(context.db(), *hash, context[2], text);
+  hashes::set_keeping_expiry(context.db(), *hash, context[2], text);
   context.notify(kHashEvents, "hincrbyfloat", context[1]);
   return Reply::bulk(std::move(text));
 }
