@@ -21,6 +21,26 @@ TEST_F(ManualModeTest, KeysExpireWhenClockMoves) {
   EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(0));
 }
 
+TEST_F(ManualModeTest, FieldsExpireWhenClockMoves) {
+  (*client_)("HSETEX", "h", "PX", 1'000, "FIELDS", 2, "a", 1, "b", 2);
+  (*client_)("HPEXPIRE", "h", 500, "FIELDS", 1, "a");
+  engine_->advance_ms(500);
+  EXPECT_EQ(to_debug_string((*client_)("HPTTL", "h", "FIELDS", 2, "a", "b")),
+            "[(integer) -2, (integer) 500]");
+  engine_->advance_ms(499);
+  EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(1));
+  engine_->advance_ms(1);
+  EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(0));
+}
+
+TEST_F(ManualModeTest, ManyFieldsExpireAtOnce) {
+  constexpr int kHashes = 400;  // more than one batch removes
+  for (int i = 0; i < kHashes; ++i) (*client_)("HSETEX", i, "PX", 10, "FIELDS", 1, "a", 1);
+  EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(kHashes));
+  engine_->advance_ms(10);
+  EXPECT_EQ((*client_)("DBSIZE"), Reply::integer(0));
+}
+
 TEST_F(ManualModeTest, TimersFireInOrderAtTheirTimes) {
   std::vector<std::pair<int, std::int64_t>> fired;
   const std::int64_t start_ms = clock_.monotonic_ms();
