@@ -1,7 +1,11 @@
-// Measures memory per buyer, memory per order in the stream, and disk space per admission.
+// Measures memory per buyer, memory per order in the stream, memory per small key of each type, and
+// disk space per admission.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +47,82 @@ void add_entries(Client& client, std::int64_t count) {
     }
     for (const Reply& reply : client.pipeline(requests)) {
       if (reply.is_error()) fail("XADD: " + reply.text());
+    }
+  }
+}
+
+/// The smallest value of a type.
+struct SmallValue {
+  std::string_view name;
+  std::vector<Request> (*requests)(const std::string& key, std::int64_t number);
+  std::string_view shown;
+};
+
+std::span<const SmallValue> small_values() {
+  using Requests = std::vector<Request>;
+  static constexpr SmallValue kValues[] = {
+      {"string",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("SET", key, "a short text")};
+       },
+       "SET key 'a short text'"},
+      {"number",
+       [](const std::string& key, std::int64_t number) -> Requests {
+         return {Request::of("SET", key, number)};
+       },
+       "SET key of a number"},
+      {"expiring string",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("SET", key, "a short text", "EX", 86'400)};
+       },
+       "SET key 'a short text' EX 86400"},
+      {"hash",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("HSET", key, "field", "value")};
+       },
+       "HSET key field value"},
+      {"set of a number",
+       [](const std::string& key, std::int64_t number) -> Requests {
+         return {Request::of("SADD", key, number)};
+       },
+       "SADD key of a number"},
+      {"set of a string",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("SADD", key, "member")};
+       },
+       "SADD key member"},
+      {"list",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("RPUSH", key, "element")};
+       },
+       "RPUSH key element"},
+      {"sorted set",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("ZADD", key, 1, "member")};
+       },
+       "ZADD key 1 member"},
+      {"empty stream",
+       [](const std::string& key, std::int64_t) -> Requests {
+         return {Request::of("XGROUP", "CREATE", key, "group", "$", "MKSTREAM"),
+                 Request::of("XGROUP", "DESTROY", key, "group")};
+       },
+       "XGROUP CREATE key group $ MKSTREAM, XGROUP DESTROY key group"},
+  };
+  return kValues;
+}
+
+/// Adds `count` keys with this value.
+void add_keys(Client& client, const SmallValue& value, std::int64_t count) {
+  constexpr std::int64_t kFirst = 100'000'000;  // all numbers have as many digits
+  for (std::int64_t done = 0; done < count;) {
+    std::vector<Request> requests;
+    for (const std::int64_t end = std::min(done + kAtOnce, count); done < end; ++done) {
+      const std::int64_t number = kFirst + done;
+      std::ranges::move(value.requests(fmt::format("key:{}", number), number),
+                        std::back_inserter(requests));
+    }
+    for (const Reply& reply : client.pipeline(requests)) {
+      if (reply.is_error()) fail(fmt::format("{}: {}", value.shown, reply.text()));
     }
   }
 }
@@ -111,6 +191,27 @@ void compare_entries(const Effort& effort, Report& report) {
                           short_number(count), short_number(grown[0] / 1e6))});
 }
 
+void compare_keys(const Effort& effort, Report& report) {
+  const std::int64_t count = std::max(effort.buyers / 10, std::int64_t{1});
+  const auto keys = static_cast<double>(count);
+  for (const SmallValue& value : small_values()) {
+    const std::vector<double> grown =
+        first_numbers("hold-keys", {std::string(value.name), std::to_string(count)});
+    RedisPeer redis(PeerDurability::kNone);
+    const double empty = redis.info("used_memory");
+    add_keys(redis.client(), value, count);
+    report.add(Comparison{.line = fmt::format("a key of 13 bytes in memory, {}", value.name),
+                          .unit = "bytes",
+                          .better = Better::kLess,
+                          .ours_is = fmt::format("resident growth of a process, {}", value.shown),
+                          .peer_is = "used_memory of redis-server, the same keys",
+                          .ours = Samples::of({grown[0] / keys}),
+                          .peer = Samples::of({(redis.info("used_memory") - empty) / keys}),
+                          .note = fmt::format("{} keys; our allocator counts {} bytes",
+                                              short_number(keys), short_number(grown[1] / keys))});
+  }
+}
+
 void compare_disk(const Effort& effort, Report& report) {
   const std::int64_t count = std::max(effort.buyers / 5, std::int64_t{1});
   const ScratchDirectory scratch;
@@ -160,9 +261,20 @@ void hold_entries(std::span<const std::string> arguments) {
   wait_for_the_end();
 }
 
+void hold_keys(std::span<const std::string> arguments) {
+  const auto value = std::ranges::find(small_values(), arguments[0], &SmallValue::name);
+  Shop shop(Durability::kMemory);
+  const ProcessMemory before = process_memory();
+  add_keys(shop.client(), *value, std::stoll(arguments[1]));
+  const ProcessMemory after = process_memory();
+  say({after.resident - before.resident, after.allocated - before.allocated});
+  wait_for_the_end();
+}
+
 void measure_memory(const Effort& effort, Report& report) {
   compare_buyers(effort, report);
   compare_entries(effort, report);
+  compare_keys(effort, report);
   compare_disk(effort, report);
 }
 

@@ -22,6 +22,7 @@ struct Part {
 
 void hold_buyers(std::span<const std::string> arguments);   // count..., ascending
 void hold_entries(std::span<const std::string> arguments);  // directory, count
+void hold_keys(std::span<const std::string> arguments);     // type, count
 void sell(std::span<const std::string> arguments);          // directory, count, batch
 void reopen(std::span<const std::string> arguments);        // directory
 void start(std::span<const std::string> arguments);         // directory

@@ -43,6 +43,7 @@ std::span<const Part> parts() {
   static constexpr Part kParts[] = {
       {"hold-buyers", hold_buyers},
       {"hold-entries", hold_entries},
+      {"hold-keys", hold_keys},
       {"sell", sell},
       {"reopen", reopen},
       {"start", start},
