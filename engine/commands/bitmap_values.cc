@@ -10,7 +10,7 @@ namespace rushgate {
 namespace {
 
 const StringValue* string_of(const Object* object) {
-  return object == nullptr ? nullptr : &std::get<StringValue>(object->value);
+  return object == nullptr ? nullptr : &object->string();
 }
 
 bool is_integer(const StringValue* string) { return string != nullptr && string->is_integer(); }
@@ -20,7 +20,7 @@ bool is_integer(const StringValue* string) { return string != nullptr && string-
 BitmapBytes::BitmapBytes(const Object* object)
     : digits_(is_integer(string_of(object)) ? *string_of(object)->integer() : 0) {
   if (const StringValue* const string = string_of(object))
-    view_ = string->is_integer() ? digits_.view() : std::string_view(string->text());
+    view_ = string->is_integer() ? digits_.view() : string->text();
 }
 
 std::optional<std::uint64_t> parse_bit_offset(std::string_view text, std::size_t bytes_max,
@@ -49,7 +49,7 @@ void write_bits(Database& db, Object& object, std::uint64_t position, unsigned c
                 std::uint64_t value) {
   const std::uint64_t first = position / kByteBits;
   const std::uint64_t last = (position + count - 1) / kByteBits;
-  std::string changed = object.string().text().substr(first, last - first + 1);
+  std::string changed(object.string().text().substr(first, last - first + 1));
   write_bits(changed, position % kByteBits, count, value);
   strings::overwrite(db, object, first, changed);
 }

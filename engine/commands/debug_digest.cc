@@ -84,28 +84,26 @@ absl::Status mix_stream(const Stream& stream, Digest& digest) {
 absl::Status mix_value(const Object& object, Digest& digest) {
   switch (object.type()) {
     case ValueType::kString:
-      digest.mix(std::get<StringValue>(object.value).bytes());
+      digest.mix(object.string().bytes());
       break;
     case ValueType::kList: {
-      const auto& list = std::get<ListValue>(object.value);
+      const auto& list = object.list();
       list.for_each(0, list.size(),
                     [&digest](ListPosition, const std::string& element) { digest.mix(element); });
       break;
     }
     case ValueType::kSet:
-      std::get<SetValue>(object.value).for_each([&digest](std::string_view member) {
-        digest.add(member);
-      });
+      object.set().for_each([&digest](std::string_view member) { digest.add(member); });
       break;
     case ValueType::kSortedSet: {
-      const auto& value = std::get<SortedSetValue>(object.value);
+      const auto& value = object.sorted_set();
       value.for_each(0, value.size(), [&digest](const SortedSetElement& element) {
         digest.add(pair_digest(element.member(), DoubleText(element.score).view()).view());
       });
       break;
     }
     case ValueType::kHash: {
-      const auto& hash = std::get<HashValue>(object.value);
+      const auto& hash = object.hash();
       hash.for_each([&](std::string_view field, std::string_view value) {
         Digest pair = pair_digest(field, value);
         if (hash.expiry(field)) pair.add("!!hexpire!!");
@@ -114,7 +112,7 @@ absl::Status mix_value(const Object& object, Digest& digest) {
       break;
     }
     case ValueType::kStream:
-      return mix_stream(*std::get<std::unique_ptr<Stream>>(object.value), digest);
+      return mix_stream(object.stream(), digest);
   }
   return absl::OkStatus();
 }
@@ -123,7 +121,7 @@ absl::Status mix_value(const Object& object, Digest& digest) {
 absl::Status mix_object(const Object& object, Digest& digest) {
   digest.mix_number(type_number(object.type()));
   if (absl::Status mixed = mix_value(object, digest); !mixed.ok()) return mixed;
-  if (object.expire_at_ms != kNoExpiry) digest.add("!!expire!!");
+  if (object.expire_at_ms() != kNoExpiry) digest.add("!!expire!!");
   return absl::OkStatus();
 }
 
@@ -147,7 +145,7 @@ absl::StatusOr<std::string> keyspace_digest(Keyspace& keyspace) {
     db.for_each([&](const Object& object) {
       if (!mixed.ok()) return;
       Digest digest;
-      digest.mix(object.key);
+      digest.mix(object.key());
       mixed = mix_object(object, digest);
       all.add(digest.view());
     });

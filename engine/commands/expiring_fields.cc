@@ -35,7 +35,7 @@ std::optional<std::int64_t> accept_expiry(Arguments& arguments, std::string_view
   return std::nullopt;
 }
 
-/// Replies the values of the fields that are left, and calls change(std::string_view field) for each
+/// Returns the values of the fields that are left, and calls change(std::string_view field) for each
 /// one that exists. A reply that is too large undoes the changes.
 template <class Change>
 Reply read_fields(CommandContext& context, Object*& hash, Arguments& arguments, Change change) {
@@ -75,7 +75,7 @@ Reply hgetdel_command(CommandContext& context) {
 
 // ---- HGETEX ----
 
-/// What HGETEX did to the fields.
+/// Changes that HGETEX made to the fields.
 struct FieldChanges {
   bool has_set = false;
   bool has_persisted = false;

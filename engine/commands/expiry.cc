@@ -78,7 +78,7 @@ Reply expire(CommandContext& context, std::string_view command, std::int64_t uni
   if (!options.ok()) return options.take_error();
 
   Object* object = context.db().find(context[1]);
-  if (object == nullptr || !allow(conditions, object->expire_at_ms, expire_at_ms))
+  if (object == nullptr || !allow(conditions, object->expire_at_ms(), expire_at_ms))
     return Reply::integer(0);
   if (expire_at_ms <= context.now_ms()) {
     context.db().remove(*object);
@@ -98,9 +98,9 @@ Reply expiry_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t s
   constexpr std::int64_t kForEver = -1;
   const Object* object = context.db().find(context[1]);
   if (object == nullptr) return Reply::integer(kNoKey);
-  if (object->expire_at_ms == kNoExpiry) return Reply::integer(kForEver);
+  if (object->expire_at_ms() == kNoExpiry) return Reply::integer(kForEver);
   // Unsigned, because rounding may exceed the signed range.
-  const auto left_ms = static_cast<std::uint64_t>(object->expire_at_ms - start_ms);
+  const auto left_ms = static_cast<std::uint64_t>(object->expire_at_ms() - start_ms);
   const auto unit = static_cast<std::uint64_t>(unit_ms);
   return Reply::integer(static_cast<std::int64_t>((left_ms + unit / 2) / unit));
 }
@@ -133,7 +133,7 @@ Reply pexpiretime_command(CommandContext& context) { return expiry_reply(context
 
 Reply persist_command(CommandContext& context) {
   Object* object = context.db().find(context[1]);
-  if (object == nullptr || object->expire_at_ms == kNoExpiry) return Reply::integer(0);
+  if (object == nullptr || object->expire_at_ms() == kNoExpiry) return Reply::integer(0);
   context.db().set_expiry(*object, kNoExpiry);
   context.notify(kGenericEvents, "persist", context[1]);
   return Reply::integer(1);

@@ -27,7 +27,7 @@ constexpr std::int64_t kRefused = 0;
 constexpr std::int64_t kDone = 1;
 constexpr std::int64_t kRemoved = 2;
 
-/// Returns an array of what `visit(std::string_view field)` returns for each of the arguments left.
+/// Returns an array of the results of visit(std::string_view field) for the arguments left.
 template <class Visit>
 Reply for_each_field(Arguments& arguments, Visit visit) {
   std::vector<Reply> results;

@@ -88,7 +88,8 @@ Reply pfadd_command(CommandContext& context) {
   if (object != nullptr && hll::is_dense(object->string().text())) {
     has_changed = add_to_dense(context, *object);
   } else {
-    std::string bytes = object == nullptr ? hll::make_empty() : object->string().text();
+    std::string bytes =
+        object == nullptr ? hll::make_empty() : std::string(object->string().text());
     if (!add_to_copy(context, bytes, has_changed)) return errors::damaged_hyperloglog();
     if (has_changed) {
       note_change(bytes);
@@ -156,7 +157,7 @@ Reply pfmerge_command(CommandContext& context) {
 
   const std::string_view key = context[1];
   Object* const object = context.db().find(key);
-  std::string bytes = object == nullptr ? hll::make_empty() : object->string().text();
+  std::string bytes = object == nullptr ? hll::make_empty() : std::string(object->string().text());
   if (dense > 0) bytes = hll::to_dense(bytes).value();  // merge_keys() has checked it
   for (std::size_t i = 0; i < registers.size(); ++i) {
     if (registers[i] > 0)

@@ -69,8 +69,8 @@ Reply keys_command(CommandContext& context) {
   std::vector<Reply> keys;
   context.db().for_each([&](const Object& object) {
     if (context.db().has_expired(object)) return;
-    if (pattern == "*" || glob_matches(pattern, object.key))
-      keys.push_back(Reply::bulk(object.key));
+    if (pattern == "*" || glob_matches(pattern, object.key()))
+      keys.push_back(Reply::bulk(object.key()));
   });
   return Reply::array(std::move(keys));
 }
@@ -78,7 +78,7 @@ Reply keys_command(CommandContext& context) {
 Reply randomkey_command(CommandContext& context) {
   Database& db = context.db();
   while (db.size() > 0) {
-    const std::string key = db.draw(context.keyspace().random()).key;
+    const std::string key(db.draw(context.keyspace().random()).key());
     if (db.find(key) != nullptr) return Reply::bulk(key);
   }
   return Reply::nil();

@@ -117,9 +117,9 @@ Reply scan_command(CommandContext& context) {
   Database& db = context.db();
   const std::uint64_t end = db.step_end(*cursor, options.count);
   db.for_each_between(*cursor, end, [&](const Object& object) {
-    if (context.db().has_expired(object) || !options.match(object.key)) return;
+    if (context.db().has_expired(object) || !options.match(object.key())) return;
     if (!options.type || is_keyword(*options.type, type_name(object.type())))
-      keys.push_back(Reply::bulk(object.key));
+      keys.push_back(Reply::bulk(object.key()));
   });
   return scan_reply(end, std::move(keys));
 }

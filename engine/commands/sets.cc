@@ -43,7 +43,7 @@ std::vector<std::string> pop_all_but(CommandContext& context, Object& object, st
   object.set().for_each([&](std::string_view member) {
     if (!kept.contains(member)) popped.emplace_back(member);
   });
-  const std::int64_t expire_at_ms = object.expire_at_ms;
+  const std::int64_t expire_at_ms = object.expire_at_ms();
   if (left == 0) {
     context.db().remove(object);
     return popped;

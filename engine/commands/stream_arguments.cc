@@ -214,7 +214,7 @@ StreamConsumer& seen_consumer(const CommandContext& context, Object& object, Str
     return *consumer;
   }
   StreamConsumer& made = streams::create_consumer(context.db(), object, group, name);
-  context.notify(kStreamEvents, "xgroup-createconsumer", object.key);
+  context.notify(kStreamEvents, "xgroup-createconsumer", object.key());
   return made;
 }
 

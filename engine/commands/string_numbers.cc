@@ -62,9 +62,9 @@ Reply incrbyfloat_command(CommandContext& context) {
   std::string text = format_long_double(sum);
   Reply reply = Reply::bulk(text);
   if (object == nullptr) {
-    context.db().create(context[1], StringValue::as_text(std::move(text)));
+    context.db().create(context[1], StringValue::as_text(text));
   } else {
-    strings::assign(context.db(), *object, StringValue::as_text(std::move(text)));
+    strings::assign(context.db(), *object, StringValue::as_text(text));
   }
   context.notify(kStringEvents, "incrbyfloat", context[1]);
   return reply;

@@ -22,7 +22,7 @@ bool is_too_long(const CommandContext& context, std::uint64_t size, std::size_t 
 }
 
 Reply size_reply(const Object& object) {
-  return Reply::integer(static_cast<std::int64_t>(std::get<StringValue>(object.value).size()));
+  return Reply::integer(static_cast<std::int64_t>(object.string().size()));
 }
 
 Reply strlen_command(CommandContext& context) {

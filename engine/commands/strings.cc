@@ -97,7 +97,7 @@ void notify_set(const CommandContext& context, std::string_view key, bool expire
 void set_value(CommandContext& context, const SetOptions& options, std::int64_t expire_at_ms,
                std::string_view key, std::string_view value) {
   Object* const object = context.db().find(key);
-  if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms;
+  if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms();
   strings::set_until(context.db(), object, key, StringValue(value), expire_at_ms);
   notify_set(context, key, options.expiry.option != nullptr);
 }
@@ -223,7 +223,7 @@ Reply getex_command(CommandContext& context) {
   if (expire_at_ms != kNoExpiry && expire_at_ms <= context.now_ms()) {
     context.db().remove(*object);
     context.notify(kGenericEvents, "del", context[1]);
-  } else if (expire_at_ms != kNoExpiry || (persist && object->expire_at_ms != kNoExpiry)) {
+  } else if (expire_at_ms != kNoExpiry || (persist && object->expire_at_ms() != kNoExpiry)) {
     context.db().set_expiry(*object, expire_at_ms);
     context.notify(kGenericEvents, persist ? "persist" : "expire", context[1]);
   }

@@ -36,10 +36,10 @@ void Changes::complete_records() {
   for (Object* object : dirty_) {
     if (!object->attached) continue;  // its removal is recorded already
     if (object->type() == ValueType::kStream) object->stream().complete_records(records_);
-    if (object->type() == ValueType::kSet) object->set().records().complete(records_, object->id);
+    if (object->type() == ValueType::kSet) object->set().complete_records(records_, object->id);
     if (object->change != ObjectChange::kHeader) continue;
     records_.put_written(
-        [object](std::string& key) { write_header_key(object->db, object->key, key); },
+        [object](std::string& key) { write_header_key(object->db, object->key(), key); },
         [object](std::string& header) { write_header_value(*object, header); });
   }
 }

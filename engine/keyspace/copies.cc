@@ -31,21 +31,21 @@ void copy_sorted_set(const SortedSetValue& from, Database& to, std::string_view 
 absl::Status copy_value(const Object& from, Database& to, std::string_view key) {
   switch (from.type()) {
     case ValueType::kString:
-      to.create(key, std::get<StringValue>(from.value));
+      to.create(key, from.string());
       return absl::OkStatus();
     case ValueType::kHash:
-      hashes::copy(to, hashes::create(to, key), std::get<HashValue>(from.value));
+      hashes::copy(to, hashes::create(to, key), from.hash());
       return absl::OkStatus();
     case ValueType::kSet:
-      sets::copy(to, sets::create(to, key), std::get<SetValue>(from.value));
+      sets::copy(to, sets::create(to, key), from.set());
       return absl::OkStatus();
     case ValueType::kStream:
-      return streams::copy(*std::get<std::unique_ptr<Stream>>(from.value), to, key);
+      return streams::copy(from.stream(), to, key);
     case ValueType::kList:
-      copy_list(std::get<ListValue>(from.value), to, key);
+      copy_list(from.list(), to, key);
       return absl::OkStatus();
     case ValueType::kSortedSet:
-      copy_sorted_set(std::get<SortedSetValue>(from.value), to, key);
+      copy_sorted_set(from.sorted_set(), to, key);
       return absl::OkStatus();
   }
   return absl::OkStatus();
@@ -55,7 +55,7 @@ absl::Status copy_value(const Object& from, Database& to, std::string_view key) 
 
 absl::Status copy_object(const Object& from, Database& to, std::string_view key) {
   if (absl::Status copied = copy_value(from, to, key); !copied.ok()) return copied;
-  if (from.expire_at_ms != kNoExpiry) to.set_expiry(*to.find(key), from.expire_at_ms);
+  if (from.expire_at_ms() != kNoExpiry) to.set_expiry(*to.find(key), from.expire_at_ms());
   return absl::OkStatus();
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 void record_header_removal(Changes& changes, const Object& object) {
   changes.records().remove_written(
-      [&object](std::string& key) { write_header_key(object.db, object.key, key); });
+      [&object](std::string& key) { write_header_key(object.db, object.key(), key); });
 }
 
 }  // namespace
@@ -56,14 +56,14 @@ Removed<Object> Database::removed(std::unique_ptr<Object> object) {
 
 Object& Database::attach(Detached detached) {
   auto& [object, expiry] = detached;
-  assert(table_.find(std::string_view(object->key)) == nullptr);
+  assert(table_.find(std::string_view(object->key())) == nullptr);
   Object& attached = *object;
   attached.db = number_;
   attached.attached = true;
   const CountTables counting(*this);
   table_.insert(std::move(object));
-  if (attached.expire_at_ms != kNoExpiry) {
-    expiries_.insert(attached, std::move(expiry));
+  if (attached.expires) {
+    expiries_.insert(attached, attached.expire_at_ms(), std::move(expiry));
     note_expiring();
   }
   if (attached.type() == ValueType::kHash) field_expiries_changed(attached);
@@ -75,7 +75,7 @@ Database::Detached Database::detach(Object& object) {
   assert(object.attached && object.db == number_);
   const CountTables counting(*this);
   Detached detached;
-  if (object.expire_at_ms != kNoExpiry) {
+  if (object.expires) {
     detached.expiry = expiries_.take(object);
     note_expiring();
   }
@@ -83,7 +83,7 @@ Database::Detached Database::detach(Object& object) {
     expiring_hashes_.remove(*object.hash().expiries());
     note_expiring();
   }
-  table_.take(std::string_view(object.key), &detached.object);
+  table_.take(std::string_view(object.key()), &detached.object);
   memory().leave(object);
   assert(detached.object.get() == &object);
   object.attached = false;
@@ -101,17 +101,11 @@ Database::Expiries::Node Database::assign_expiry(Object& object, std::int64_t ex
   const CountTables counting(*this);
   if (expire_at_ms == kNoExpiry) {
     node = expiries_.take(object);
-    object.expire_at_ms = kNoExpiry;
+    object.expires = false;
     note_expiring();
     return node;
   }
-  object.expire_at_ms = expire_at_ms;
-  try {
-    expiries_.insert(object, std::move(node));
-  } catch (...) {  // out of memory: it had no node
-    object.expire_at_ms = kNoExpiry;
-    throw;
-  }
+  expiries_.insert(object, expire_at_ms, std::move(node));
   note_expiring();
   return {};
 }
@@ -141,17 +135,17 @@ void Database::warm(std::span<const std::string_view> keys) const {
   absl::InlinedVector<const Object*, kWarmedMax> objects;
   table_.warm(keys, [&objects](const ObjectEntry::Item& object) {
     prefetch(object.get());
+    prefetch(object.get() + 1);  // value and key
     objects.push_back(object.get());
   });
   for (const Object* const object : objects) {
-    prefetch(object->key.data());
-    prefetch(&object->change);  // it is longer than one prefetch
+    if (object->expires) prefetch(&*object->expiry_place);
   }
 }
 
 Object* Database::find(std::string_view key) {
   Object*& found = recent(key);
-  if (found == nullptr || found->key != key) {
+  if (found == nullptr || found->key() != key) {
     auto* const item = table_.find(key);
     if (item == nullptr) {
       ++keyspace_.counts().missing;
@@ -175,8 +169,7 @@ Object* Database::find(std::string_view key) {
 bool Database::has_expired(const Object& object) const {
   const std::int64_t now_ms = keyspace_.now_ms();
   if (object.is_expired(now_ms)) return true;
-  const auto* hash = std::get_if<HashValue>(&object.value);
-  return hash != nullptr && hash->is_expired(now_ms);
+  return object.type() == ValueType::kHash && object.hash().is_expired(now_ms);
 }
 
 bool Database::outlives_expiry(Object& object) {
@@ -198,38 +191,38 @@ bool Database::outlives_expiry(Object& object) {
 void Database::expire(Object& object) {
   remove(object);
   ++keyspace_.counts().expired;
-  keyspace_.events().note(kExpiredEvents, "expired", number_, object.key);  // undo keeps it alive
+  keyspace_.events().note(kExpiredEvents, "expired", number_, object.key());  // undo keeps it alive
 }
 
 Object& Database::create(std::string_view key, Value value) {
   Object& object = insert(key, std::move(value));
-  keyspace_.events().note(kNewEvents, "new", number_, object.key);
+  keyspace_.events().note(kNewEvents, "new", number_, object.key());
   return object;
 }
 
 Object& Database::replace(Object& object, Value value) {
-  const std::string key = object.key;
+  const std::string key(object.key());
   remove(object);
   return insert(key, std::move(value));
 }
 
 Object& Database::insert(std::string_view key, Value value) {
   changes().reserve_undo();
-  auto made = std::make_unique<Object>(key, std::move(value));
-  const auto* stream = std::get_if<std::unique_ptr<Stream>>(&made->value);
-  made->id = stream != nullptr ? (*stream)->log().object_id() : keyspace_.next_object_id();
+  auto made = Object::make(key, std::move(value));
+  made->id = made->type() == ValueType::kStream ? made->stream().log().object_id()
+                                                : keyspace_.next_object_id();
   Object& object = attach({.object = std::move(made), .expiry = {}});
   changes().push_undo([this, &object] { static_cast<void>(removed(detach(object).object)); });
   changes().note_creation(object);
   changes().mark_dirty(object);
-  note_creation(object.key);
-  keyspace_.note_change(object.key);
+  note_creation(object.key());
+  keyspace_.note_change(object.key());
   keyspace_.signal(object, KeySignal::kReady);
   return object;
 }
 
 void Database::remove(Object& object) {
-  keyspace_.note_change(object.key);
+  keyspace_.note_change(object.key());
   changes().reserve_undo();
   record_header_removal(changes(), object);
   remove_elements(changes().records(), object);
@@ -242,26 +235,27 @@ void Database::remove(Object& object) {
 }
 
 void Database::move(Object& object, Database& to, std::string_view key) {
-  keyspace_.note_change(object.key);
+  keyspace_.note_change(object.key());
   keyspace_.note_change(key);
   changes().reserve_undo();
-  std::string new_key(key);
+  auto new_key = std::make_unique<std::string>(key);
+  auto old_key = std::make_unique<std::string>(object.key());
   record_header_removal(changes(), object);
   keyspace_.signal(object, KeySignal::kGone);
   to.reserve_for(key);
   Detached moved = detach(object);
-  std::string old_key = std::exchange(moved.object->key, std::move(new_key));
+  moved.object->set_key(std::move(new_key));
   to.attach(std::move(moved));
   changes().push_undo([this, &object, &to, old_key = std::move(old_key)]() mutable {
     Detached back = to.detach(object);
-    back.object->key = std::move(old_key);
+    back.object->set_key(std::move(old_key));
     attach(std::move(back));
   });
   ++object.revision;
   changes().mark_dirty(object);
-  to.note_creation(object.key);
+  to.note_creation(object.key());
   keyspace_.signal(object, KeySignal::kReady);
-  keyspace_.events().note(kNewEvents, "new", to.number_, object.key);
+  keyspace_.events().note(kNewEvents, "new", to.number_, object.key());
 }
 
 void Database::swap(Database& other) {
@@ -278,7 +272,7 @@ void Database::swap(Database& other) {
     db->for_each([db](Object& object) {
       ++object.revision;
       db->changes().mark_dirty(object);
-      db->note_creation(object.key);
+      db->note_creation(object.key());
       db->keyspace_.signal(object, KeySignal::kReady);
     });
   }
@@ -288,7 +282,7 @@ void Database::swap(Database& other) {
 void Database::signal_streams_replaced_by(Database& other) {
   for_each([&](Object& object) {
     if (object.type() != ValueType::kStream) return;
-    const Object* const next = other.find(object.key);
+    const Object* const next = other.find(object.key());
     if (next == nullptr || next->type() != ValueType::kStream) {
       keyspace_.signal(object, KeySignal::kGone);
     }
@@ -297,7 +291,7 @@ void Database::signal_streams_replaced_by(Database& other) {
 
 void Database::set_expiry(Object& object, std::int64_t expire_at_ms) {
   keyspace_.note_change(object);
-  const std::int64_t old = object.expire_at_ms;
+  const std::int64_t old = object.expire_at_ms();
   if (old == expire_at_ms) return;
   changes().reserve_undo();
   if (old != kNoExpiry && expire_at_ms != kNoExpiry) {
@@ -423,7 +417,7 @@ void Database::note_expiring() {
 std::optional<std::int64_t> Database::next_expiry_ms() const {
   if (expiries_.empty() && expiring_hashes_.empty()) return std::nullopt;
   const std::int64_t fields_ms = expiring_hashes_.next_ms();
-  return expiries_.empty() ? fields_ms : std::min(fields_ms, expiries_.first().expire_at_ms);
+  return expiries_.empty() ? fields_ms : std::min(fields_ms, expiries_.first().at_ms);
 }
 
 std::int64_t Database::average_ttl_ms() const {
@@ -437,8 +431,8 @@ std::size_t Database::remove_expired(std::size_t count_max) {
   while (removed < count_max) {
     const std::optional<std::int64_t> next_ms = next_expiry_ms();
     if (!next_ms || *next_ms > keyspace_.now_ms()) break;
-    if (!expiries_.empty() && expiries_.first().expire_at_ms == *next_ms) {
-      expire(expiries_.first());
+    if (!expiries_.empty() && expiries_.first().at_ms == *next_ms) {
+      expire(*expiries_.first().object);
       ++removed;
     } else {
       removed += hashes::remove_expired(*this, expiring_hashes_.first(), count_max - removed);

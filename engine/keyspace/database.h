@@ -130,7 +130,8 @@ class Database {
   Object& insert(std::string_view key, Value value);
   /// Removes an expired object.
   void expire(Object& object);
-  /// Removes what has expired of an object, or hides it. Returns false if it is all of it.
+  /// Removes or hides an object that has expired, or the expired fields of a hash. Returns false if
+  /// nothing remains of it.
   bool outlives_expiry(Object& object);
   void signal_streams_replaced_by(Database& other);
   void record_header_removals();
@@ -143,68 +144,69 @@ class Database {
       return hash_bytes(key, seed);
     }
     static std::uint64_t hash(const Item& object, std::uint64_t seed) {
-      return hash_bytes(object->key, seed);
+      return hash_bytes(object->key(), seed);
     }
-    static bool matches(const Item& object, std::string_view key) { return object->key == key; }
+    static bool matches(const Item& object, std::string_view key) { return object->key() == key; }
   };
   using Table = SegmentedTable<ObjectEntry>;
 
-  /// Expiring objects in order of their times, which only move() may change while they are in here.
-  /// Each object stores its place, so that no search is needed.
+  /// The expiries of objects in order of their times. Each object stores the place of its own, so
+  /// that no search is needed.
   class Expiries {
    public:
     /// The memory of a removed entry, for inserting it again; may be empty.
-    using Node = ObjectsByExpiry::node_type;
+    using Node = ExpiriesInOrder::node_type;
 
-    [[nodiscard]] std::size_t size() const { return objects_.size(); }
-    [[nodiscard]] bool empty() const { return objects_.empty(); }
-    [[nodiscard]] Object& first() const { return **objects_.begin(); }
+    [[nodiscard]] std::size_t size() const { return expiries_.size(); }
+    [[nodiscard]] bool empty() const { return expiries_.empty(); }
+    [[nodiscard]] const Expiry& first() const { return *expiries_.begin(); }
     /// Throws nothing if `node` is not empty.
-    void insert(Object& object, Node node = {}) {
+    void insert(Object& object, std::int64_t expire_at_ms, Node node = {}) {
+      const Expiry expiry{.at_ms = expire_at_ms, .object = &object};
       // A new expiry is often the last one.
-      const auto last = objects_.end();
+      const auto last = expiries_.end();
       if (node.empty()) {
-        object.expiry_place = objects_.insert(last, &object);
+        object.expiry_place = expiries_.insert(last, expiry);
       } else {
-        node.value() = &object;
-        object.expiry_place = objects_.insert(last, std::move(node));
+        node.value() = expiry;
+        object.expiry_place = expiries_.insert(last, std::move(node));
       }
-      times_ += static_cast<std::uint64_t>(object.expire_at_ms);
+      object.expires = true;
+      times_ += static_cast<std::uint64_t>(expire_at_ms);
     }
+    /// The object still reads its time from the entry.
     Node take(Object& object) {
-      times_ -= static_cast<std::uint64_t>(object.expire_at_ms);
-      return objects_.extract(object.expiry_place);
+      times_ -= static_cast<std::uint64_t>(object.expire_at_ms());
+      return expiries_.extract(object.expiry_place);
     }
     /// Changes the time of an object that is in here. Needs no memory.
     void move(Object& object, std::int64_t expire_at_ms) {
       if (keeps_place(object, expire_at_ms)) {
-        times_ += static_cast<std::uint64_t>(expire_at_ms - object.expire_at_ms);
-        object.expire_at_ms = expire_at_ms;
+        times_ += static_cast<std::uint64_t>(expire_at_ms - object.expire_at_ms());
+        object.expiry_place->at_ms = expire_at_ms;
         return;
       }
-      Node node = take(object);
-      object.expire_at_ms = expire_at_ms;
-      insert(object, std::move(node));
+      insert(object, expire_at_ms, take(object));
     }
     /// Returns the sum over all entries; negative if most have expired.
     [[nodiscard]] std::int64_t sum_of_ttls_ms(std::int64_t now_ms) const {
       return static_cast<std::int64_t>(times_ -
-                                       objects_.size() * static_cast<std::uint64_t>(now_ms));
+                                       expiries_.size() * static_cast<std::uint64_t>(now_ms));
     }
-    [[nodiscard]] std::size_t memory_bytes() const { return tree_bytes<Object*>(size()); }
+    [[nodiscard]] std::size_t memory_bytes() const { return tree_bytes<Expiry>(size()); }
 
    private:
     /// Returns true if the object stays between its neighbours.
     [[nodiscard]] bool keeps_place(const Object& object, std::int64_t expire_at_ms) const {
-      const ObjectsByExpiry::const_iterator place = object.expiry_place;
-      if (expire_at_ms >= object.expire_at_ms) {
+      const ExpiriesInOrder::const_iterator place = object.expiry_place;
+      if (expire_at_ms >= place->at_ms) {
         const auto next = std::next(place);
-        return next == objects_.end() || expire_at_ms <= (*next)->expire_at_ms;
+        return next == expiries_.end() || expire_at_ms <= next->at_ms;
       }
-      return place == objects_.begin() || (*std::prev(place))->expire_at_ms <= expire_at_ms;
+      return place == expiries_.begin() || std::prev(place)->at_ms <= expire_at_ms;
     }
 
-    ObjectsByExpiry objects_;
+    ExpiriesInOrder expiries_;
     std::uint64_t times_ = 0;  // their sum, modulo 2^64
   };
 

@@ -20,20 +20,20 @@ std::string_view encoding_name(StringEncoding encoding) {
 std::string_view encoding_name(const Object& object) {
   switch (object.type()) {
     case ValueType::kString:
-      return encoding_name(std::get<StringValue>(object.value).encoding());
+      return encoding_name(object.string().encoding());
     case ValueType::kHash: {
-      const auto& hash = std::get<HashValue>(object.value);
+      const auto& hash = object.hash();
       if (hash.is_large()) return "hashtable";
       return hash.has_expiries() ? "listpackex" : "listpack";
     }
     case ValueType::kSet:
-      return std::get<SetValue>(object.value).is_large() ? "hashtable" : "intset";
+      return object.set().is_large() ? "hashtable" : "intset";
     case ValueType::kStream:
       return "stream";
     case ValueType::kList:
       return "quicklist";
     case ValueType::kSortedSet:
-      return std::get<SortedSetValue>(object.value).is_small() ? "listpack" : "skiplist";
+      return object.sorted_set().is_small() ? "listpack" : "skiplist";
   }
   return "unknown";
 }

@@ -161,7 +161,7 @@ void HashValue::roll_back(Erased erased) {
 }
 
 PackedPairs HashValue::grow() {
-  auto tables = std::make_unique<Tables>(seed_);
+  auto tables = std::make_unique<Tables>(std::uint64_t{seed_});
   packed_.for_each(
       [&](std::string_view field, std::string_view value) { tables->assign(field, value); });
   tables_ = std::move(tables);

@@ -63,7 +63,7 @@ struct TextField {
 /// for the others.
 class HashValue {
  public:
-  explicit HashValue(std::uint64_t seed) : seed_(seed) {}
+  explicit HashValue(std::uint64_t seed) : seed_(seed & kSeedMask) {}
 
   [[nodiscard]] std::size_t size() const {
     return is_large() ? tables_->integers.size() + tables_->texts.size() : packed_.size();
@@ -228,11 +228,13 @@ class HashValue {
     visit(std::string_view(item.field), std::string_view(item.value));
   }
 
-  std::uint64_t seed_;
+  static constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 63) - 1;
+
+  std::uint64_t seed_ : 63;
+  bool has_positions_ : 1 = true;
   PackedPairs packed_;              // empty if it is large
   std::unique_ptr<Tables> tables_;  // null if it is small
   std::unique_ptr<FieldExpiries> expiries_;
-  bool has_positions_ = true;
 };
 
 }  // namespace rushgate

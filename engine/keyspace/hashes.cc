@@ -113,8 +113,8 @@ std::size_t remove_expired(Database& db, Object& object, std::size_t count_max) 
     }
   }
   KeyEvents& events = db.keyspace().events();
-  events.note(kHashEvents, "hexpired", db.number(), object.key);  // undo keeps it alive
-  if (!object.attached) events.note(kGenericEvents, "del", db.number(), object.key);
+  events.note(kHashEvents, "hexpired", db.number(), object.key());  // undo keeps it alive
+  if (!object.attached) events.note(kGenericEvents, "del", db.number(), object.key());
   return removed;
 }
 

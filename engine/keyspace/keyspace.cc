@@ -77,7 +77,7 @@ class KeyspaceLoader {
       case ValueType::kStream:
         return object->stream().load_element(kind, key_reader, value);
       case ValueType::kSet:
-        if (object->set().records().is_being_rewritten() && id == object->id) {
+        if (std::as_const(*object).set().records().is_being_rewritten() && id == object->id) {
           return read_rewritten(kind, *object, key_reader, value);
         }
         return kind == RecordKind::kElement
@@ -181,7 +181,7 @@ class KeyspaceLoader {
 
   bool read_members(Object& object, RecordReader& key, std::string_view rest) {
     SetValue& set = object.set();
-    if (!set.records().is_being_rewritten()) set.records().loaded_segment();
+    if (!std::as_const(set).records().is_being_rewritten()) set.records().loaded_segment();
     const auto integer = [&](std::int64_t member) { add_integer(set, member); };
     const auto text = [&](std::string_view member) { set.insert(member, keyspace_.limits()); };
     if (const auto first = key.try_integer()) {
@@ -214,55 +214,63 @@ class KeyspaceLoader {
 
   bool read_header(RecordReader& key, std::string_view value) {
     const std::uint8_t db = key.byte();
-    auto object = std::make_unique<Object>(key.rest());
+    const std::string_view name = key.rest();
     if (!key.ok() || db >= Keyspace::kDatabases) return false;
 
     RecordReader reader(value);
     const std::uint8_t type = reader.byte();
-    object->expire_at_ms = reader.signed_varint();
+    const std::int64_t expire_at_ms = reader.signed_varint();
+    std::uint64_t id = 0;
+    std::optional<Value> read;
     if (type == static_cast<std::uint8_t>(ValueType::kString)) {
-      object->value = StringValue(reader.maybe_integer());
-      object->id = string_id_--;
+      read = StringValue(reader.maybe_integer());
+      id = string_id_--;
     } else {
-      object->id = reader.varint();
-      if (object->id >= kObjectIdMax || by_id_.contains(object->id)) return false;
-      largest_id_ = std::max(largest_id_, object->id);
-      if (!read_collection(type, reader, *object)) return false;
+      id = reader.varint();
+      if (id >= kObjectIdMax || by_id_.contains(id)) return false;
+      largest_id_ = std::max(largest_id_, id);
+      read = read_collection(type, id, reader);
     }
-    if (!reader.ok() || !reader.at_end()) return false;
+    if (!read || !reader.ok() || !reader.at_end()) return false;
 
+    auto object = Object::make(name, *std::move(read));
+    object->id = id;
     Object& attached = keyspace_.db(db).attach({.object = std::move(object), .expiry = {}});
+    if (expire_at_ms != kNoExpiry) keyspace_.db(db).assign_expiry(attached, expire_at_ms);
     if (attached.type() != ValueType::kString) by_id_.emplace(attached.id, &attached);
     if (attached.type() != ValueType::kSet) return true;
-    const SetRecords& records = attached.set().records();
+    const SetRecords& records = std::as_const(attached).set().records();
     if (!records.is_being_rewritten()) return true;
     return records.old_id() < attached.id && by_id_.emplace(records.old_id(), &attached).second;
   }
 
-  bool read_collection(std::uint8_t type, RecordReader& reader, Object& object) {
+  /// Reads the rest of a header. Returns the empty value; or none if the bytes are invalid.
+  std::optional<Value> read_collection(std::uint8_t type, std::uint64_t id, RecordReader& reader) {
     switch (static_cast<ValueType>(type)) {
-      case ValueType::kHash:
-        object.value = HashValue(keyspace_.seed());
-        object.hash().set_has_positions(!reader.at_end());
-        return reader.at_end() || reader.byte() == kFieldsHavePositions;
-      case ValueType::kSet:
-        object.value = SetValue(keyspace_.seed());
-        if (!reader.at_end()) object.set().records().loaded_rewrite(reader.varint());
-        return true;
-      case ValueType::kStream:
-        object.value =
-            std::make_unique<Stream>(object.id, keyspace_.store(), keyspace_.stream_caches());
-        return object.stream().read_header(reader);
+      case ValueType::kHash: {
+        HashValue hash(keyspace_.seed());
+        hash.set_has_positions(!reader.at_end());
+        if (!reader.at_end() && reader.byte() != kFieldsHavePositions) return std::nullopt;
+        return hash;
+      }
+      case ValueType::kSet: {
+        SetValue set(keyspace_.seed());
+        if (!reader.at_end()) set.records().loaded_rewrite(reader.varint());
+        return set;
+      }
+      case ValueType::kStream: {
+        auto stream = std::make_unique<Stream>(id, keyspace_.store(), keyspace_.stream_caches());
+        if (!stream->read_header(reader)) return std::nullopt;
+        return stream;
+      }
       case ValueType::kList:
-        object.value = ListValue();
-        return true;
+        return ListValue();
       case ValueType::kSortedSet:
-        object.value = SortedSetValue(keyspace_.seed(), keyspace_.limits());
-        return true;
+        return SortedSetValue(keyspace_.seed(), keyspace_.limits());
       case ValueType::kString:
         break;
     }
-    return false;
+    return std::nullopt;
   }
 
   Object* object_of(std::uint64_t id) {
@@ -369,7 +377,7 @@ void Keyspace::signal(const Object& object, KeySignal what) {
   const bool is_popped =
       object.type() == ValueType::kList || object.type() == ValueType::kSortedSet;
   const bool may_matter = is_stream || (is_popped && what == KeySignal::kReady);
-  if (may_matter && listener_ != nullptr) listener_->key_signalled(object.db, object.key, what);
+  if (may_matter && listener_ != nullptr) listener_->key_signalled(object.db, object.key(), what);
 }
 
 void Keyspace::remove_all() {

@@ -151,7 +151,7 @@ class Keyspace {
   /// Notes a change of an object's value.
   void note_change(Object& object) {
     ++object.revision;
-    note_change(object.key);
+    note_change(object.key());
   }
   /// Reports FLUSHDB or FLUSHALL. Called before the change.
   void note_flush() {

@@ -3,8 +3,9 @@
 namespace rushgate {
 
 void MemoryCount::enter(Object& object) {
-  object.counted_bytes = object.memory_bytes();
-  bytes_ += object.counted_bytes;
+  const std::size_t bytes = object.memory_bytes();
+  object.counted_bytes = bytes & Object::kCountedMask;
+  bytes_ += bytes;
 }
 
 void MemoryCount::leave(Object& object) {

@@ -1,12 +1,17 @@
-// A key and its value.
+// A key and its value, in one block of memory that the type of the value determines:
+//
+//   [Object: 32 bytes][the value: StringValue, HashValue, ...][the key]
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -28,6 +33,7 @@ enum class ValueType : std::uint8_t {
   kSortedSet = 5
 };  // durable: values must not change
 
+/// The initial value of an object.
 using Value = std::variant<StringValue, HashValue, SetValue, std::unique_ptr<Stream>, ListValue,
                            SortedSetValue>;  // in the order of ValueType
 
@@ -42,60 +48,119 @@ enum class ObjectChange : std::uint8_t {
 
 struct Object;
 
-/// Orders objects by their expiry times.
-struct SoonerExpiry {
-  bool operator()(const Object* a, const Object* b) const;
+/// The expiry of an object, in its database's index.
+struct Expiry {
+  mutable std::int64_t at_ms;  // ms since 1970 UTC. A change must keep the order
+  Object* object;
 };
-using ObjectsByExpiry = std::multiset<Object*, SoonerExpiry>;
+struct SoonerExpiry {
+  bool operator()(const Expiry& a, const Expiry& b) const { return a.at_ms < b.at_ms; }
+};
+using ExpiriesInOrder = std::multiset<Expiry, SoonerExpiry>;
 
-/// Its address does not change. Only the keyspace's mutators change it.
+/// Its address and its type do not change. Only the keyspace's mutators change it.
 struct Object {
-  explicit Object(std::string_view its_key, Value its_value = StringValue(std::int64_t{0}))
-      : key(its_key), value(std::move(its_value)) {}
+  /// Returns an object that is in no database.
+  static std::unique_ptr<Object> make(std::string_view key, Value value);
+  /// Destroys an object together with its value and its key.
+  static void operator delete(Object* object, std::destroying_delete_t);
+  static constexpr std::uint64_t kCountedMask = (std::uint64_t{1} << 48) - 1;
 
-  std::string key;
-  Value value;
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
   std::uint64_t id = 0;  // identifies its elements' records in the store. Unique among all objects;
                          // not stored for a string
-  std::int64_t expire_at_ms = kNoExpiry;   // ms since 1970 UTC
-  ObjectsByExpiry::iterator expiry_place;  // in its database's index; only while it is attached and
-                                           // expires
-  std::uint8_t db = 0;                     // number of its database
-  bool attached = false;                   // in its database's table; false once removed
-  bool is_noted = false;                   // MemoryCount must count it again
-  bool is_newborn = false;                 // created since the newest savepoint (Changes)
-  ObjectChange change = ObjectChange::kNone;
-  std::uint64_t revision = 0;     // changes whenever WATCH must see a change;
-                                  // for a hash also when a change is undone
-  std::size_t counted_bytes = 0;  // the bytes counted by MemoryCount
+  ExpiriesInOrder::iterator expiry_place;  // if it expires
+  std::uint64_t counted_bytes : 48 = 0;    // the bytes counted by MemoryCount
+  std::uint64_t db : 8 = 0;                // number of its database
+  bool attached : 1 = false;               // in its database's table; false once removed
+  bool is_noted : 1 = false;               // MemoryCount must count it again
+  bool is_newborn : 1 = false;             // created since the newest savepoint (Changes)
+  bool expires : 1 = false;
+  ObjectChange change : 2 = ObjectChange::kNone;
+  std::uint32_t revision = 0;  // changes whenever WATCH must see a change;
+                               // for a hash also when a change is undone
 
+  [[nodiscard]] std::string_view key() const {
+    if (key_is_apart()) return *key_apart();
+    return {const_cast<Object*>(this)->key_place(), key_size_};
+  }
+  /// Replaces the key. Needs no memory.
+  void set_key(std::unique_ptr<std::string> key);
+
+  /// Returns ms since 1970 UTC, or kNoExpiry. Its entry in the index must exist, also when it is
+  /// removed.
+  [[nodiscard]] std::int64_t expire_at_ms() const {
+    return expires ? expiry_place->at_ms : kNoExpiry;
+  }
   [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
-    return expire_at_ms != kNoExpiry && expire_at_ms <= now_ms;
+    return expires && expiry_place->at_ms <= now_ms;
   }
 
-  [[nodiscard]] ValueType type() const { return static_cast<ValueType>(value.index()); }
+  [[nodiscard]] ValueType type() const { return type_; }
 
   /// Returns the memory with key and value.
   [[nodiscard]] std::size_t memory_bytes() const;
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
 
-  [[nodiscard]] StringValue& string() { return std::get<StringValue>(value); }
-  [[nodiscard]] HashValue& hash() { return std::get<HashValue>(value); }
-  [[nodiscard]] SetValue& set() { return std::get<SetValue>(value); }
-  [[nodiscard]] SortedSetValue& sorted_set() { return std::get<SortedSetValue>(value); }
-  [[nodiscard]] Stream& stream() { return *std::get<std::unique_ptr<Stream>>(value); }
-  [[nodiscard]] ListValue& list() { return std::get<ListValue>(value); }
+  // The value. Its type must be that of the function.
+  [[nodiscard]] StringValue& string() { return value<StringValue>(ValueType::kString); }
+  [[nodiscard]] HashValue& hash() { return value<HashValue>(ValueType::kHash); }
+  [[nodiscard]] SetValue& set() { return value<SetValue>(ValueType::kSet); }
+  [[nodiscard]] SortedSetValue& sorted_set() {
+    return value<SortedSetValue>(ValueType::kSortedSet);
+  }
+  [[nodiscard]] Stream& stream() { return *value<std::unique_ptr<Stream>>(ValueType::kStream); }
+  [[nodiscard]] ListValue& list() { return value<ListValue>(ValueType::kList); }
+  [[nodiscard]] const StringValue& string() const { return const_cast<Object*>(this)->string(); }
+  [[nodiscard]] const HashValue& hash() const { return const_cast<Object*>(this)->hash(); }
+  [[nodiscard]] const SetValue& set() const { return const_cast<Object*>(this)->set(); }
+  [[nodiscard]] const SortedSetValue& sorted_set() const {
+    return const_cast<Object*>(this)->sorted_set();
+  }
+  [[nodiscard]] const Stream& stream() const { return const_cast<Object*>(this)->stream(); }
+  [[nodiscard]] const ListValue& list() const { return const_cast<Object*>(this)->list(); }
 
   /// Releases everything that belongs to the turn, so that another thread may destroy it.
   void prepare_to_be_freed() {
     if (type() == ValueType::kStream) stream().drop_cache();
   }
-};
 
-inline bool SoonerExpiry::operator()(const Object* a, const Object* b) const {
-  return a->expire_at_ms < b->expire_at_ms;
-}
+ private:
+  using KeyApart = std::string*;
+  static constexpr std::size_t kKeyBytesMin = sizeof(KeyApart);
+  static constexpr std::size_t kKeyBytesMax = 254;
+  static constexpr std::uint8_t kKeyIsApart = 255;  // a pointer to its string is in its place
+
+  Object(ValueType type, std::size_t key_offset, std::size_t key_bytes)
+      : type_(type),
+        key_offset_(static_cast<std::uint8_t>(key_offset)),
+        key_bytes_(static_cast<std::uint8_t>(key_bytes)) {}
+
+  template <class T>
+  [[nodiscard]] T& value([[maybe_unused]] ValueType type) {
+    static_assert(alignof(T) <= alignof(Object));
+    assert(type_ == type);
+    return *std::launder(reinterpret_cast<T*>(this + 1));
+  }
+  /// Calls visit(T&) for the value of type T.
+  template <class Visit>
+  decltype(auto) visit_value(Visit visit);
+  [[nodiscard]] std::size_t own_bytes() const;
+
+  [[nodiscard]] char* key_place() { return reinterpret_cast<char*>(this) + key_offset_; }
+  [[nodiscard]] bool key_is_apart() const { return key_size_ == kKeyIsApart; }
+  [[nodiscard]] KeyApart key_apart() const;
+  void drop_key_apart();
+
+  const ValueType type_;
+  const std::uint8_t key_offset_;
+  const std::uint8_t key_bytes_;  // the space for the key
+  std::uint8_t key_size_ = 0;     // or kKeyIsApart
+};
+static_assert(sizeof(Object) == 32);
 
 /// Returns the reply of TYPE: "string", "hash", "set", "stream", "list", "zset".
 std::string_view type_name(ValueType type);

@@ -5,6 +5,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
+#include "engine/keyspace/object.h"
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -175,24 +176,24 @@ std::string header_prefix(std::uint8_t db) {
 
 void write_header_value(const Object& object, std::string& out) {
   RecordWriter writer(out);
-  writer.byte(static_cast<std::uint8_t>(object.type())).signed_varint(object.expire_at_ms);
-  if (const auto* string = std::get_if<StringValue>(&object.value)) {
-    if (const auto integer = string->integer()) {
+  writer.byte(static_cast<std::uint8_t>(object.type())).signed_varint(object.expire_at_ms());
+  if (object.type() == ValueType::kString) {
+    const StringValue& string = object.string();
+    if (const auto integer = string.integer()) {
       writer.byte(static_cast<std::uint8_t>(kIntegerTag)).signed_varint(*integer);
     } else {
-      writer.byte(static_cast<std::uint8_t>(kTextTag)).rest(string->text());
+      writer.byte(static_cast<std::uint8_t>(kTextTag)).rest(string.text());
     }
     return;
   }
   writer.varint(object.id);
-  if (const auto* hash = std::get_if<HashValue>(&object.value)) {
-    if (hash->has_positions()) writer.byte(kFieldsHavePositions);
+  if (object.type() == ValueType::kHash && object.hash().has_positions()) {
+    writer.byte(kFieldsHavePositions);
   }
-  if (const auto* set = std::get_if<SetValue>(&object.value)) {
-    if (set->records().is_being_rewritten()) writer.varint(set->records().old_id());
+  if (object.type() == ValueType::kSet && object.set().records().is_being_rewritten()) {
+    writer.varint(object.set().records().old_id());
   }
-  if (const auto* stream = std::get_if<std::unique_ptr<Stream>>(&object.value))
-    (*stream)->write_header(writer);
+  if (object.type() == ValueType::kStream) object.stream().write_header(writer);
 }
 
 std::string library_key(std::string_view name) {

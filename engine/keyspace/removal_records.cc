@@ -14,32 +14,28 @@
 namespace rushgate {
 namespace {
 
-const Stream& stream_of(const Object& object) {
-  return *std::get<std::unique_ptr<Stream>>(object.value);
-}
-
 /// Adds the number of the object's records, or more.
 void count_elements(const Object& object, RecordCounts& counts) {
   switch (object.type()) {
     case ValueType::kString:
       return;
     case ValueType::kHash: {
-      const auto& hash = std::get<HashValue>(object.value);
+      const auto& hash = object.hash();
       counts[RecordKind::kElement] += hash.size();
       if (hash.has_expiries()) counts[RecordKind::kFieldExpiry] += hash.expiries()->size();
       return;
     }
     case ValueType::kSet: {
-      const auto& set = std::get<SetValue>(object.value);
+      const auto& set = object.set();
       return set.records().count(set.size(), counts);
     }
     case ValueType::kStream:
-      return stream_of(object).count_records(counts);
+      return object.stream().count_records(counts);
     case ValueType::kList:
-      counts[RecordKind::kElement] += std::get<ListValue>(object.value).size();
+      counts[RecordKind::kElement] += object.list().size();
       return;
     case ValueType::kSortedSet:
-      counts[RecordKind::kElement] += std::get<SortedSetValue>(object.value).size();
+      counts[RecordKind::kElement] += object.sorted_set().size();
       return;
   }
 }
@@ -53,7 +49,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
     case ValueType::kString:
       return;
     case ValueType::kHash: {
-      const auto& hash = std::get<HashValue>(object.value);
+      const auto& hash = object.hash();
       const auto remove_field = [&](std::string_view field, const auto&) { remove(field); };
       if (kind == RecordKind::kElement) hash.for_each(remove_field);
       if (kind == RecordKind::kFieldExpiry && hash.has_expiries())
@@ -61,7 +57,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
       return;
     }
     case ValueType::kSet: {
-      const auto& set = std::get<SetValue>(object.value);
+      const auto& set = object.set();
       if (kind == RecordKind::kSetSegment && !set.records().has_segments()) return;
       if (kind != RecordKind::kSetSegment && kind != RecordKind::kElement) return;
       set.for_each(remove);  // a segment's key is a member, or was one
@@ -69,10 +65,10 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
       return;
     }
     case ValueType::kStream:
-      return stream_of(object).remove_each_record(batch, kind);
+      return object.stream().remove_each_record(batch, kind);
     case ValueType::kList: {
       if (kind != RecordKind::kElement) return;
-      const auto& list = std::get<ListValue>(object.value);
+      const auto& list = object.list();
       for (auto place = list.begin(); place != list.end(); place = list.next(place)) {
         batch.remove(position_key(object.id, list.position(place)));
       }
@@ -80,7 +76,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
     }
     case ValueType::kSortedSet: {
       if (kind != RecordKind::kElement) return;
-      const auto& set = std::get<SortedSetValue>(object.value);
+      const auto& set = object.sorted_set();
       set.for_each(0, set.size(),
                    [&](const SortedSetElement& element) { remove(element.member()); });
       return;
@@ -93,7 +89,7 @@ template <class Visit>
 void for_each_id(const Object& object, Visit visit) {
   visit(object.id);
   if (object.type() != ValueType::kSet) return;
-  const SetRecords& records = std::get<SetValue>(object.value).records();
+  const SetRecords& records = object.set().records();
   if (records.is_being_rewritten()) visit(records.old_id());
 }
 

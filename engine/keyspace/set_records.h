@@ -120,6 +120,10 @@ class SetRecords {
 
   /// Returns the number of buffered members.
   [[nodiscard]] std::size_t buffered() const { return integers_.size() + texts_.size(); }
+  /// Returns true if each member has an element record, and nothing else is known.
+  [[nodiscard]] bool are_plain() const {
+    return buffered() == 0 && !has_segments_ && tombstones_.size() == 0 && !is_being_rewritten();
+  }
 
   /// Returns the memory on the heap, without buffered strings, which live until the commit.
   [[nodiscard]] std::size_t memory_bytes() const {

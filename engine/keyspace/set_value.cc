@@ -41,6 +41,11 @@ void SetValue::put_back(std::string text) {
   tables_->text_bytes += heap_bytes(tables_->texts.insert(std::move(text)));
 }
 
+const SetRecords& SetValue::no_records() {
+  static const SetRecords kNone;
+  return kNone;
+}
+
 PackedIntegers SetValue::grow() {
   auto tables = std::make_unique<Tables>(seed_);
   tables->integers.insert_missing(packed_.members(), [](auto...) { return true; });

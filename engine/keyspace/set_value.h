@@ -144,24 +144,36 @@ class SetValue {
   [[nodiscard]] std::string draw(Random& random) const;
 
   /// Returns true if shrink() would release memory.
-  [[nodiscard]] bool wants_to_shrink() const { return packed_.wants_to_shrink(); }
+  [[nodiscard]] bool wants_to_shrink() const {
+    return packed_.wants_to_shrink() || has_needless_records();
+  }
   /// Releases memory. Earlier changes can no longer be undone.
-  void shrink() { packed_.shrink(); }
+  void shrink() {
+    packed_.shrink();
+    if (has_needless_records()) records_.reset();
+  }
 
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0) +
-           records_.memory_bytes();
+    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0) + record_bytes();
   }
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
-    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0) +
-           records_.memory_bytes();
+    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0) + record_bytes();
   }
 
-  /// Returns the records of the members.
-  [[nodiscard]] SetRecords& records() { return records_; }
-  [[nodiscard]] const SetRecords& records() const { return records_; }
+  /// Returns the records of the members. Needs memory at its first call after shrink().
+  [[nodiscard]] SetRecords& records() {
+    if (records_ == nullptr) records_ = std::make_unique<SetRecords>();
+    return *records_;
+  }
+  [[nodiscard]] const SetRecords& records() const {
+    return records_ == nullptr ? no_records() : *records_;
+  }
+  /// Records the buffered members.
+  void complete_records(StoreBatch& batch, std::uint64_t object_id) {
+    if (records_ != nullptr) records_->complete(batch, object_id);
+  }
 
  private:
   struct Tables {
@@ -183,7 +195,17 @@ class SetValue {
     std::size_t text_bytes = 0;  // of the items of `texts`, without the table
   };
 
-  SetRecords records_;
+  static const SetRecords& no_records();
+  /// Returns true if the set is small, and its records can be created again.
+  [[nodiscard]] bool has_needless_records() const {
+    constexpr std::size_t kSizeMax = 16;  // a larger set keeps the buffer for its next members
+    return records_ != nullptr && size() <= kSizeMax && records_->are_plain();
+  }
+  [[nodiscard]] std::size_t record_bytes() const {
+    return records_ == nullptr ? 0 : heap_block(sizeof(SetRecords)) + records_->memory_bytes();
+  }
+
+  std::unique_ptr<SetRecords> records_;  // null until they are needed
   std::uint64_t seed_;
   PackedIntegers packed_;           // empty if it is large
   std::unique_ptr<Tables> tables_;  // null if it is small

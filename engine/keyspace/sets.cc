@@ -68,14 +68,15 @@ bool add_text(Database& db, Object& object, std::string_view member) {
   grow_for(db, object, std::nullopt);
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
+  SetRecords& records = set.records();
   std::string added(member);
   if (!set.insert_text(member)) return false;
-  db.changes().push_undo(object,
-                         [&set, added = std::move(added), savepoint = set.records().savepoint()] {
-                           set.take_text(added);
-                           set.records().roll_back_to(savepoint);
-                         });
-  set.records().add_text(member);
+  db.changes().push_undo(
+      object, [&set, &records, added = std::move(added), savepoint = records.savepoint()] {
+        set.take_text(added);
+        records.roll_back_to(savepoint);
+      });
+  records.add_text(member);
   db.keyspace().note_change(object);
   db.changes().mark_elements_dirty(object);
   return true;
@@ -85,12 +86,13 @@ bool add_integer(Database& db, Object& object, std::int64_t member) {
   grow_for(db, object, member);
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
+  SetRecords& records = set.records();
   if (!set.insert_integer(member)) return false;
-  db.changes().push_undo(object, [&set, member, savepoint = set.records().savepoint()] {
+  db.changes().push_undo(object, [&set, &records, member, savepoint = records.savepoint()] {
     set.erase_integer(member);
-    set.records().roll_back_to(savepoint);
+    records.roll_back_to(savepoint);
   });
-  set.records().add_integer(member);
+  records.add_integer(member);
   db.keyspace().note_change(object);
   db.changes().mark_elements_dirty(object);
   return true;

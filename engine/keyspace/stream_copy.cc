@@ -76,11 +76,11 @@ absl::Status set_history(Database& db, Object& object, StreamId last_id,
     const KeyEvents::Pause pause(db.keyspace().events());  // to others it stays the same stream
     const Changes::Savepoint before = db.changes().savepoint();
     db.remove(object);  // owned by the undo log
-    if (absl::Status copied = copy_object(object, db, object.key); !copied.ok()) {
+    if (absl::Status copied = copy_object(object, db, object.key()); !copied.ok()) {
       db.changes().roll_back_to(before);
       return copied;
     }
-    changed = db.find(object.key);
+    changed = db.find(object.key());
   }
   set_counted_history(db, *changed, last_id, entries_added, max_deleted_id);
   return absl::OkStatus();

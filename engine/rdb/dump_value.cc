@@ -98,23 +98,23 @@ absl::StatusOr<std::string> dump(const Object& object, std::size_t bytes_max) {
   RdbWriter out(payload);
   switch (object.type()) {
     case ValueType::kString:
-      write(std::get<StringValue>(object.value), out);
+      write(object.string(), out);
       break;
     case ValueType::kHash:
-      write(std::get<HashValue>(object.value), out);
+      write(object.hash(), out);
       break;
     case ValueType::kSet:
-      write(std::get<SetValue>(object.value), out);
+      write(object.set(), out);
       break;
     case ValueType::kList:
-      write(std::get<ListValue>(object.value), out);
+      write(object.list(), out);
       break;
     case ValueType::kSortedSet:
-      write(std::get<SortedSetValue>(object.value), out);
+      write(object.sorted_set(), out);
       break;
     case ValueType::kStream: {
       type(out, RdbType::kStream);
-      const Stream& stream = *std::get<std::unique_ptr<Stream>>(object.value);
+      const Stream& stream = object.stream();
       if (absl::Status read = write_stream(stream, bytes_max, payload); !read.ok()) return read;
       break;
     }

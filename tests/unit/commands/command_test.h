@@ -120,8 +120,8 @@ class CommandTest : public testing::Test {
     for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
       keyspace.db(i).for_each([&](Object& object) {
         if (keyspace.db(i).has_expired(object)) return;
-        all[std::to_string(i) + ' ' + object.key] =
-            std::to_string(object.expire_at_ms) + ' ' + dump_value(object, keyspace.now_ms());
+        all[std::to_string(i) + ' ' + std::string(object.key())] =
+            std::to_string(object.expire_at_ms()) + ' ' + dump_value(object, keyspace.now_ms());
       });
     }
     return all;
@@ -163,7 +163,7 @@ class CommandTest : public testing::Test {
         return dump_list(object.list());
     }
     EXPECT_EQ(elements.size(), size);
-    EXPECT_NE(size, 0U) << "an empty collection remains at " << object.key;
+    EXPECT_NE(size, 0U) << "an empty collection remains at " << object.key();
     std::string text(type_name(object.type()));
     for (const auto& [element, value] : elements) {
       text.append(" [").append(element).append("][").append(value).append("]");

@@ -116,7 +116,7 @@ TEST_F(CopiesTest, CopyIsIndependent) {
   hashes::set(db(), hash, "f", "w");
   commit_and_reopen();
   EXPECT_EQ(db().find("copy")->hash().find("f"), "v");
-  EXPECT_EQ(db().find("copy")->expire_at_ms, 100'000);
+  EXPECT_EQ(db().find("copy")->expire_at_ms(), 100'000);
 }
 
 TEST_F(CopiesTest, CopyTakesOneUndoStep) {

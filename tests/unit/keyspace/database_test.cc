@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -32,10 +33,10 @@ absl::Status load_hashes(const std::map<std::string, std::uint64_t>& ids) {
   for (const auto& [name, id] : ids) {
     std::string key;
     write_header_key(0, name, key);
-    Object hash(name, HashValue(1));
-    hash.id = id;
+    const std::unique_ptr<Object> hash = Object::make(name, HashValue(1));
+    hash->id = id;
     std::string value;
-    write_header_value(hash, value);
+    write_header_value(*hash, value);
     batch.put(key, value);
   }
   EXPECT_TRUE(store.commit(batch).ok());
@@ -100,6 +101,32 @@ TEST(DatabaseTest, FindMatchesModelAfterChangesAndRollbacks) {
     expect_all();
     if (random() % 2 == 0) {
       ASSERT_TRUE(keyspace.commit().ok());
+    }
+  }
+}
+
+TEST(DatabaseTest, RenamedObjectHasTheNewKey) {
+  NullStore store;
+  Keyspace keyspace(store, 1);
+  Database& db = keyspace.db(0);
+  constexpr std::array<std::size_t, 7> kSizes = {0, 1, 8, 9, 254, 255, 300};
+  for (const std::size_t old_size : kSizes) {
+    for (const std::size_t new_size : kSizes) {
+      const std::string old_key(old_size, 'a');
+      const std::string new_key = std::string(new_size, 'b') + 'c';
+      Object& object = strings::set(db, old_key, StringValue("value"));
+      const Changes::Savepoint savepoint = keyspace.changes().savepoint();
+      const std::size_t bytes = object.memory_bytes();
+      db.move(object, db, new_key);
+      EXPECT_EQ(db.find(old_key), nullptr);
+      ASSERT_EQ(db.find(new_key), &object);
+      db.move(object, db, old_key + "d");
+      EXPECT_EQ(object.key(), old_key + "d");
+      EXPECT_EQ(object.string().text(), "value");
+      keyspace.changes().roll_back_to(savepoint);
+      ASSERT_EQ(db.find(old_key), &object);
+      EXPECT_EQ(object.memory_bytes(), bytes);
+      db.remove(object);
     }
   }
 }

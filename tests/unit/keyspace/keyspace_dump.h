@@ -28,7 +28,7 @@ class ObjectDump {
       : name_(std::move(name)), lines_(lines) {}
 
   void add(Object& object) {
-    line("type ", type_name(object.type()), " expires at ", object.expire_at_ms);
+    line("type ", type_name(object.type()), " expires at ", object.expire_at_ms());
     switch (object.type()) {
       case ValueType::kString:
         return line(object.string().bytes());
@@ -125,7 +125,7 @@ inline std::vector<std::string> dump(Keyspace& keyspace) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
     keyspace.db(i).for_each([&](Object& object) {
-      ObjectDump(std::to_string(i) + " " + object.key, lines).add(object);
+      ObjectDump(std::to_string(i) + " " + std::string(object.key()), lines).add(object);
     });
   }
   std::ranges::sort(lines);

@@ -240,10 +240,10 @@ class ListsAtTheEdgeTest : public ListsTest {
     StoreBatch batch;
     std::string key;
     write_header_key(0, "l", key);
-    Object header("l", ListValue());
-    header.id = 1;
+    const std::unique_ptr<Object> header = Object::make("l", ListValue());
+    header->id = 1;
     std::string value;
-    write_header_value(header, value);
+    write_header_value(*header, value);
     batch.put(key, value);
     for (const auto& [position, element] : {std::pair(first, "a"), std::pair(second, "b")}) {
       key = element_prefix(RecordKind::kElement, 1);

@@ -77,7 +77,7 @@ class RandomChanges {
   }
   std::string any() { return below(2) == 0 ? number() : text(); }
   /// Hashes and sets at these keys stay small.
-  static bool stays_small(const Object& object) { return object.key.size() % 2 == 0; }
+  static bool stays_small(const Object& object) { return object.key().size() % 2 == 0; }
   std::string any_for(const Object& object) { return stays_small(object) ? number() : any(); }
 
   void make(Database& db, std::string_view key) {

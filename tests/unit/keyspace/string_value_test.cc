@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,30 @@ TEST(StringValueTest, BufferCanBeEdited) {
   EXPECT_EQ(buffer.integer(), 123);
   EXPECT_FALSE(StringValue("12").is_buffer());
   EXPECT_FALSE(StringValue::as_text("12").is_buffer());
+}
+
+TEST(StringValueTest, ShortStringNeedsNoHeap) {
+  const std::string longest(15, 'x');
+  EXPECT_EQ(StringValue(longest).memory_bytes(), 0U);
+  EXPECT_EQ(StringValue(longest).text(), longest);
+  EXPECT_GT(StringValue(longest + 'x').memory_bytes(), 0U);
+  EXPECT_EQ(StringValue(longest + 'x').text(), longest + 'x');
+}
+
+TEST(StringValueTest, MovedAndCopiedValueIsEqual) {
+  const std::string shorter = "a short text";
+  const std::string longer = "a text of more than fifteen bytes";
+  for (const std::string& bytes : {std::string("-7"), shorter, longer}) {
+    for (StringValue value :
+         {StringValue(bytes), StringValue::as_text(bytes), StringValue::as_buffer(bytes)}) {
+      const StringValue copy = value;  // NOLINT(performance-unnecessary-copy-initialization)
+      StringValue moved(longer);
+      moved = std::move(value);
+      EXPECT_EQ(copy.bytes(), bytes);
+      EXPECT_EQ(moved.bytes(), bytes);
+      EXPECT_EQ(copy.encoding(), moved.encoding());
+    }
+  }
 }
 
 TEST(StringValueTest, EncodingEqualsRedis) {

@@ -96,7 +96,7 @@ TEST_F(NativeHostTest, StringsAreReadAndSet) {
 TEST_F(NativeHostTest, IncrementKeepsTheExpiry) {
   db().set_expiry(strings::set(db(), "s", StringValue(std::int64_t{1})), kNowMs + 1'000);
   run([](NativeCall& call) { return Reply::integer(call.increment_by("s", 1)); });
-  EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 1'000);
+  EXPECT_EQ(db().find("s")->expire_at_ms(), kNowMs + 1'000);
 }
 
 TEST_F(NativeHostTest, StringsExpire) {
@@ -121,8 +121,8 @@ TEST_F(NativeHostTest, StringsExpire) {
     call.set_until("other", "now a string", kNowMs + 40);
     return Reply::ok();
   });
-  EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 20);
-  EXPECT_EQ(db().find("h")->expire_at_ms, kNowMs + 30);
+  EXPECT_EQ(db().find("s")->expire_at_ms(), kNowMs + 20);
+  EXPECT_EQ(db().find("h")->expire_at_ms(), kNowMs + 30);
   EXPECT_EQ(db().find("other")->string().bytes(), "now a string");
 
   run([](NativeCall& call) -> Reply {
@@ -133,10 +133,10 @@ TEST_F(NativeHostTest, StringsExpire) {
     throw ScriptError("ERR no");
   });
   EXPECT_EQ(db().find("s")->string().bytes(), "12");
-  EXPECT_EQ(db().find("s")->expire_at_ms, kNowMs + 20);
+  EXPECT_EQ(db().find("s")->expire_at_ms(), kNowMs + 20);
   EXPECT_EQ(db().find("new"), nullptr);
-  EXPECT_EQ(db().find("h")->expire_at_ms, kNowMs + 30);
-  EXPECT_EQ(db().find("other")->expire_at_ms, kNowMs + 40);
+  EXPECT_EQ(db().find("h")->expire_at_ms(), kNowMs + 30);
+  EXPECT_EQ(db().find("other")->expire_at_ms(), kNowMs + 40);
 
   expect_undone([](NativeCall& call) { return Reply::bulk(*call.get("h")); },
                 "WRONGTYPE Operation against a key holding the wrong kind of value");
