@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "engine/keyspace/object.h"
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
 
+struct Object;
 class StoreBatch;
 
 /// The first byte of a state record's key. Durable: values must not change. Headers sort first, so

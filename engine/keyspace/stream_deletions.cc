@@ -36,24 +36,23 @@ std::size_t StreamDeletions::memory_bytes() const {
 // ---- Records ----
 
 void StreamDeletions::record_deleted(StoreBatch& batch, StreamId id) const {
-  record_.begin(RecordKind::kStreamDeleted).id(id);
-  record_.put(batch);
+  record_.put(
+      batch, RecordKind::kStreamDeleted, [&](RecordWriter& key) { key.id(id); },
+      [](RecordWriter&) {});
 }
 
 void StreamDeletions::record_no_longer_deleted(StoreBatch& batch, StreamId id) const {
-  record_.begin(RecordKind::kStreamDeleted).id(id);
-  record_.remove(batch);
+  record_.remove(batch, RecordKind::kStreamDeleted, [&](RecordWriter& key) { key.id(id); });
 }
 
 void StreamDeletions::record_gap(StoreBatch& batch, StreamId first, const Gap& gap) const {
-  record_.begin(RecordKind::kStreamGap).id(first);
-  record_.value().varint_id(gap.last).varint(gap.count);
-  record_.put(batch);
+  record_.put(
+      batch, RecordKind::kStreamGap, [&](RecordWriter& key) { key.id(first); },
+      [&](RecordWriter& value) { value.varint_id(gap.last).varint(gap.count); });
 }
 
 void StreamDeletions::record_no_gap(StoreBatch& batch, StreamId first) const {
-  record_.begin(RecordKind::kStreamGap).id(first);
-  record_.remove(batch);
+  record_.remove(batch, RecordKind::kStreamGap, [&](RecordWriter& key) { key.id(first); });
 }
 
 void StreamDeletions::count_records(RecordCounts& counts) const {

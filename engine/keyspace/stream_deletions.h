@@ -74,7 +74,7 @@ class StreamDeletions {
   Ids ids_;
   Gaps gaps_;
   std::uint64_t gap_entries_ = 0;
-  mutable StreamRecord record_;
+  StreamRecord record_;
 };
 
 }  // namespace rushgate

@@ -71,15 +71,20 @@ void StreamGroups::forget_dirty(const StreamConsumer& consumer) {
 void StreamGroups::record_dirty(StoreBatch& batch) const {
   for (const StreamGroup* group : dirty_groups_) {
     if (!group->attached) continue;  // its removal is recorded already
-    record_.begin(RecordKind::kStreamGroup).text(group->name);
-    record_.value().varint_id(group->last_delivered).signed_varint(group->entries_read);
-    record_.put(batch);
+    record_.put(
+        batch, RecordKind::kStreamGroup, [&](RecordWriter& key) { key.text(group->name); },
+        [&](RecordWriter& value) {
+          value.varint_id(group->last_delivered).signed_varint(group->entries_read);
+        });
   }
-  for (const auto& [group, consumer] : dirty_consumers_) {
-    if (!group->attached || !consumer->attached) continue;
-    record_.begin(RecordKind::kStreamConsumer).text(group->name).rest(consumer->name);
-    record_.value().signed_varint(consumer->seen_ms);
-    record_.put(batch);
+  for (const auto& dirty : dirty_consumers_) {
+    const StreamGroup& group = *dirty.first;
+    const StreamConsumer& consumer = *dirty.second;
+    if (!group.attached || !consumer.attached) continue;
+    record_.put(
+        batch, RecordKind::kStreamConsumer,
+        [&](RecordWriter& key) { key.text(group.name).rest(consumer.name); },
+        [&](RecordWriter& value) { value.signed_varint(consumer.seen_ms); });
   }
 }
 
@@ -94,18 +99,17 @@ void StreamGroups::end_batch() {
 
 void StreamGroups::record_pending(StoreBatch& batch, const StreamGroup& group, StreamId id,
                                   const PendingEntry& entry) const {
-  record_.begin(RecordKind::kStreamPending).text(group.name).id(id);
-  record_.value()
-      .signed_varint(entry.delivered_ms)
-      .varint(entry.deliveries)
-      .rest(entry.consumer->name);
-  record_.put(batch);
+  record_.put(
+      batch, RecordKind::kStreamPending, [&](RecordWriter& key) { key.text(group.name).id(id); },
+      [&](RecordWriter& value) {
+        value.signed_varint(entry.delivered_ms).varint(entry.deliveries).rest(entry.consumer->name);
+      });
 }
 
 void StreamGroups::record_no_longer_pending(StoreBatch& batch, const StreamGroup& group,
                                             StreamId id) const {
-  record_.begin(RecordKind::kStreamPending).text(group.name).id(id);
-  record_.remove(batch);
+  record_.remove(batch, RecordKind::kStreamPending,
+                 [&](RecordWriter& key) { key.text(group.name).id(id); });
 }
 
 void StreamGroups::record_removal(StoreBatch& batch, const StreamGroup& group) const {
@@ -117,23 +121,23 @@ void StreamGroups::record_removal(StoreBatch& batch, const StreamGroup& group) c
       remove_each_of_group(batch, kind, group);
     } else {
       // The length precedes the name, so no other group's records begin with these bytes.
-      record_.begin(kind).text(group.name);
-      remove_prefix(batch, record_.key());
+      std::string prefix;
+      record_.begin(kind, prefix).text(group.name);
+      remove_prefix(batch, prefix);
     }
   }
 }
 
 void StreamGroups::record_removal(StoreBatch& batch, const StreamGroup& group,
                                   const StreamConsumer& consumer) const {
-  record_.begin(RecordKind::kStreamConsumer).text(group.name).rest(consumer.name);
-  record_.remove(batch);
+  record_.remove(batch, RecordKind::kStreamConsumer,
+                 [&](RecordWriter& key) { key.text(group.name).rest(consumer.name); });
 }
 
 void StreamGroups::remove_each_of_group(StoreBatch& batch, RecordKind kind,
                                         const StreamGroup& group) const {
   if (kind == RecordKind::kStreamGroup) {
-    record_.begin(kind).text(group.name);
-    record_.remove(batch);
+    record_.remove(batch, kind, [&](RecordWriter& key) { key.text(group.name); });
   } else if (kind == RecordKind::kStreamConsumer) {
     for (const auto& [name, consumer] : group.consumers) record_removal(batch, group, *consumer);
   } else if (kind == RecordKind::kStreamPending) {

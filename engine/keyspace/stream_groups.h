@@ -90,7 +90,7 @@ class StreamGroups {
   std::size_t groups_bytes_ = 0;  // memory of the groups
   std::vector<StreamGroup*> dirty_groups_;
   std::vector<std::pair<StreamGroup*, StreamConsumer*>> dirty_consumers_;
-  mutable StreamRecord record_;
+  StreamRecord record_;
 };
 
 }  // namespace rushgate
