@@ -101,6 +101,8 @@ constexpr ConfigParameter kWorking[] = {
     limit<&EncodingLimits::list_node_size>("list-max-listpack-size", "list-max-ziplist-size",
                                            Kind::kNumber, kMinInt, kMaxInt),
     limit<&EncodingLimits::hll_sparse_bytes>("hll-sparse-max-bytes", {}, Kind::kMemory),
+    limit<&EncodingLimits::stream_node_bytes>("stream-node-max-bytes", {}, Kind::kMemory),
+    limit<&EncodingLimits::stream_node_entries>("stream-node-max-entries", {}, Kind::kNumber),
     {.name = "busy-reply-threshold",
      .old_name = "lua-time-limit",
      .kind = Kind::kNumber,
@@ -382,9 +384,6 @@ constexpr ConfigParameter kFixed[] = {
     {.name = "replicaof", .old_name = "slaveof", .use = Use::kFixed},
     fixed(
         "requirepass", [](Context c) { return c.session().password; }, kOfServer),
-    fixed("stream-node-max-bytes", "0"),
-    fixed("stream-node-max-entries",
-          [](Context) { return std::to_string(StreamCounters::kNodeEntries); }),
     fixed("activedefrag", "no", "memory is not defragmented"),
     fixed("cluster-announce-hostname", "", "there is no cluster"),
     fixed("proc-title-template", "{title} {listen-addr} {server-mode}", kOfProgram),

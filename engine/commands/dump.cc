@@ -26,9 +26,10 @@ namespace {
 Reply dump_command(CommandContext& context) {
   const Object* const object = context.db().find(context[1]);
   if (object == nullptr) return Reply::nil();
-  const auto* const hash = std::get_if<HashValue>(&object->value);
-  if (hash != nullptr && hash->has_expiries()) return errors::expiring_fields_in_dump();
-  absl::StatusOr<std::string> payload = rdb::dump(*object, context.session().reply_bytes_max);
+  if (object->type() == ValueType::kHash && object->hash().has_expiries())
+    return errors::expiring_fields_in_dump();
+  absl::StatusOr<std::string> payload =
+      rdb::dump(*object, context.keyspace().limits(), context.session().reply_bytes_max);
   if (payload.ok()) return Reply::bulk(*std::move(payload));
   if (absl::IsResourceExhausted(payload.status())) return errors::reply_too_large();
   return errors::store_failed(payload.status());

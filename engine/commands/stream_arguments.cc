@@ -19,6 +19,16 @@ namespace {
 
 constexpr std::uint64_t kMaxSeq = std::numeric_limits<std::uint64_t>::max();
 
+/// Returns the greatest number of entries that an approximate trim removes without LIMIT.
+std::uint64_t removed_usually(const EncodingLimits& limits) {
+  constexpr std::uint64_t kNodes = 100;
+  constexpr std::uint64_t kEntriesMax = 1'000'000;
+  const auto in_node = static_cast<std::uint64_t>(limits.stream_node_entries);
+  if (in_node == 0)
+    return kNodes * static_cast<std::uint64_t>(EncodingLimits{}.stream_node_entries);
+  return std::min(in_node, kEntriesMax / kNodes) * kNodes;
+}
+
 }  // namespace
 
 // ---- Ids ----
@@ -102,14 +112,12 @@ void TrimOptions::read_threshold(Arguments& arguments, bool is_length) {
   }
 }
 
-void TrimOptions::check(Arguments& arguments, Use use) {
-  constexpr std::uint64_t kNodesMax = 100;  // the default bound of an approximate trim
+void TrimOptions::check(Arguments& arguments, Use use, const EncodingLimits& limits) {
   if (limit_.value_or(0) != 0 && !given_) return arguments.fail(errors::limit_without_strategy());
   if (use == Use::kMustTrim && !given_) return arguments.fail(errors::no_trim_strategy());
   if (limit_ && !to_.whole_nodes) return arguments.fail(errors::limit_without_approximation());
   if (to_.whole_nodes) {
-    to_.removed_max =
-        limit_ ? static_cast<std::uint64_t>(*limit_) : kNodesMax * StreamCounters::kNodeEntries;
+    to_.removed_max = limit_ ? static_cast<std::uint64_t>(*limit_) : removed_usually(limits);
   }
 }
 

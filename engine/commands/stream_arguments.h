@@ -40,7 +40,7 @@ class TrimOptions {
   enum class Use : std::uint8_t { kMayTrim, kMustTrim };
 
   /// Checks the options; must be called after the last one.
-  void check(Arguments& arguments, Use use);
+  void check(Arguments& arguments, Use use, const EncodingLimits& limits);
 
   [[nodiscard]] bool given() const { return given_; }
   [[nodiscard]] const StreamLog::TrimTo& to() const { return to_; }

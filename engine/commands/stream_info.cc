@@ -54,32 +54,26 @@ Reply lag_reply(const Stream& stream, const StreamGroup& group) {
 
 // ---- XINFO STREAM ----
 
-/// There is no radix tree here. These are Redis's numbers for nodes of kNodeEntries entries; the
-/// second is an estimate.
-struct NodeCounts {
-  explicit NodeCounts(const StreamLog& log) {
-    if (log.length() == 0) return;
-    keys = (log.counters().node_position + log.length() + log.deletions().count() +
-            StreamCounters::kNodeEntries - 1) /
-           StreamCounters::kNodeEntries;
-    nodes = keys == 1 ? 2 : keys + 2;
-  }
-  std::uint64_t keys = 0;
-  std::uint64_t nodes = 1;
-};
-
-void add_counters(const StreamLog& log, MapBuilder& info) {
-  const NodeCounts counts(log);
+/// There is no radix tree here. `keys` are the nodes of Redis, and the size of its tree is
+/// estimated.
+void add_counters(const StreamLog& log, std::uint64_t keys, MapBuilder& info) {
+  constexpr std::uint64_t kTreeOfOneKey = 2;
+  const std::uint64_t tree_nodes = keys == 1 ? kTreeOfOneKey : keys + (keys == 0 ? 1 : 2);
   info.add("length", log.length())
-      .add("radix-tree-keys", counts.keys)
-      .add("radix-tree-nodes", counts.nodes)
+      .add("radix-tree-keys", keys)
+      .add("radix-tree-nodes", tree_nodes)
       .add("last-generated-id", id_reply(log.last_id()))
       .add("max-deleted-entry-id", id_reply(log.max_deleted_id()))
       .add("entries-added", log.entries_added())
       .add("recorded-first-entry-id", id_reply(log.first_id()));
 }
 
-Reply stream_summary(const Stream& stream) {
+absl::Status count_nodes(const StreamLog& log, const EncodingLimits& limits, std::uint64_t& nodes) {
+  constexpr std::uint64_t kEntriesMax = 1'000;  // bounds the time
+  return log.count_nodes(limits, kEntriesMax, nodes);
+}
+
+Reply stream_summary(const Stream& stream, const EncodingLimits& limits) {
   Reply first;
   Reply last;
   const auto read_one = [](Reply& entry_read) {
@@ -90,10 +84,12 @@ Reply stream_summary(const Stream& stream) {
   };
   absl::Status read = stream.log().read(StreamId::min(), StreamId::max(), read_one(first));
   if (read.ok()) read = stream.log().read_back(StreamId::min(), StreamId::max(), read_one(last));
+  std::uint64_t nodes = 0;
+  if (read.ok()) read = count_nodes(stream.log(), limits, nodes);
   if (!read.ok()) return errors::store_failed(read);
 
   MapBuilder info;
-  add_counters(stream.log(), info);
+  add_counters(stream.log(), nodes, info);
   return info.add("groups", stream.groups().size())
       .add("first-entry", std::move(first))
       .add("last-entry", std::move(last))
@@ -154,18 +150,21 @@ Reply full_groups(const Stream& stream, std::size_t count) {
   return Reply::array(std::move(groups));
 }
 
-Reply full_stream(const Stream& stream, std::size_t count, ReplyAllowance allowance) {
+Reply full_stream(const Stream& stream, std::size_t count, const EncodingLimits& limits,
+                  ReplyAllowance allowance) {
   std::vector<Reply> entries;
-  const absl::Status read =
+  absl::Status read =
       stream.log().read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
         entries.push_back(entry_reply(entry));
         if (!allowance.take(memory_bytes(entries.back()))) return false;
         return count == 0 || entries.size() < count;
       });
+  std::uint64_t nodes = 0;
+  if (read.ok()) read = count_nodes(stream.log(), limits, nodes);
   if (!read.ok()) return errors::store_failed(read);
   if (allowance.is_exceeded()) return errors::reply_too_large();
   MapBuilder info;
-  add_counters(stream.log(), info);
+  add_counters(stream.log(), nodes, info);
   return info.add("entries", Reply::array(std::move(entries)))
       .add("groups", full_groups(stream, count))
       .build();
@@ -175,7 +174,8 @@ Reply xinfo_stream_command(CommandContext& context) {
   constexpr std::int64_t kCountDefault = 10;
   Object* object = nullptr;
   if (auto error = find_stream(context, object)) return std::move(*error);
-  if (context.size() == 3) return stream_summary(object->stream());
+  const EncodingLimits& limits = context.keyspace().limits();
+  if (context.size() == 3) return stream_summary(object->stream(), limits);
 
   Arguments arguments(context.request(), 3);
   const bool has_count = context.size() == 6;
@@ -185,7 +185,7 @@ Reply xinfo_stream_command(CommandContext& context) {
   std::int64_t count = has_count ? arguments.next_integer() : kCountDefault;
   if (!arguments.ok()) return arguments.take_error();
   if (count < 0) count = kCountDefault;
-  return full_stream(object->stream(), static_cast<std::size_t>(count),
+  return full_stream(object->stream(), static_cast<std::size_t>(count), limits,
                      ReplyAllowance(context.session().reply_bytes_max));
 }
 

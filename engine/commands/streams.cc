@@ -49,7 +49,7 @@ void read_id(Arguments& arguments, AddRequest& add) {
   add.id = id.value_or(StreamId{});
 }
 
-AddRequest read_add_request(Arguments& arguments) {
+AddRequest read_add_request(Arguments& arguments, const EncodingLimits& limits) {
   AddRequest add;
   while (!arguments.at_end()) {
     if (add.trim.accept(arguments)) continue;
@@ -57,7 +57,7 @@ AddRequest read_add_request(Arguments& arguments) {
     add.make_stream = false;
   }
   read_id(arguments, add);
-  add.trim.check(arguments, TrimOptions::Use::kMayTrim);
+  add.trim.check(arguments, TrimOptions::Use::kMayTrim, limits);
   if (arguments.left() == 0 || arguments.left() % 2 != 0)
     arguments.fail(errors::wrong_arity("xadd"));
   if (!add.automatic && !add.automatic_seq && add.id == StreamId{})
@@ -184,7 +184,7 @@ absl::Status read_entries(const StreamLog& log, StreamId after, std::uint64_t co
 
 Reply xadd_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  const AddRequest add = read_add_request(arguments);
+  const AddRequest add = read_add_request(arguments, context.keyspace().limits());
   if (!arguments.ok()) return arguments.take_error();
 
   Object* object = nullptr;
@@ -250,7 +250,7 @@ Reply xtrim_command(CommandContext& context) {
   while (!arguments.at_end()) {
     if (!trim.accept(arguments)) arguments.fail(errors::syntax());
   }
-  trim.check(arguments, TrimOptions::Use::kMustTrim);
+  trim.check(arguments, TrimOptions::Use::kMustTrim, context.keyspace().limits());
   if (!arguments.ok()) return arguments.take_error();
 
   Object* object = nullptr;

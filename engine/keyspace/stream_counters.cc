@@ -7,7 +7,7 @@ namespace rushgate {
 void StreamCounters::add(StreamId first, StreamId last, std::uint64_t count) {
   if (length == 0) {
     first_id = first;
-    node_position = 0;
+    position = {};
   }
   length += count;
   entries_added += count;
@@ -17,7 +17,7 @@ void StreamCounters::add(StreamId first, StreamId last, std::uint64_t count) {
 void StreamCounters::write(RecordWriter& writer) const {
   writer.varint(length).varint(entries_added);
   writer.varint_id(first_id).varint_id(last_id).varint_id(max_deleted_id);
-  writer.varint(node_position);
+  position.write(writer);
 }
 
 bool StreamCounters::read(RecordReader& reader) {
@@ -28,10 +28,8 @@ bool StreamCounters::read(RecordReader& reader) {
   first_id = reader.varint_id();
   last_id = reader.varint_id();
   max_deleted_id = reader.varint_id();
-  const std::uint64_t position = reader.varint();
-  node_position = static_cast<std::uint32_t>(position % kNodeEntries);
-  return reader.ok() && entries_added <= kEntriesAddedMax && length <= entries_added &&
-         first_id <= last_id && (length > 0) == (first_id != StreamId{}) && position < kNodeEntries;
+  return position.read(reader) && entries_added <= kEntriesAddedMax && length <= entries_added &&
+         first_id <= last_id && (length > 0) == (first_id != StreamId{});
 }
 
 }  // namespace rushgate

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "engine/keyspace/stream_nodes.h"
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
@@ -11,17 +12,12 @@ class RecordReader;
 class RecordWriter;
 
 struct StreamCounters {
-  /// As in Redis with stream-node-max-entries 100 and no limit in bytes: an approximate trim
-  /// removes whole nodes.
-  static constexpr std::uint32_t kNodeEntries = 100;
-
   std::uint64_t length = 0;         // readable entries
   std::uint64_t entries_added = 0;  // ever
   StreamId first_id;                // of the first readable entry; 0-0 if there is none
   StreamId last_id;                 // the greatest id ever given
   StreamId max_deleted_id;          // the greatest id ever deleted by XDEL
-  std::uint32_t node_position =
-      0;  // index of the first entry in its node, where deleted entries count
+  StreamNodePosition position;      // of the first readable entry
 
   friend bool operator==(const StreamCounters&, const StreamCounters&) = default;
 

@@ -48,7 +48,10 @@ void StreamDeletions::record_no_longer_deleted(StoreBatch& batch, StreamId id) c
 void StreamDeletions::record_gap(StoreBatch& batch, StreamId first, const Gap& gap) const {
   record_.put(
       batch, RecordKind::kStreamGap, [&](RecordWriter& key) { key.id(first); },
-      [&](RecordWriter& value) { value.varint_id(gap.last).varint(gap.count); });
+      [&](RecordWriter& value) {
+        value.varint_id(gap.last).varint(gap.count);
+        if (!gap.next.begins_node()) gap.next.write(value);
+      });
 }
 
 void StreamDeletions::record_no_gap(StoreBatch& batch, StreamId first) const {
@@ -88,7 +91,8 @@ bool StreamDeletions::load_id(RecordReader& key, RecordReader& value,
 bool StreamDeletions::load_gap(RecordReader& key, RecordReader& value,
                                const StreamCounters& counters) {
   const StreamId first = key.id();
-  const Gap gap{.last = value.varint_id(), .count = value.varint()};
+  Gap gap{.last = value.varint_id(), .count = value.varint(), .next = {}};
+  if (!value.at_end() && !gap.next.read(value)) return false;
   if (!key.ok() || !key.at_end() || !value.ok() || !value.at_end()) return false;
   if (counters.length == 0 || first <= counters.first_id) return false;
   if (first > gap.last || gap.last > counters.last_id || gap.count == 0) return false;

@@ -29,6 +29,7 @@ class StreamDeletions {
   struct Gap {
     StreamId last;
     std::uint64_t count = 0;
+    StreamNodePosition next;  // of the entry behind, which begins a node if that is not known
   };
   using Gaps = std::map<StreamId, Gap>;  // by id of the first entry
   using Ids = std::set<StreamId>;        // of deleted entries that are still in their segments

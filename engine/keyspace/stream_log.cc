@@ -118,7 +118,7 @@ void StreamLog::append_rows(StreamId id, std::span<const std::string_view> names
 void StreamLog::roll_back_appends(const StreamSegments::Savepoint& savepoint,
                                   const StreamCounters& counters) {
   segments_.roll_back_to(savepoint);
-  counters_ = counters;
+  set_counters(counters);
 }
 
 void StreamLog::set_history(StreamId last_id, std::uint64_t entries_added,

@@ -15,9 +15,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "engine/keyspace/encoding_limits.h"
 #include "engine/keyspace/stream_cache.h"
 #include "engine/keyspace/stream_counters.h"
 #include "engine/keyspace/stream_deletions.h"
+#include "engine/keyspace/stream_nodes.h"
 #include "engine/keyspace/stream_segment.h"
 #include "engine/keyspace/stream_segments.h"
 #include <rushgate/store.h>
@@ -86,7 +88,10 @@ class StreamLog {
   void roll_back_appends(const StreamSegments::Savepoint& savepoint,
                          const StreamCounters& counters);
 
-  void set_counters(const StreamCounters& counters) { counters_ = counters; }
+  void set_counters(const StreamCounters& counters) {
+    counters_ = counters;
+    first_node_.reset();
+  }
   /// Sets the history of entries that may never have existed here (XSETID).
   void set_history(StreamId last_id, std::uint64_t entries_added, StreamId max_deleted_id);
 
@@ -102,13 +107,28 @@ class StreamLog {
     return segments_.are_neighbours(last, first);
   }
 
+  // ---- Nodes (stream_log_nodes.cc) ----
+
+  /// Sets `count` to the number of nodes with readable entries. Reads at most `entries_max`
+  /// entries, and estimates the rest.
+  absl::Status count_nodes(const EncodingLimits& limits, std::uint64_t entries_max,
+                           std::uint64_t& count) const;
+  /// Returns the position behind `last`, the last entry of a segment without readable ones. Counts
+  /// `entries_left` down for each entry that it reads. When these are used up, or reading fails,
+  /// the next entry begins a node.
+  StreamNodePosition find_position_behind(StreamId last, const EncodingLimits& limits,
+                                          std::uint64_t& entries_left) const;
+  /// Returns true if no entry follows `last`, and the node at `position` behind it has no readable
+  /// entry: in Redis it is gone.
+  [[nodiscard]] bool is_last_node_gone(StreamId last, const StreamNodePosition& position) const;
+
   // ---- Trimming (stream_trim.cc) ----
 
   /// The effect of a trim.
   struct Cut {
     std::uint64_t removed = 0;  // readable entries
     StreamId first_id;          // the counters after the trim
-    std::uint32_t node_position = 0;
+    StreamNodePosition position;
   };
   struct TrimTo {
     std::optional<std::uint64_t> length_max;  // number of entries to keep; or
@@ -117,9 +137,9 @@ class StreamLog {
     std::uint64_t removed_max = 0;            // approximate: the maximum removed; 0: no limit
   };
   /// Finds the effect of a trim. Changes nothing.
-  absl::Status find_cut(const TrimTo& to, Cut& cut) const;
+  absl::Status find_cut(const TrimTo& to, const EncodingLimits& limits, Cut& cut) const;
   /// Finds the new beginning of the stream if the entry first_id() is deleted.
-  absl::Status find_front(Cut& cut) const;
+  absl::Status find_front(const EncodingLimits& limits, Cut& cut) const;
 
   // ---- The store ----
 
@@ -149,16 +169,34 @@ class StreamLog {
       StreamId from, StreamId to,
       absl::FunctionRef<bool(const StreamEntry&, bool is_deleted)> visit,
       absl::FunctionRef<bool(const Gap&)> visit_gap = [](const Gap&) { return true; }) const;
+  /// Reads entries from `from` on, at the position of `walk`. Calls `end_node` at the end of each
+  /// node except the stream's last one. Stops if a callback returns false.
+  absl::Status scan_nodes(
+      StreamId from, StreamNodeWalk& walk, absl::FunctionRef<bool()> end_node,
+      absl::FunctionRef<bool()> may_read = [] { return true; }) const;
+  /// Reads the first node, from where the last call ended.
+  absl::Status read_first_node(const EncodingLimits& limits) const;
   /// Finds the cut of an approximate trim.
-  absl::Status cut_whole_nodes(const TrimTo& to, Cut& cut) const;
+  absl::Status cut_whole_nodes(const TrimTo& to, const EncodingLimits& limits, Cut& cut) const;
   /// Finds the cut before the first readable entry for which `stays` returns true.
-  absl::Status cut_before(absl::FunctionRef<bool(StreamId)> stays, Cut& cut) const;
+  absl::Status cut_before(absl::FunctionRef<bool(StreamId)> stays, const EncodingLimits& limits,
+                          Cut& cut) const;
   /// Returns miscounted() if the cut would remove more than length() entries.
   [[nodiscard]] absl::Status check(const Cut& cut) const;
   [[nodiscard]] std::size_t rest_bytes() const;
 
+  /// The first node, as far as approximate trims have read it. Appends leave it valid.
+  struct FirstNode {
+    std::int64_t limit_entries;  // with which it was read
+    std::int64_t limit_bytes;
+    StreamNodePosition next;  // of the entry behind
+    StreamNode node;
+    bool is_complete = false;
+  };
+
   const std::uint64_t object_id_;
   StreamCounters counters_;
+  mutable std::optional<FirstNode> first_node_;
   StreamDeletions deletions_;
   StreamSegments segments_;
   std::vector<StreamId> unchecked_;

@@ -162,9 +162,12 @@ std::string_view StreamEntry::name(std::size_t field) const {
 }
 
 std::string StreamEntry::value(std::size_t field) const {
+  if (is_integer(field)) return std::string(DecimalText(integer(field)).view());
+  return std::string(text(field));
+}
+
+std::string_view StreamEntry::text(std::size_t field) const {
   const std::uint64_t cell = cells_[field];
-  if (columns_[field].is_integer)
-    return std::string(DecimalText(static_cast<std::int64_t>(cell)).view());
   return {bytes_ + (cell >> 32), cell & 0xffffffffU};
 }
 

@@ -112,6 +112,14 @@ class StreamEntry {
   [[nodiscard]] std::string_view name(std::size_t field) const;
   [[nodiscard]] std::string value(std::size_t field) const;
 
+  /// Returns true if the value is kept as an integer. A string may show one, too.
+  [[nodiscard]] bool is_integer(std::size_t field) const { return columns_[field].is_integer; }
+  [[nodiscard]] std::int64_t integer(std::size_t field) const {
+    return static_cast<std::int64_t>(cells_[field]);
+  }
+  /// Returns the value that is kept as a string.
+  [[nodiscard]] std::string_view text(std::size_t field) const;
+
  private:
   friend class DecodedSegment;
 

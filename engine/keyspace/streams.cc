@@ -57,33 +57,39 @@ void forget_gaps(Database& db, Object& object) {
 using Ids = absl::InlinedVector<StreamId, 8>;
 
 /// Removes the segment of these deleted entries from the store. A gap replaces it. Entries that are
-/// not in `now_deleted` have records.
+/// not in `now_deleted` have records. `entries_left`: see StreamLog::find_position_behind().
 void remove_dead_segment(Database& db, Object& object, std::span<const StreamId> ids,
-                         const Ids& now_deleted) {
+                         const Ids& now_deleted, std::uint64_t& entries_left) {
   StreamLog& log = object.stream().log();
+  const StreamDeletions::Gaps& gaps = log.deletions().gaps();
   StreamId first = ids.front();
-  StreamDeletions::Gap gap{.last = ids.back(), .count = ids.size()};
-  db.changes().records().remove_segment(log.object_id(), first);
+  StreamDeletions::Gap gap{.last = ids.back(), .count = ids.size(), .next = {}};
+  const auto above = gaps.upper_bound(first);
+  const bool joins_above = above != gaps.end() && log.are_neighbours(gap.last, above->first);
+  if (joins_above) {
+    gap = {.last = above->second.last,
+           .count = gap.count + above->second.count,
+           .next = above->second.next};
+  } else {
+    gap.next = log.find_position_behind(gap.last, db.keyspace().limits(), entries_left);
+  }
+  if (log.is_last_node_gone(gap.last, gap.next)) gap.next = {};
+  if (joins_above) erase_gap(db, object, StreamId(above->first));
+
+  const auto below = gaps.lower_bound(first);
+  if (below != gaps.begin() && log.are_neighbours(std::prev(below)->second.last, first)) {
+    gap.count += std::prev(below)->second.count;
+    first = std::prev(below)->first;
+    erase_gap(db, object, first);
+  }
+
+  db.changes().records().remove_segment(log.object_id(), ids.front());
   for (const StreamId id : ids) {
     if (!std::binary_search(now_deleted.begin(), now_deleted.end(), id)) {
       log.deletions().record_no_longer_deleted(db.changes().records(), id);
     }
   }
   take_deleted(db, object, ids);
-
-  const auto above = log.deletions().gaps().upper_bound(first);
-  if (above != log.deletions().gaps().end() && log.are_neighbours(gap.last, above->first)) {
-    gap.count += above->second.count;
-    gap.last = above->second.last;
-    erase_gap(db, object, StreamId(above->first));
-  }
-  const auto below = log.deletions().gaps().lower_bound(first);
-  if (below != log.deletions().gaps().begin() &&
-      log.are_neighbours(std::prev(below)->second.last, first)) {
-    gap.count += std::prev(below)->second.count;
-    first = std::prev(below)->first;
-    erase_gap(db, object, first);
-  }
   insert_gap(db, object, first, gap);
 }
 
@@ -97,7 +103,7 @@ void apply_cut(Database& db, Object& object, const StreamLog::Cut& cut, Forgotte
   StreamCounters counters = old;
   counters.length -= cut.removed;
   counters.first_id = cut.first_id;
-  counters.node_position = cut.node_position;
+  counters.position = cut.position;
   db.changes().push_undo(object, [&log, old] { log.set_counters(old); });
   log.set_counters(counters);
 
@@ -158,17 +164,18 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
 /// Records the deletion of entries above the first one, ascending, or removes their segments.
 void record_deleted(Database& db, Object& object, const Ids& deleted) {
   StreamLog& log = object.stream().log();
+  std::uint64_t entries_left = 1'000;  // bounds the time
   std::vector<StreamId> segment;
   const auto find_dead_segment = [&](StreamId id) {
     return log.find_dead_segment(id, segment).ok() && !segment.empty();
   };
   for (const StreamId id : log.take_unchecked()) {
-    if (find_dead_segment(id)) remove_dead_segment(db, object, segment, deleted);
+    if (find_dead_segment(id)) remove_dead_segment(db, object, segment, deleted, entries_left);
   }
   for (const StreamId id : deleted) {
     if (!log.deletions().ids().contains(id)) continue;  // its segment was removed
     if (find_dead_segment(id)) {
-      remove_dead_segment(db, object, segment, deleted);
+      remove_dead_segment(db, object, segment, deleted, entries_left);
     } else {
       log.deletions().record_deleted(db.changes().records(), id);
     }
@@ -224,7 +231,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
   Ids kept_deleted = existing;  // the ones that reading must skip
   if (is_first_erased) {
     StreamLog::Cut front;
-    if (absl::Status read = log.find_front(front); !read.ok()) {
+    if (absl::Status read = log.find_front(db.keyspace().limits(), front); !read.ok()) {
       db.changes().roll_back_to(savepoint);
       return read;
     }
@@ -248,7 +255,7 @@ absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to,
                   std::uint64_t& removed) {
   StreamLog& log = object.stream().log();
   StreamLog::Cut cut;
-  absl::Status read = log.find_cut(to, cut);
+  absl::Status read = log.find_cut(to, db.keyspace().limits(), cut);
   removed = read.ok() ? cut.removed : 0;
   if (removed == 0) return read;
   apply_cut(db, object, cut, [&](StreamId id) {

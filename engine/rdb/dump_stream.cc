@@ -22,11 +22,14 @@ void write_node(const StreamNodeWriter& node, Nodes& nodes) {
   ++nodes.count;
 }
 
-absl::Status write_nodes(const StreamLog& log, std::size_t bytes_max, Nodes& nodes) {
+absl::Status write_nodes(const StreamLog& log, const EncodingLimits& limits, std::size_t bytes_max,
+                         Nodes& nodes) {
+  StreamNodeWalk walk(limits, {});
   StreamNodeWriter node;
   bool fits = true;
   absl::Status read = log.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
-    if (!node.takes_more()) write_node(std::exchange(node, {}), nodes);
+    if (walk.begins_node(entry)) write_node(std::exchange(node, {}), nodes);
+    walk.pass(entry);
     node.append(entry);
     fits = nodes.bytes.size() + node.size_bytes() <= bytes_max;
     return fits;
@@ -53,10 +56,11 @@ void write_group(const StreamGroup& group, RdbWriter& out) {
 
 }  // namespace
 
-absl::Status write_stream(const Stream& stream, std::size_t bytes_max, std::string& payload) {
+absl::Status write_stream(const Stream& stream, const EncodingLimits& limits, std::size_t bytes_max,
+                          std::string& payload) {
   const StreamLog& log = stream.log();
   Nodes nodes;
-  if (absl::Status read = write_nodes(log, bytes_max, nodes); !read.ok()) return read;
+  if (absl::Status read = write_nodes(log, limits, bytes_max, nodes); !read.ok()) return read;
   RdbWriter out(payload);
   out.length(nodes.count);
   payload.append(std::exchange(nodes.bytes, {}));

@@ -11,6 +11,7 @@ namespace rushgate::rdb {
 
 /// Appends a stream to a payload. Returns the store's error, or kResourceExhausted if the payload
 /// exceeds `bytes_max`.
-absl::Status write_stream(const Stream& stream, std::size_t bytes_max, std::string& payload);
+absl::Status write_stream(const Stream& stream, const EncodingLimits& limits, std::size_t bytes_max,
+                          std::string& payload);
 
 }  // namespace rushgate::rdb

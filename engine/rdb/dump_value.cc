@@ -93,7 +93,8 @@ void write(const SortedSetValue& set, RdbWriter& out) {
 
 }  // namespace
 
-absl::StatusOr<std::string> dump(const Object& object, std::size_t bytes_max) {
+absl::StatusOr<std::string> dump(const Object& object, const EncodingLimits& limits,
+                                 std::size_t bytes_max) {
   std::string payload;
   RdbWriter out(payload);
   switch (object.type()) {
@@ -115,7 +116,8 @@ absl::StatusOr<std::string> dump(const Object& object, std::size_t bytes_max) {
     case ValueType::kStream: {
       type(out, RdbType::kStream);
       const Stream& stream = object.stream();
-      if (absl::Status read = write_stream(stream, bytes_max, payload); !read.ok()) return read;
+      if (absl::Status read = write_stream(stream, limits, bytes_max, payload); !read.ok())
+        return read;
       break;
     }
   }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/keyspace/stream_counters.h"
-
 namespace rushgate::rdb {
 namespace {
 
@@ -108,11 +106,6 @@ void StreamNodeReader::read_node_fields() {
 }
 
 // ---- Writing ----
-
-bool StreamNodeWriter::takes_more() const {
-  constexpr std::size_t kBytesMax = std::size_t{1} << 20;  // far below that of a listpack
-  return count_ < StreamCounters::kNodeEntries && size_bytes() < kBytesMax;
-}
 
 bool StreamNodeWriter::has_names_of(const StreamEntry& entry) const {
   if (entry.size() != names_.size()) return false;

@@ -64,8 +64,6 @@ class StreamNodeReader {
 /// Writes a node.
 class StreamNodeWriter {
  public:
-  /// Returns true if another entry should go into this node.
-  [[nodiscard]] bool takes_more() const;
   void append(const StreamEntry& entry);
 
   [[nodiscard]] bool empty() const { return count_ == 0; }

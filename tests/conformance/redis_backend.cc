@@ -11,8 +11,7 @@ namespace rushgate::testing {
 RedisBackend::RedisBackend(RespVersion protocol, RedisTime time)
     : protocol_(protocol),
       time_(time),
-      server_({.arguments = {"--stream-node-max-bytes", "0",  // the same as ours
-                             "--enable-debug-command", "yes"},
+      server_({.arguments = {"--enable-debug-command", "yes"},
                .manual_clock = time == RedisTime::kManual}),
       control_(std::make_unique<RawConnection>(server_.socket_path())) {}
 
@@ -59,7 +58,8 @@ void RedisBackend::set_usual_limits() {
       "hash-max-listpack-entries", 512, "hash-max-listpack-value", 64,
       "set-max-intset-entries", 512, "list-max-listpack-size", -2,
       "zset-max-listpack-entries", 128, "zset-max-listpack-value", 64,
-      "notify-keyspace-events", "", "hll-sparse-max-bytes", 3'000));
+      "notify-keyspace-events", "", "hll-sparse-max-bytes", 3'000,
+      "stream-node-max-entries", 100, "stream-node-max-bytes", 4'096));
   // clang-format on
 }
 

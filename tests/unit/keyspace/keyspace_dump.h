@@ -88,7 +88,7 @@ class ObjectDump {
     const StreamLog& log = stream.log();
     line("length ", log.length(), " added ", log.entries_added(), " first ",
          log.first_id().to_string(), " last ", log.last_id().to_string(), " deleted ",
-         log.max_deleted_id().to_string(), " node ", log.counters().node_position);
+         log.max_deleted_id().to_string(), " node ", log.counters().position.entries);
     const absl::Status read =
         log.read(StreamId::min(), StreamId::max(), [&](const StreamEntry& entry) {
           std::string text = entry.id().to_string();

@@ -204,7 +204,8 @@ class Pair {
         to.length_max
             ? model_.entries.size() - std::min<std::uint64_t>(model_.entries.size(), *to.length_max)
             : entries_below(to.min_id);
-    ASSERT_LE(left_over, StreamCounters::kNodeEntries) << "a whole node could have been removed";
+    ASSERT_LE(left_over, static_cast<std::uint64_t>(EncodingLimits{}.stream_node_entries))
+        << "a whole node could have been removed";
   }
 
   std::uint64_t entries_below(StreamId id) {
