@@ -67,6 +67,7 @@ CommandFamily geo_search_commands();
 CommandFamily stream_commands();
 CommandFamily stream_group_commands();
 CommandFamily stream_claim_commands();
+CommandFamily stream_removal_commands();
 CommandFamily stream_info_commands();
 CommandFamily scripting_commands();
 CommandFamily function_commands();

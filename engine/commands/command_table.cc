@@ -65,6 +65,7 @@ constexpr Family* kFamilies[] = {
     stream_commands,
     stream_group_commands,
     stream_claim_commands,
+    stream_removal_commands,
     stream_info_commands,
     scripting_commands,
     function_commands,

@@ -79,7 +79,20 @@ StreamIds read_stream_ids(Arguments& arguments, RequestView request, std::size_t
 
 // ---- MAXLEN and MINID ----
 
+bool accept_pending_removal(Arguments& arguments, std::optional<streams::PendingRemoval>& pending) {
+  using streams::PendingRemoval;
+  const auto accept = [&](std::string_view name, PendingRemoval value) {
+    if (!arguments.accept(name)) return false;
+    if (pending) arguments.fail(errors::syntax());
+    pending = value;
+    return true;
+  };
+  return accept("KEEPREF", PendingRemoval::kKeep) || accept("DELREF", PendingRemoval::kForget) ||
+         accept("ACKED", PendingRemoval::kAcknowledgedOnly);
+}
+
 bool TrimOptions::accept(Arguments& arguments) {
+  if (accept_pending_removal(arguments, pending_)) return true;
   if (arguments.left() < 2) return false;  // without a value they are no options
   if (arguments.accept("MAXLEN")) {
     read_threshold(arguments, true);
@@ -135,6 +148,16 @@ std::int64_t read_timeout(Arguments& arguments) {
   return timeout.value_or(0);
 }
 
+std::int64_t read_claim_idle(Arguments& arguments) {
+  const auto idle_ms = parse_int64(arguments.next());
+  if (!idle_ms) {
+    arguments.fail(errors::claim_idle_not_an_integer());
+  } else if (*idle_ms < 0) {
+    arguments.fail(errors::negative_claim_idle());
+  }
+  return idle_ms.value_or(0);
+}
+
 }  // namespace
 
 StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView request,
@@ -151,6 +174,9 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView req
       if (arguments.left() % 2 != 0) arguments.fail(errors::unbalanced_streams());
       read.streams = arguments.left() / 2;
       read.first_key = request.size() - arguments.left();
+    } else if (has_value && arguments.accept("CLAIM")) {
+      if (!with_group) arguments.fail(errors::claim_in_xread());
+      read.claim_idle_ms = read_claim_idle(arguments);
     } else if (arguments.left() >= 3 && arguments.accept("GROUP")) {
       if (!with_group) arguments.fail(errors::group_in_xread());
       read.group = arguments.next();
@@ -228,17 +254,36 @@ StreamConsumer& seen_consumer(const CommandContext& context, Object& object, Str
 
 // ---- Replies ----
 
-Reply entry_reply(const StreamEntry& entry) {
+namespace {
+
+Reply fields_reply(const StreamEntry& entry) {
   std::vector<Reply> fields;
   fields.reserve(2 * entry.size());
   for (std::size_t i = 0; i < entry.size(); ++i) {
     fields.push_back(Reply::bulk(entry.name(i)));
     fields.push_back(Reply::bulk(entry.value(i)));
   }
+  return Reply::array(std::move(fields));
+}
+
+}  // namespace
+
+Reply entry_reply(const StreamEntry& entry) {
   std::vector<Reply> reply;
   reply.reserve(2);
   reply.push_back(id_reply(entry.id()));
-  reply.push_back(Reply::array(std::move(fields)));
+  reply.push_back(fields_reply(entry));
+  return Reply::array(std::move(reply));
+}
+
+Reply delivered_entry_reply(const StreamEntry& entry, std::int64_t idle_ms,
+                            std::uint64_t deliveries) {
+  std::vector<Reply> reply;
+  reply.reserve(4);
+  reply.push_back(id_reply(entry.id()));
+  reply.push_back(fields_reply(entry));
+  reply.push_back(Reply::integer(idle_ms));
+  reply.push_back(Reply::integer(static_cast<std::int64_t>(deliveries)));
   return Reply::array(std::move(reply));
 }
 

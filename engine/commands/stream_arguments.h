@@ -11,6 +11,7 @@
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/keyspace/stream_log.h"
+#include "engine/keyspace/streams.h"
 #include <rushgate/reply.h>
 #include <rushgate/stream_id.h>
 
@@ -35,7 +36,8 @@ StreamIds read_stream_ids(Arguments& arguments, RequestView request, std::size_t
 /// Reads options of trimming, up to the first other argument.
 class TrimOptions {
  public:
-  /// Reads MAXLEN|MINID [=|~] threshold, or LIMIT count. Returns false for any other argument.
+  /// Reads MAXLEN|MINID [=|~] threshold, LIMIT count, or KEEPREF|DELREF|ACKED. Returns false for any
+  /// other argument.
   bool accept(Arguments& arguments);
   enum class Use : std::uint8_t { kMayTrim, kMustTrim };
 
@@ -44,26 +46,38 @@ class TrimOptions {
 
   [[nodiscard]] bool given() const { return given_; }
   [[nodiscard]] const StreamLog::TrimTo& to() const { return to_; }
+  /// Returns that of KEEPREF, DELREF or ACKED.
+  [[nodiscard]] streams::PendingRemoval pending() const {
+    return pending_.value_or(streams::PendingRemoval::kKeep);
+  }
 
  private:
   void read_threshold(Arguments& arguments, bool is_length);
 
   bool given_ = false;
   std::optional<std::int64_t> limit_;
+  std::optional<streams::PendingRemoval> pending_;
   StreamLog::TrimTo to_;
 };
+
+/// Reads KEEPREF, DELREF or ACKED. Returns false for any other argument. A second one is a syntax
+/// error.
+bool accept_pending_removal(Arguments& arguments, std::optional<streams::PendingRemoval>& pending);
 
 // ---- XREAD and XREADGROUP ----
 
 struct StreamReadRequest {
-  std::optional<std::int64_t> timeout_ms;  // BLOCK
-  std::uint64_t count = 0;                 // 0: no limit
+  std::optional<std::int64_t> timeout_ms;     // BLOCK
+  std::uint64_t count = 0;                    // 0: no limit
+  std::optional<std::int64_t> claim_idle_ms;  // CLAIM
   bool no_ack = false;
   std::optional<std::string_view> group;
   std::string_view consumer;
   std::size_t first_key = 0;  // among the arguments; the ids follow the keys
   std::size_t streams = 0;
 
+  /// Returns true if so many entries of a stream are enough.
+  [[nodiscard]] bool is_full(std::size_t entries) const { return count != 0 && entries >= count; }
   [[nodiscard]] std::string_view key(RequestView request, std::size_t i) const {
     return request[first_key + i];
   }
@@ -97,6 +111,9 @@ StreamConsumer& seen_consumer(const CommandContext& context, Object& object, Str
 inline Reply id_reply(StreamId id) { return Reply::bulk(id.to_string()); }
 /// Returns [id, [field, value, …]].
 Reply entry_reply(const StreamEntry& entry);
+/// Returns [id, [field, value, …], idle time, earlier deliveries].
+Reply delivered_entry_reply(const StreamEntry& entry, std::int64_t idle_ms,
+                            std::uint64_t deliveries);
 /// Returns [[key, entries], …], or a map from keys to entries. `keys_and_entries` alternate.
 Reply streams_reply(const CommandContext& context, std::vector<Reply> keys_and_entries);
 

@@ -1,5 +1,5 @@
-// All error messages of the stream commands, word for word as in Redis 7.0 except the one marked as
-// ours.
+// All error messages of the stream commands, word for word as in Redis (7.0, and later ones for
+// later options), except the one marked as ours.
 #pragma once
 
 #include <string>
@@ -53,6 +53,22 @@ inline Reply group_in_xread() {
 inline Reply noack_in_xread() {
   return Reply::error(
       "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.");
+}
+inline Reply claim_in_xread() {
+  return Reply::error(
+      "ERR The CLAIM option is only supported by XREADGROUP. You called XREAD instead.");
+}
+inline Reply claim_idle_not_an_integer() {
+  return Reply::error("ERR min-idle-time is not an integer or out of range");
+}
+inline Reply negative_claim_idle() {
+  return Reply::error("ERR min-idle-time must be a positive integer");
+}
+inline Reply ids_not_positive() {
+  return Reply::error("ERR Number of IDs must be a positive integer");
+}
+inline Reply ids_miscounted() {
+  return Reply::error("ERR The `numids` parameter must match the number of arguments");
 }
 inline Reply group_missing() { return Reply::error("ERR Missing GROUP option for XREADGROUP"); }
 inline Reply last_id_in_xreadgroup() {

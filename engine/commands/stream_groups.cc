@@ -1,5 +1,6 @@
 // Commands on consumer groups, except pending entries:
 // https://redis.io/docs/latest/commands/?group=stream
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -201,6 +202,36 @@ void advance_group(Database& db, const Source& source, const std::vector<StreamI
   streams::set_group_position(db, *source.object, *source.group, ids.back(), entries_read);
 }
 
+/// Claims the entries that are idle for long enough, those first that are idle for longest.
+absl::Status claim_idle(CommandContext& context, const StreamReadRequest& read,
+                        const Source& source, ReplyAllowance& allowance,
+                        std::vector<Reply>& entries) {
+  const std::int64_t now_ms = context.now_ms();
+  std::vector<std::pair<std::int64_t, StreamId>> idle;  // by time of delivery
+  for (const auto& [id, pending] : source.group->pending) {
+    if (now_ms - pending.delivered_ms < *read.claim_idle_ms) continue;
+    idle.emplace_back(pending.delivered_ms, id);
+  }
+  std::ranges::sort(idle);
+  for (const auto& [delivered_ms, id] : idle) {
+    if (read.is_full(entries.size())) break;
+    PendingEntry pending = *source.group->find_pending(id);
+    Reply claimed;
+    absl::Status status = source.object->stream().log().read(id, id, [&](const StreamEntry& entry) {
+      claimed = delivered_entry_reply(entry, now_ms - pending.delivered_ms, pending.deliveries);
+      return false;
+    });
+    if (!status.ok()) return status;
+    if (claimed.is_nil()) continue;  // the entry was deleted
+    if (!allowance.take(memory_bytes(claimed))) break;
+    pending = {&seen_consumer(context, *source.object, *source.group, read.consumer), now_ms,
+               pending.deliveries + 1};
+    streams::assign_pending(context.db(), *source.object, *source.group, id, pending);
+    entries.push_back(std::move(claimed));
+  }
+  return absl::OkStatus();
+}
+
 /// Delivers entries that no consumer of the group has received.
 absl::Status read_new(CommandContext& context, const StreamReadRequest& read, const Source& source,
                       ReplyAllowance& allowance, std::vector<Reply>& entries) {
@@ -210,9 +241,10 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
   absl::Status status =
       source.object->stream().log().read(*first, StreamId::max(), [&](const StreamEntry& entry) {
         ids.push_back(entry.id());
-        entries.push_back(entry_reply(entry));
+        entries.push_back(read.claim_idle_ms ? delivered_entry_reply(entry, 0, 0)
+                                             : entry_reply(entry));
         if (!allowance.take(memory_bytes(entries.back()))) return false;
-        return read.count == 0 || ids.size() < read.count;
+        return !read.is_full(entries.size());
       });
   if (!status.ok() || allowance.is_exceeded() || ids.empty()) return status;
 
@@ -225,6 +257,17 @@ absl::Status read_new(CommandContext& context, const StreamReadRequest& read, co
   return status;
 }
 
+/// Delivers claimed entries, then new ones.
+absl::Status read_claimed_and_new(CommandContext& context, const StreamReadRequest& read,
+                                  const Source& source, ReplyAllowance& allowance,
+                                  std::vector<Reply>& entries) {
+  if (read.claim_idle_ms) {
+    absl::Status claimed = claim_idle(context, read, source, allowance, entries);
+    if (!claimed.ok() || allowance.is_exceeded() || read.is_full(entries.size())) return claimed;
+  }
+  return read_new(context, read, source, allowance, entries);
+}
+
 /// Delivers the consumer's unacknowledged entries again. [id, nil] stands for an entry that was
 /// deleted since.
 absl::Status read_history(CommandContext& context, const StreamReadRequest& read,
@@ -234,7 +277,7 @@ absl::Status read_history(CommandContext& context, const StreamReadRequest& read
   const auto first = source.after->next();
   if (!first) return absl::OkStatus();
   for (auto at = consumer.pending.lower_bound(*first); at != consumer.pending.end(); ++at) {
-    if (read.count != 0 && entries.size() == read.count) break;
+    if (read.is_full(entries.size())) break;
     const StreamId id = *at;
     Reply entry_read;
     const absl::Status status =
@@ -275,9 +318,9 @@ Reply xreadgroup_command(CommandContext& context) {
     const Source& source = sources[i];
     if (source.group == nullptr) continue;
     std::vector<Reply> entries;
-    const absl::Status status = source.after
-                                    ? read_history(context, read, source, allowance, entries)
-                                    : read_new(context, read, source, allowance, entries);
+    const absl::Status status =
+        source.after ? read_history(context, read, source, allowance, entries)
+                     : read_claimed_and_new(context, read, source, allowance, entries);
     if (!status.ok() || allowance.is_exceeded()) {
       changes.roll_back_to(savepoint);
       return status.ok() ? errors::reply_too_large() : errors::store_failed(status);
@@ -373,8 +416,8 @@ constexpr CommandSpec kCommands[] = {
      .flags = kWrite,
      .keys = keys_after("STREAMS", 4, kReads),
      .timeout = BlockTimeout::kBlockOption,
-     .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key "
-               "...] id [id ...]",
+     .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM "
+               "min-idle-time]@8.4.0 [NOACK] STREAMS key [key ...] id [id ...]",
      .summary = "Delivers new entries of a group to a consumer, or returns its pending ones; "
                 "blocks if BLOCK is given.",
      .since = "5.0.0",

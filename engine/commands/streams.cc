@@ -207,7 +207,7 @@ Reply xadd_command(CommandContext& context) {
   absl::Status added = streams::append(context.db(), *object, *id, add.fields);
   std::uint64_t removed = 0;
   if (added.ok() && add.trim.given()) {
-    added = streams::trim(context.db(), *object, add.trim.to(), removed);
+    added = streams::trim(context.db(), *object, add.trim.to(), removed, add.trim.pending());
   }
   if (!added.ok()) {
     changes.roll_back_to(savepoint);
@@ -256,9 +256,15 @@ Reply xtrim_command(CommandContext& context) {
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr) return Reply::integer(0);
+  Changes& changes = context.db().changes();
+  const Changes::Savepoint savepoint = changes.savepoint();
   std::uint64_t removed = 0;
-  const absl::Status status = streams::trim(context.db(), *object, trim.to(), removed);
-  if (!status.ok()) return errors::store_failed(status);
+  const absl::Status status =
+      streams::trim(context.db(), *object, trim.to(), removed, trim.pending());
+  if (!status.ok()) {
+    changes.roll_back_to(savepoint);
+    return errors::store_failed(status);
+  }
   if (removed > 0) context.notify(kStreamEvents, "xtrim", context[1]);
   return Reply::integer(static_cast<std::int64_t>(removed));
 }
@@ -333,8 +339,8 @@ constexpr CommandSpec kCommands[] = {
      .arity = -5,
      .flags = kWrite | kDenyOom | kFast,
      .keys = key(1, kRW | kUpdate),
-     .syntax = "key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field "
-               "value [field value ...]",
+     .syntax = "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED]@8.2.0 [<MAXLEN | MINID> [= | ~] "
+               "threshold [LIMIT count]] <* | id> field value [field value ...]",
      .summary = "Adds an entry to a stream.",
      .since = "5.0.0",
      .complexity = "O(1), and O(N) for N entries that are trimmed"},
@@ -388,7 +394,8 @@ constexpr CommandSpec kCommands[] = {
      .arity = -4,
      .flags = kWrite,
      .keys = key(1, kRW | kDelete),
-     .syntax = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]",
+     .syntax = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | "
+               "ACKED]@8.2.0",
      .summary = "Removes the oldest entries.",
      .since = "5.0.0",
      .complexity = "O(N), N entries removed"},

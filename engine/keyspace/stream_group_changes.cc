@@ -1,4 +1,5 @@
 // Mutators of consumer groups.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -127,6 +128,23 @@ bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id) 
       object, [&group, taken = std::move(taken)]() mutable { group.put_back(std::move(taken)); });
   object.stream().groups().record_no_longer_pending(db.changes().records(), group, id);
   return true;
+}
+
+void forget_pending(Database& db, Object& object, StreamId first, StreamId last) {
+  for (const auto& [name, group] : object.stream().groups()) {
+    auto at = group->pending.lower_bound(first);
+    while (at != group->pending.end() && at->first <= last) {
+      const StreamId id = (at++)->first;
+      acknowledge(db, object, *group, id);
+    }
+  }
+}
+
+bool is_awaited(const Stream& stream, StreamId id) {
+  return std::ranges::any_of(stream.groups(), [id](const auto& entry) {
+    const StreamGroup& group = *entry.second;
+    return id > group.last_delivered || group.find_pending(id) != nullptr;
+  });
 }
 
 }  // namespace rushgate::streams

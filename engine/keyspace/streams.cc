@@ -236,13 +236,13 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
       return read;
     }
     apply_cut(db, object, front, [&](StreamId id) {
-      const auto erased_now = std::find(kept_deleted.begin(), kept_deleted.end(), id);
-      if (erased_now != kept_deleted.end()) {
-        kept_deleted.erase(erased_now);
-      } else {
-        log.deletions().record_no_longer_deleted(db.changes().records(), id);
-      }
+      if (std::binary_search(existing.begin(), existing.end(), id)) return;
+      log.deletions().record_no_longer_deleted(db.changes().records(), id);
     });
+    const auto kept = log.length() == 0 ? kept_deleted.end()
+                                        : std::lower_bound(kept_deleted.begin(), kept_deleted.end(),
+                                                           log.first_id());
+    kept_deleted.erase(kept_deleted.begin(), kept);
   }
   record_deleted(db, object, kept_deleted);
   db.keyspace().note_change(object);
@@ -251,13 +251,41 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
   return absl::OkStatus();
 }
 
-absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to,
-                  std::uint64_t& removed) {
+namespace {
+
+/// Removes the entries that no group awaits, the oldest first, up to the number of the cut. A trim
+/// of whole nodes removes none of other nodes.
+absl::Status trim_acknowledged(Database& db, Object& object, const StreamLog::TrimTo& to,
+                               const StreamLog::Cut& cut, std::uint64_t& removed) {
+  const StreamLog& log = object.stream().log();
+  const bool has_end = to.whole_nodes || !to.length_max;
+  const StreamId end = has_end && cut.first_id != StreamId{} ? cut.first_id : StreamId::max();
+  std::vector<StreamId> ids;
+  absl::Status read = log.read(StreamId::min(), end, [&](const StreamEntry& entry) {
+    if (entry.id() == end || ids.size() == cut.removed) return false;
+    if (!is_awaited(object.stream(), entry.id())) ids.push_back(entry.id());
+    return true;
+  });
+  return read.ok() ? erase(db, object, ids, removed) : read;
+}
+
+}  // namespace
+
+absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to, std::uint64_t& removed,
+                  PendingRemoval pending) {
   StreamLog& log = object.stream().log();
   StreamLog::Cut cut;
+  removed = 0;
   absl::Status read = log.find_cut(to, db.keyspace().limits(), cut);
-  removed = read.ok() ? cut.removed : 0;
-  if (removed == 0) return read;
+  if (!read.ok() || cut.removed == 0) return read;
+  if (pending == PendingRemoval::kAcknowledgedOnly) {
+    return trim_acknowledged(db, object, to, cut, removed);
+  }
+  if (pending == PendingRemoval::kForget) {
+    const StreamId last = cut.first_id.previous().value_or(log.last_id());
+    forget_pending(db, object, log.first_id(), last);
+  }
+  removed = cut.removed;
   apply_cut(db, object, cut, [&](StreamId id) {
     log.deletions().record_no_longer_deleted(db.changes().records(), id);
   });

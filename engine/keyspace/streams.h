@@ -37,9 +37,16 @@ absl::Status copy(const Stream& from, Database& to, std::string_view key);
 absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
                    std::uint64_t& erased);
 
+/// The treatment of entries that are pending when they are removed from a stream.
+enum class PendingRemoval : std::uint8_t {
+  kKeep,              // KEEPREF: they stay pending
+  kForget,            // DELREF: no group has them pending any more
+  kAcknowledgedOnly,  // ACKED: only entries that all groups have received and acknowledged are removed
+};
+
 /// Removes the oldest entries. Sets `removed` to their number.
-absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to,
-                  std::uint64_t& removed);
+absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to, std::uint64_t& removed,
+                  PendingRemoval pending = PendingRemoval::kKeep);
 
 /// XSETID. `last_id` must not be below an entry's id, nor `entries_added` below the number of
 /// entries. A lower id than before creates the stream again, because the store may still hold the
@@ -73,5 +80,9 @@ void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId i
                     const PendingEntry& entry);
 /// XACK. Returns false if the entry was not pending.
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id);
+/// Acknowledges the entries from `first` up to `last` in all groups.
+void forget_pending(Database& db, Object& object, StreamId first, StreamId last);
+/// Returns true if a group has the entry pending, or has not yet delivered it.
+[[nodiscard]] bool is_awaited(const Stream& stream, StreamId id);
 
 }  // namespace rushgate::streams
