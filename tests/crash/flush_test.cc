@@ -104,6 +104,7 @@ class FlushTest : public ::testing::TestWithParam<Flush> {
         client("SADD", "set" + n, "1");
         client("SADD", "set" + n, "a", "b");
         client("HSET", "hash" + n, "f", std::string(200, 'v'));
+        client("HSETEX", "hash" + n, "EX", 1'000, "FIELDS", 1, "g", "w");
         client("ZADD", "sorted" + n, 1, "m");
         client("RPUSH", "list" + n, "a", "b");
         client("XADD", "stream" + n, "*", "f", "v");
