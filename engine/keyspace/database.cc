@@ -21,6 +21,14 @@ void record_header_removal(Changes& changes, const Object& object) {
       [&object](std::string& key) { write_header_key(object.db, object.key(), key); });
 }
 
+/// Returns the object of an entry of the table. Null if there is no entry, or the object has expired.
+/// In contrast to find(), this is no access: it removes, counts and reports nothing.
+const Object* unexpired(const std::unique_ptr<Object>* entry, std::int64_t now_ms) {
+  if (entry == nullptr) return nullptr;
+  const Object& object = **entry;
+  return object.is_expired(now_ms) ? nullptr : &object;
+}
+
 }  // namespace
 
 /// The contents that remove_all() removes.
@@ -374,7 +382,7 @@ std::size_t Database::measured_bytes() const {
 // ---- WATCH ----
 
 WatchedKey Database::watch(std::string_view key) {
-  const Object* const object = find(key);
+  const Object* const object = unexpired(table_.find(key), keyspace_.now_ms());
   WatchedKey watched{.db = number_, .key = std::string(key), .was_there = object != nullptr};
   if (object != nullptr) {
     watched.object_id = object->id;
@@ -394,7 +402,7 @@ void Database::unwatch(const WatchedKey& watched) {
 }
 
 bool Database::has_changed(const WatchedKey& watched) {
-  const Object* const object = find(watched.key);
+  const Object* const object = unexpired(table_.find(watched.key), keyspace_.now_ms());
   if (!watched.was_there) {
     return object != nullptr || watched_absences_.at(watched.key).creations != watched.creations;
   }

@@ -61,6 +61,7 @@ void RedisBackend::set_usual_limits() {
       "notify-keyspace-events", "", "hll-sparse-max-bytes", 3'000,
       "stream-node-max-entries", 100, "stream-node-max-bytes", 4'096));
   // clang-format on
+  expect_ok(Request::of("DEBUG", "SET-ACTIVE-EXPIRE", 1));
 }
 
 void RedisBackend::send(int number, const Request& request) {
