@@ -21,11 +21,15 @@ inline std::size_t measured_bytes(Keyspace& keyspace) {
   return bytes;
 }
 
+/// Whether the lines of a small hash have its order. A large hash has none. It may be small after
+/// an opening, if it has fewer fields or shorter ones by then.
+enum class FieldOrder : std::uint8_t { kShown, kHidden };
+
 /// Appends the lines of an object. Each begins with `name`.
 class ObjectDump {
  public:
-  ObjectDump(std::string name, std::vector<std::string>& lines)
-      : name_(std::move(name)), lines_(lines) {}
+  ObjectDump(std::string name, FieldOrder field_order, std::vector<std::string>& lines)
+      : name_(std::move(name)), shows_order_(field_order == FieldOrder::kShown), lines_(lines) {}
 
   void add(Object& object) {
     line("type ", type_name(object.type()), " expires at ", object.expire_at_ms());
@@ -58,11 +62,10 @@ class ObjectDump {
     lines_.push_back(std::move(text).str());
   }
 
-  /// Only the order of a small hash has a meaning.
   void add_hash(const HashValue& hash) {
     std::size_t index = 0;
     hash.for_each([&](std::string_view field, std::string_view value) {
-      if (!hash.is_large()) {
+      if (shows_order_ && !hash.is_large()) {
         line(index++, ": ", field, "=", value);
       } else {
         line(field, "=", value);
@@ -117,15 +120,18 @@ class ObjectDump {
   }
 
   const std::string name_;
+  const bool shows_order_;
   std::vector<std::string>& lines_;
 };
 
 /// Returns the lines in a canonical order.
-inline std::vector<std::string> dump(Keyspace& keyspace) {
+inline std::vector<std::string> dump(Keyspace& keyspace,
+                                     FieldOrder field_order = FieldOrder::kShown) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
     keyspace.db(i).for_each([&](Object& object) {
-      ObjectDump(std::to_string(i) + " " + std::string(object.key()), lines).add(object);
+      ObjectDump(std::to_string(i) + " " + std::string(object.key()), field_order, lines)
+          .add(object);
     });
   }
   std::ranges::sort(lines);
