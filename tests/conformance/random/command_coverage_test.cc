@@ -5,9 +5,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/ascii.h"
+#include "engine/commands/command_syntax.h"
 #include "engine/commands/command_table.h"
 #include "tests/conformance/random/random_commands.h"
 #include "tests/conformance/transcript.h"
@@ -22,6 +26,11 @@ using Names = std::set<std::string, std::less<>>;
 
 /// QUIT ends the connection of the transcript.
 const Names kWithoutTranscript = {"quit"};
+
+/// CLIENT REPLY SKIP has no reply to compare. SCRIPT DEBUG begins a dialogue in Redis, and is
+/// refused here.
+const Names kOptionsWithoutTranscript = {"client|reply SKIP", "script|debug SYNC",
+                                         "script|debug YES"};
 
 /// Commands that describe or end the server, or that have one form each, which a transcript sends.
 const Names kWithoutShape = {"bgrewriteaof",
@@ -94,21 +103,54 @@ Names missing_in(const Names& names) {
   return missing;
 }
 
-TEST(CommandCoverageTest, EachCommandHasTranscript) {
-  Names sent;
+/// Returns all requests of the transcripts.
+std::vector<Request> requests_of_transcripts() {
+  std::vector<Request> requests;
   for (const fs::directory_entry& entry : fs::directory_iterator(RUSHGATE_TRANSCRIPTS)) {
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     for (const Case& parsed : parse_transcript(entry.path().string(), text)) {
       for (const Step& step : parsed.steps) {
         Request request;
-        for (std::size_t i = 0; i < step.command.size() && i < 2; ++i)
-          request.add(step.command[i].text);
-        add_name(request, sent);
+        for (const auto& argument : step.command) request.add(argument.text);
+        if (request.size() > 0) requests.push_back(std::move(request));
       }
     }
   }
+  return requests;
+}
+
+TEST(CommandCoverageTest, EachCommandHasTranscript) {
+  Names sent;
+  for (const Request& request : requests_of_transcripts()) add_name(request, sent);
   EXPECT_EQ(missing_in(sent), kWithoutTranscript);
+}
+
+/// Adds "set NX" for each word of the arguments, without those of later versions.
+void add_options(std::string_view command, const std::vector<SyntaxArgument>& arguments,
+                 Names& options) {
+  for (const SyntaxArgument& argument : arguments) {
+    if (is_later_version(argument.since)) continue;
+    const bool is_word = argument.kind == SyntaxArgument::Kind::kWord;
+    const std::string_view word = is_word ? argument.text : argument.word;
+    if (!word.empty()) options.insert(std::string(command) + ' ' + std::string(word));
+    add_options(command, argument.parts, options);
+  }
+}
+
+TEST(CommandCoverageTest, EachOptionHasTranscript) {
+  Names missing;
+  for (const CommandSpec& spec : command_table()) {
+    if (!is_later_version(spec.since)) add_options(spec.name, parse_syntax(spec.syntax), missing);
+  }
+  EXPECT_GT(missing.size(), 300U);
+  for (const Request& request : requests_of_transcripts()) {
+    const CommandSpec* const spec = find_command(request.views());
+    if (spec == nullptr) continue;
+    for (const std::string_view argument : request.views())
+      missing.erase(std::string(spec->name) + ' ' + absl::AsciiStrToUpper(std::string(argument)));
+  }
+  EXPECT_EQ(missing, kOptionsWithoutTranscript);
 }
 
 TEST(CommandCoverageTest, EachCommandHasRandomShape) {
