@@ -382,7 +382,9 @@ std::size_t Database::measured_bytes() const {
 // ---- WATCH ----
 
 WatchedKey Database::watch(std::string_view key) {
-  const Object* const object = unexpired(table_.find(key), keyspace_.now_ms());
+  const Object* object = unexpired(table_.find(key), keyspace_.now_ms());
+  // Fields that have expired before the watch are no change.
+  if (object != nullptr && has_removable_fields(*object)) object = find(key);
   WatchedKey watched{.db = number_, .key = std::string(key), .was_there = object != nullptr};
   if (object != nullptr) {
     watched.object_id = object->id;
@@ -393,6 +395,12 @@ WatchedKey Database::watch(std::string_view key) {
     watched.creations = absence.creations;
   }
   return watched;
+}
+
+/// Returns true if find() would remove fields of the object.
+bool Database::has_removable_fields(const Object& object) const {
+  return object.type() == ValueType::kHash && !keyspace_.keeps_expired() &&
+         object.hash().has_expired_fields(keyspace_.now_ms());
 }
 
 void Database::unwatch(const WatchedKey& watched) {
@@ -407,7 +415,7 @@ bool Database::has_changed(const WatchedKey& watched) {
     return object != nullptr || watched_absences_.at(watched.key).creations != watched.creations;
   }
   return object == nullptr || object->id != watched.object_id ||
-         object->revision != watched.revision;
+         object->revision != watched.revision || has_removable_fields(*object);
 }
 
 void Database::note_creation(std::string_view key) {

@@ -246,6 +246,7 @@ class Database {
   void exchange(Database& other);
 
   void note_creation(std::string_view key);
+  [[nodiscard]] bool has_removable_fields(const Object& object) const;
   /// To be called when the first key gets an expiry, or the last one loses it.
   void note_expiring();
 

@@ -75,7 +75,7 @@ class StreamNodeWalk {
   void begin_node(const StreamNodePosition& position);
 
  private:
-  /// Returns true if the next entry begins a node, whatever its size.
+  /// Returns true if the next entry begins a node, for any size of it.
   [[nodiscard]] bool is_node_full() const;
   /// The field names of the last entry. Most entries have those of the one before.
   struct Names {

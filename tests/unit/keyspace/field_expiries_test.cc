@@ -315,6 +315,14 @@ TEST_F(FieldExpiriesTest, WatchSeesExpiredField) {
   EXPECT_TRUE(db().has_changed(watched));
 }
 
+TEST_F(FieldExpiriesTest, WatchIgnoresFieldThatHadExpired) {
+  set("stays");
+  set_expiring(1);
+  advance_ms(1);
+  const WatchedKey watched = db().watch("h");
+  EXPECT_FALSE(db().has_changed(watched));
+}
+
 TEST_F(FieldExpiriesTest, ExpiryOfMissingFieldIsDamage) {
   set("f");
   const std::uint64_t id = find()->id;
