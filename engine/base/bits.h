@@ -23,7 +23,8 @@ inline bool bit_at(std::string_view bytes, std::uint64_t position) {
   const std::uint64_t byte = position / kByteBits;
   if (byte >= bytes.size()) return false;
   const unsigned shift = kByteBits - 1 - position % kByteBits;
-  return (static_cast<unsigned char>(bytes[byte]) >> shift & 1U) != 0;
+  const unsigned bits = static_cast<unsigned char>(bytes[byte]);
+  return (bits >> shift & 1U) != 0;
 }
 
 /// Counts the bits in the range that are 1. The range must end within the bytes.
