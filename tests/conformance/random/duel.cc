@@ -130,9 +130,10 @@ void Duel::elapse(const RandomCommand& command) {
 std::optional<std::string> Duel::look() {
   if (auto what = contents_differ(oracle_, subject_, databases_)) return what;
   if (!reopens_) return std::nullopt;
+  const KeysOfTables tables = keys_of_tables(oracle_, databases_);
   oracle_.reopen();
   subject_.reopen();
-  auto what = contents_differ(oracle_, subject_, databases_);
+  auto what = contents_differ(oracle_, subject_, databases_, tables);
   if (what) *what = "reopened: " + *what;
   return what;
 }

@@ -52,8 +52,7 @@ RandomCommand question(std::string_view directives, Request request) {
 }
 
 /// Returns a command that shows the contents of a key of this type. Hash tables have any order.
-RandomCommand show(std::string_view type, std::string_view encoding, const std::string& key) {
-  const bool is_table = encoding == "hashtable";
+RandomCommand show(std::string_view type, bool is_table, const std::string& key) {
   if (type == "hash") {
     return question(is_table ? "@pairs-unordered" : "", Request::of("HGETALL", key));
   }
@@ -70,7 +69,12 @@ RandomCommand show(std::string_view type, std::string_view encoding, const std::
   return question("", Request::of("GET", key));
 }
 
-std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subject, int database) {
+std::string name_of(int database, const std::string& key) {
+  return std::to_string(database) + ' ' + key;
+}
+
+std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subject, int database,
+                                                  const KeysOfTables& unordered) {
   std::vector<std::string> expected;
   const std::vector<RandomCommand> names = {question("", Request::of("SELECT", database)),
                                             question("@unordered", Request::of("KEYS", "*"))};
@@ -93,8 +97,10 @@ std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subj
   const std::size_t count = keys.elements().size();
   for (std::size_t i = 0; i < count; ++i) {
     const Reply encoding = parse_raw_reply(expected[count + 2 * i])->reply;
-    contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), encoding.text(),
-                            keys.elements()[i].text()));
+    const std::string& key = keys.elements()[i].text();
+    const bool is_table =
+        encoding.text() == "hashtable" || unordered.contains(name_of(database, key));
+    contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), is_table, key));
   }
   const auto mismatch = send_to_both(oracle, subject, kLookingSession, contents);
   return mismatch ? std::optional(mismatch->what) : std::nullopt;
@@ -144,13 +150,31 @@ std::optional<Mismatch> send_to_both(Backend& oracle, Backend& subject, int sess
   return std::nullopt;
 }
 
-std::optional<std::string> contents_differ(Backend& oracle, Backend& subject, int databases) {
+std::optional<std::string> contents_differ(Backend& oracle, Backend& subject, int databases,
+                                           const KeysOfTables& unordered) {
   for (int database = 0; database < databases; ++database) {
-    if (auto what = contents_of_one_differ(oracle, subject, database)) {
+    if (auto what = contents_of_one_differ(oracle, subject, database, unordered)) {
       return "in database " + std::to_string(database) + ": " + *what;
     }
   }
   return std::nullopt;
+}
+
+KeysOfTables keys_of_tables(Backend& backend, int databases) {
+  KeysOfTables tables;
+  const auto ask = [&backend](const Request& request) {
+    return parse_raw_reply(backend.call_all(kLookingSession, std::vector{request}).front())->reply;
+  };
+  for (int database = 0; database < databases; ++database) {
+    ask(Request::of("SELECT", database));
+    const Reply keys = ask(Request::of("KEYS", "*"));
+    for (const Reply& key : keys.elements()) {
+      const Reply encoding = ask(Request::of("OBJECT", "ENCODING", key.text()));
+      if (!encoding.is_nil() && encoding.text() == "hashtable")
+        tables.insert(name_of(database, key.text()));
+    }
+  }
+  return tables;
 }
 
 }  // namespace rushgate::testing

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "tests/conformance/random/grammar.h"
 
 namespace rushgate::testing {
+
+/// Database and key: "0 key".
+using KeysOfTables = std::set<std::string>;
 
 /// Returns the command as a line of a transcript.
 std::string transcript_line(const RandomCommand& command);
@@ -33,6 +37,12 @@ std::optional<Mismatch> send_to_both(Backend& oracle, Backend& subject, int sess
                                      std::vector<std::string>* expected = nullptr);
 
 /// Compares the contents of the first databases: keys, types, encodings, times, values.
-std::optional<std::string> contents_differ(Backend& oracle, Backend& subject, int databases);
+/// The keys in `unordered` may have any order.
+std::optional<std::string> contents_differ(Backend& oracle, Backend& subject, int databases,
+                                           const KeysOfTables& unordered = {});
+
+/// Returns the keys that are hash tables. Their elements have no order, also not if they have a
+/// small encoding after reopening.
+KeysOfTables keys_of_tables(Backend& backend, int databases);
 
 }  // namespace rushgate::testing
