@@ -93,10 +93,9 @@ void notify_set(const CommandContext& context, std::string_view key, bool expire
   if (expires) context.notify(kGenericEvents, "expire", key);
 }
 
-/// Sets a string after SET's options were checked.
+/// Sets a string after SET's options were checked. `object` is the one at `key`, or null.
 void set_value(CommandContext& context, const SetOptions& options, std::int64_t expire_at_ms,
-               std::string_view key, std::string_view value) {
-  Object* const object = context.db().find(key);
+               Object* object, std::string_view key, std::string_view value) {
   if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms();
   strings::set_until(context.db(), object, key, StringValue(value), expire_at_ms);
   notify_set(context, key, options.expiry.option != nullptr);
@@ -163,7 +162,7 @@ Reply set_command(CommandContext& context) {
   Reply old = options.return_old ? value_reply(object) : Reply::nil();
   if (!may_set) return old;
 
-  set_value(context, options, expire_at_ms, context[1], context[2]);
+  set_value(context, options, expire_at_ms, object, context[1], context[2]);
   return options.return_old ? std::move(old) : Reply::ok();
 }
 
@@ -263,7 +262,8 @@ Reply msetex_command(CommandContext& context) {
     if (!may_set) return Reply::integer(0);
   }
   for (std::size_t i = 2; i < end; i += 2) {
-    set_value(context, options, expire_at_ms, context[i], context[i + 1]);
+    Object* const object = context.db().find(context[i]);
+    set_value(context, options, expire_at_ms, object, context[i], context[i + 1]);
   }
   return Reply::integer(1);
 }
