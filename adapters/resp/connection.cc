@@ -474,9 +474,10 @@ std::int64_t Connection::idle_ms(std::int64_t now_monotonic_ms) const {
 void Connection::count_memory() {
   std::size_t bytes = 0;
   if (!is_closed_) {
-    bytes = heap_bytes(input_) + parser_.memory_bytes() + request_bytes() + session_->held_bytes() +
+    const std::size_t requests = request_bytes();
+    bytes = heap_bytes(input_) + parser_.memory_bytes() + requests + session_->held_bytes() +
             output_.memory_bytes() + message_bytes_ + heap_bytes(messages_);
-    report_buffers();
+    report_buffers(requests);
   }
   owner_.memory_changed(std::exchange(counted_bytes_, bytes), bytes);
 }
@@ -490,12 +491,12 @@ std::size_t Connection::request_bytes() const {
   return bytes;
 }
 
-/// Reports the buffers for CLIENT LIST.
-void Connection::report_buffers() {
+/// Reports the buffers for CLIENT LIST, with the result of request_bytes().
+void Connection::report_buffers(std::size_t requests) {
   ConnectionBuffers& buffers = session_->buffers();
   buffers.input = input_.size() - parsed_bytes_ + parser_.memory_bytes();
   buffers.input_free = input_.capacity() - input_.size();
-  buffers.requests = request_bytes();
+  buffers.requests = requests;
   buffers.reply_capacity = output_.tail_capacity();
   buffers.reply_peak = output_.last_tail_bytes();
   buffers.replies = output_.tail_bytes();

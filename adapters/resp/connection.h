@@ -97,7 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void drop_if_overflowing();
   void count_memory();
   [[nodiscard]] std::size_t request_bytes() const;
-  void report_buffers();
+  void report_buffers(std::size_t requests);
   [[nodiscard]] std::size_t unsent_reply_bytes() const;
   ServedSessionOptions session_options();
 
