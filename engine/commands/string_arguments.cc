@@ -21,6 +21,18 @@ constexpr ExpiryOption kExpiryOptions[] = {
     {"PXAT", 1, false},
 };
 
+struct ConditionWord {
+  std::string_view word;
+  ValueCondition condition;
+};
+
+constexpr ConditionWord kConditions[] = {
+    {"IFEQ", {.is_digest = false, .wants_equal = true}},
+    {"IFNE", {.is_digest = false, .wants_equal = false}},
+    {"IFDEQ", {.is_digest = true, .wants_equal = true}},
+    {"IFDNE", {.is_digest = true, .wants_equal = false}},
+};
+
 }  // namespace
 
 bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry) {
@@ -53,10 +65,19 @@ std::int64_t read_expiry(Arguments& arguments, std::string_view command,
 }
 
 std::optional<ValueCondition> parse_condition(std::string_view word) {
-  if (is_keyword(word, "IFEQ")) return ValueCondition{};
-  if (is_keyword(word, "IFNE")) return ValueCondition{.wants_equal = false};
-  if (is_keyword(word, "IFDEQ")) return ValueCondition{.is_digest = true};
-  if (is_keyword(word, "IFDNE")) return ValueCondition{.is_digest = true, .wants_equal = false};
+  for (const ConditionWord& known : kConditions) {
+    if (is_keyword(word, known.word)) return known.condition;
+  }
+  return std::nullopt;
+}
+
+std::optional<ValueCondition> accept_condition(Arguments& arguments) {
+  for (const auto& [word, condition] : kConditions) {
+    if (!arguments.accept(word)) continue;
+    ValueCondition accepted = condition;
+    accepted.operand = arguments.next();
+    return accepted;
+  }
   return std::nullopt;
 }
 

@@ -51,6 +51,9 @@ struct ValueCondition {
 /// Parses the word of a condition, without its operand. Empty if it is none of them.
 std::optional<ValueCondition> parse_condition(std::string_view word);
 
+/// Reads a condition, if it comes next.
+std::optional<ValueCondition> accept_condition(Arguments& arguments);
+
 /// Sets `holds` to whether the value fulfils the condition. Returns an error if the operand is not
 /// as long as a digest.
 std::optional<Reply> check_condition(const ValueCondition& condition, const StringValue& value,

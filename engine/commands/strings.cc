@@ -38,18 +38,14 @@ struct SetOptions {
 
 /// IFEQ value | IFNE value | IFDEQ digest | IFDNE digest. If repeated, the last one counts. Returns
 /// false if the next argument is none of them.
-bool accept_condition(Arguments& arguments, std::optional<ValueCondition>& condition) {
-  for (const std::string_view word : {"IFEQ", "IFNE", "IFDEQ", "IFDNE"}) {
-    if (!arguments.accept(word)) continue;
-    ValueCondition parsed = *parse_condition(word);
-    parsed.operand = arguments.next();
-    const bool is_repeated = condition && condition->is_digest == parsed.is_digest &&
-                             condition->wants_equal == parsed.wants_equal;
-    if (condition && !is_repeated) arguments.fail(errors::syntax());
-    condition = parsed;
-    return true;
-  }
-  return false;
+bool accept_option(Arguments& arguments, std::optional<ValueCondition>& condition) {
+  const std::optional<ValueCondition> accepted = accept_condition(arguments);
+  if (!accepted) return false;
+  const bool is_repeated = condition && condition->is_digest == accepted->is_digest &&
+                           condition->wants_equal == accepted->wants_equal;
+  if (condition && !is_repeated) arguments.fail(errors::syntax());
+  condition = accepted;
+  return true;
 }
 
 SetOptions read_set_options(Arguments& arguments) {
@@ -64,7 +60,7 @@ SetOptions read_set_options(Arguments& arguments) {
     } else if (arguments.accept("KEEPTTL")) {
       options.keep_expiry = true;
     } else if (!accept_expiry(arguments, options.expiry) &&
-               !accept_condition(arguments, options.condition)) {
+               !accept_option(arguments, options.condition)) {
       arguments.fail(errors::syntax());
     }
   }
@@ -77,11 +73,16 @@ SetOptions read_set_options(Arguments& arguments) {
   return options;
 }
 
+/// Returns true if the options allow a key that is there, or is missing. The value is not checked.
+bool allow_presence(const SetOptions& options, bool is_there) {
+  const bool needs_value = options.condition && options.condition->wants_equal;
+  return is_there ? !options.only_if_absent : !options.only_if_present && !needs_value;
+}
+
 /// Sets `may_set` to whether the options allow SET to replace `object`. Returns an error of a
 /// condition on its value.
 std::optional<Reply> check_options(const SetOptions& options, Object* object, bool& may_set) {
-  const bool needs_value = options.condition && options.condition->wants_equal;
-  may_set = object == nullptr ? !options.only_if_present && !needs_value : !options.only_if_absent;
+  may_set = allow_presence(options, object != nullptr);
   if (object == nullptr || !options.condition) return std::nullopt;
   if (object->type() != ValueType::kString) return errors::wrong_type();
   return check_condition(*options.condition, object->string(), may_set);
@@ -257,9 +258,8 @@ Reply msetex_command(CommandContext& context) {
   if (!arguments.ok()) return arguments.take_error();
   if (has_long_value(context, 3, end)) return errors::string_too_long();
   for (std::size_t i = 2; i < end; i += 2) {
-    bool may_set = true;
-    static_cast<void>(check_options(options, context.db().find(context[i]), may_set));
-    if (!may_set) return Reply::integer(0);
+    if (!allow_presence(options, context.db().find(context[i]) != nullptr))
+      return Reply::integer(0);
   }
   for (std::size_t i = 2; i < end; i += 2) {
     Object* const object = context.db().find(context[i]);
