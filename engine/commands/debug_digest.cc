@@ -97,8 +97,8 @@ absl::Status mix_value(const Object& object, Digest& digest) {
       break;
     case ValueType::kSortedSet: {
       const auto& value = object.sorted_set();
-      value.for_each(0, value.size(), [&digest](const SortedSetElement& element) {
-        digest.add(pair_digest(element.member(), DoubleText(element.score).view()).view());
+      value.for_each(0, value.size(), [&digest](const ScoredElement& element) {
+        digest.add(pair_digest(element.member, DoubleText(element.score).view()).view());
       });
       break;
     }

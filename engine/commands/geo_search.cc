@@ -46,7 +46,7 @@ void add_members_of(const GeoCell& cell, const SortedSetValue& value, const GeoS
       if (members.size() >= count_max) return;
       const GeoPosition position = position_of(element.score);
       const auto distance = shape.distance_inside_m(position);
-      if (distance) members.push_back({element.member(), element.score, position, *distance});
+      if (distance) members.push_back({element.member, element.score, position, *distance});
     });
     ranks.first = end;
   }

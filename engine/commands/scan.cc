@@ -154,10 +154,10 @@ Reply zscan_command(CommandContext& context) {
       context, ValueType::kSortedSet,
       [](Object& object, std::uint64_t cursor, const ScanOptions& options, auto& elements) {
         const SortedSetValue& value = object.sorted_set();
-        const bool is_small = value.is_small();
-        const auto add = [&](const SortedSetElement& element) {
-          if (!options.match(element.member())) return;
-          elements.push_back(Reply::bulk(element.member()));
+        const bool is_small = !value.is_large();
+        const auto add = [&](const ScoredElement& element) {
+          if (!options.match(element.member)) return;
+          elements.push_back(Reply::bulk(element.member));
           elements.push_back(scanned_score(element.score, is_small));
         };
         if (is_small) {

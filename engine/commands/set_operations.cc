@@ -46,18 +46,20 @@ void intersect(Sets sets, Visit visit) {
 }
 
 SetValue intersection(const Sets& sets, const Keyspace& keyspace) {
-  SetValue result(keyspace.seed());
+  SetValue result;
   intersect(sets, [&](std::string_view member) {
-    return result.insert(member, keyspace.limits()), true;
+    return result.insert(member, keyspace.limits(), keyspace.seed()), true;
   });
   return result;
 }
 
 SetValue union_of(const Sets& sets, const Keyspace& keyspace) {
-  SetValue result(keyspace.seed());
+  SetValue result;
   for (const SetValue* const set : sets) {
     if (set != nullptr)
-      set->for_each([&](std::string_view member) { result.insert(member, keyspace.limits()); });
+      set->for_each([&](std::string_view member) {
+        result.insert(member, keyspace.limits(), keyspace.seed());
+      });
   }
   return result;
 }
@@ -77,9 +79,9 @@ bool is_copy_faster(const Sets& sets) {
 }
 
 SetValue difference_by_copy(const Sets& sets, const Keyspace& keyspace) {
-  SetValue result(keyspace.seed());
+  SetValue result;
   sets.front()->for_each(
-      [&](std::string_view member) { result.insert(member, keyspace.limits()); });
+      [&](std::string_view member) { result.insert(member, keyspace.limits(), keyspace.seed()); });
   for (const SetValue* const set : std::span(sets).subspan(1)) {
     if (set != nullptr) set->for_each([&](std::string_view member) { result.erase(member); });
   }
@@ -87,7 +89,7 @@ SetValue difference_by_copy(const Sets& sets, const Keyspace& keyspace) {
 }
 
 SetValue difference(const Sets& sets, const Keyspace& keyspace) {
-  SetValue result(keyspace.seed());
+  SetValue result;
   if (sets.front() == nullptr) return result;
   if (is_copy_faster(sets)) return difference_by_copy(sets, keyspace);
   sets.front()->for_each([&](std::string_view member) {
@@ -95,7 +97,7 @@ SetValue difference(const Sets& sets, const Keyspace& keyspace) {
       return set != nullptr && set->contains(member);
     };
     if (std::none_of(sets.begin() + 1, sets.end(), has_member)) {
-      result.insert(member, keyspace.limits());
+      result.insert(member, keyspace.limits(), keyspace.seed());
     }
   });
   return result;
@@ -127,8 +129,7 @@ Reply store(const CommandContext& context, Operation operation, std::string_view
     context.notify(kGenericEvents, "del", context[1]);
     return Reply::integer(0);
   }
-  Object& made = old == nullptr ? sets::create(db, context[1])
-                                : db.replace(*old, SetValue(context.keyspace().seed()));
+  Object& made = old == nullptr ? sets::create(db, context[1]) : db.replace(*old, SetValue());
   sets::copy(db, made, result);
   context.notify(kSetEvents, event, context[1]);
   return Reply::integer(static_cast<std::int64_t>(result.size()));

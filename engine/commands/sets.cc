@@ -38,8 +38,10 @@ Reply bulks(std::vector<std::string> texts, Reply (*aggregate)(std::vector<Reply
 std::vector<std::string> pop_all_but(CommandContext& context, Object& object, std::size_t left) {
   std::vector<std::string> stay = draw_different(object.set(), left, context.keyspace().random());
   std::vector<std::string> popped;
-  SetValue kept(context.keyspace().seed());
-  for (const std::string& member : stay) kept.insert(member, context.keyspace().limits());
+  SetValue kept;
+  for (const std::string& member : stay) {
+    kept.insert(member, context.keyspace().limits(), context.keyspace().seed());
+  }
   object.set().for_each([&](std::string_view member) {
     if (!kept.contains(member)) popped.emplace_back(member);
   });
@@ -48,7 +50,7 @@ std::vector<std::string> pop_all_but(CommandContext& context, Object& object, st
     context.db().remove(object);
     return popped;
   }
-  Object& made = context.db().replace(object, SetValue(context.keyspace().seed()));
+  Object& made = context.db().replace(object, SetValue());
   for (const std::string& member : stay) sets::add(context.db(), made, member);
   context.db().set_expiry(made, expire_at_ms);
   return popped;

@@ -123,7 +123,7 @@ void for_each_element(Object& object, Visit visit) {
   } else {
     const SortedSetValue& value = object.sorted_set();
     value.for_each(0, value.size(),
-                   [&](const SortedSetElement& element) { visit(std::string(element.member())); });
+                   [&](const ScoredElement& element) { visit(std::string(element.member)); });
   }
 }
 
@@ -150,8 +150,8 @@ SortElements unsorted_elements(Object& object, Slice slice, bool is_descending) 
     object.list().for_each(read.first, read.size(),
                            [&](ListPosition, std::string element) { add(std::move(element)); });
   } else if (object.type() == ValueType::kSortedSet) {
-    object.sorted_set().for_each(read.first, read.last, [&](const SortedSetElement& element) {
-      add(std::string(element.member()));
+    object.sorted_set().for_each(read.first, read.last, [&](const ScoredElement& element) {
+      add(std::string(element.member));
     });
   } else {
     std::size_t position = 0;
@@ -340,7 +340,7 @@ Reply sort(CommandContext& context, bool may_store) {
   if (Object* const object = context.db().find(context[1])) {
     if (!is_sortable(*object)) return errors::wrong_type();
     // As in Redis, sorting changes the encoding.
-    if (object->type() == ValueType::kSortedSet) sorted_sets::grow(*object);
+    if (object->type() == ValueType::kSortedSet) sorted_sets::grow(context.db(), *object);
     if (auto error = find_elements(context, *object, options, allowance, elements))
       return *std::move(error);
   }

@@ -53,7 +53,7 @@ class Input {
     }
     const SortedSetValue& value = object_->sorted_set();
     value.for_each(0, value.size(),
-                   [&](const ScoredElement& element) { visit(element.member(), element.score); });
+                   [&](const ScoredElement& element) { visit(element.member, element.score); });
   }
 
   double weight = 1;

@@ -68,9 +68,9 @@ bool LexBound::is_above(std::string_view other) const {
 
 RankRange LexRange::ranks_in(const SortedSetValue& value) const {
   const std::size_t first = value.count_before(
-      [this](const ScoredElement& element) { return !min.is_below(element.member()); });
+      [this](const ScoredElement& element) { return !min.is_below(element.member); });
   const std::size_t last = value.count_before(
-      [this](const ScoredElement& element) { return max.is_above(element.member()); });
+      [this](const ScoredElement& element) { return max.is_above(element.member); });
   return between(first, last);
 }
 

@@ -79,8 +79,6 @@ Reply store_reply(CommandContext& context, std::string_view event,
 
 // ---- Replies ----
 
-using ScoredElement = SortedSetElement;
-
 /// Appends a member and its score: as [member, score] if `nested`, else as two elements.
 void append_pair(std::vector<Reply>& replies, std::string_view member, double score, bool nested);
 

@@ -31,8 +31,8 @@ std::vector<Reply> pop(const CommandContext& context, std::string_view key, Obje
   std::vector<Reply> popped;
   popped.reserve(nested ? left : 2 * left);
   for (; left > 0; --left) {
-    const ScoredElement& element = value.at(end == End::kMin ? 0 : value.size() - 1);
-    const std::string member(element.member());  // copied: the record is written after the removal
+    const ScoredElement element = value.at(end == End::kMin ? 0 : value.size() - 1);
+    const std::string member(element.member);  // copied: the record is written after the removal
     append_pair(popped, member, element.score, nested);
     sorted_sets::remove(context.db(), object, member);
   }

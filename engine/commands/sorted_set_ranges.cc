@@ -129,7 +129,7 @@ Reply range_reply(CommandContext& context, RangeOptions options) {
   const RankRange ranks = ranks_of(value, range, options);
   MembersReply reply(context, options.with_scores, ranks.size());
   visit_ranks(value, ranks, options,
-              [&](const ScoredElement& element) { reply.add(element.member(), element.score); });
+              [&](const ScoredElement& element) { reply.add(element.member, element.score); });
   return reply.take();
 }
 
@@ -176,7 +176,7 @@ Reply remove(CommandContext& context, ReadRange<Range> read, std::string_view ev
   std::vector<std::string> members;
   members.reserve(ranks.size());
   object->sorted_set().for_each(ranks.first, ranks.last, [&](const ScoredElement& element) {
-    members.emplace_back(element.member());
+    members.emplace_back(element.member);
   });
   for (const std::string& member : members)
     sorted_sets::remove(context.db(), *object, member);  // removes the key with its last member
@@ -224,7 +224,7 @@ Reply zrangestore_command(CommandContext& context) {
     const RankRange ranks = ranks_of(value, range, options);
     members.reserve(ranks.size());
     value.for_each(ranks.first, ranks.last, [&](const ScoredElement& element) {
-      members.push_back({std::string(element.member()), element.score});
+      members.push_back({std::string(element.member), element.score});
     });
   }
   if (options.is_down()) std::ranges::reverse(members);

@@ -159,14 +159,12 @@ Reply random_members(CommandContext& context, const SortedSetValue& value, std::
   Random& random = context.keyspace().random();
   const std::size_t size = value.size();
   MembersReply reply(context, with_scores, 0);
-  const auto add = [&](const ScoredElement& element) {
-    reply.add(element.member(), element.score);
-  };
+  const auto add = [&](const ScoredElement& element) { reply.add(element.member, element.score); };
   if (count < 0) {  // members may repeat
     ReplyAllowance allowance(context.session().reply_bytes_max);
     for (; count < 0; ++count) {
-      const auto& element = value.at(random.below(size));
-      const std::size_t bytes = sizeof(Reply) + element.member().size();
+      const ScoredElement element = value.at(random.below(size));
+      const std::size_t bytes = sizeof(Reply) + element.member.size();
       if (!allowance.take(bytes)) return errors::reply_too_large();
       add(element);
     }
@@ -264,7 +262,7 @@ Reply zrandmember_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
   if (object == nullptr) return Reply::nil();
   const SortedSetValue& value = object->sorted_set();
-  return Reply::bulk(value.at(context.keyspace().random().below(value.size())).member());
+  return Reply::bulk(value.at(context.keyspace().random().below(value.size())).member);
 }
 
 // ---- The records ----

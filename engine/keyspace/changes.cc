@@ -52,6 +52,7 @@ void Changes::forget() {
     if (object->attached && object->type() == ValueType::kList) object->list().shrink();
     if (object->attached && object->type() == ValueType::kSet) object->set().shrink();
     if (object->attached && object->type() == ValueType::kHash) object->hash().shrink();
+    if (object->attached && object->type() == ValueType::kSortedSet) object->sorted_set().shrink();
     if (!object->is_noted) memory_.recount(*object);  // its buffers are empty now
   }
   dirty_.clear();

@@ -19,15 +19,6 @@ void copy_list(const ListValue& from, Database& to, std::string_view key) {
   });
 }
 
-void copy_sorted_set(const SortedSetValue& from, Database& to, std::string_view key) {
-  Object& made = sorted_sets::create(to, key);
-  made.sorted_set().set_small(from.is_small());  // before scores: a large one keeps -0
-  from.for_each(0, from.size(), [&](const SortedSetElement& element) {
-    sorted_sets::set(to, made, element.member(), element.score);
-  });
-  made.sorted_set().set_small(from.is_small());  // regardless of the present limits
-}
-
 absl::Status copy_value(const Object& from, Database& to, std::string_view key) {
   switch (from.type()) {
     case ValueType::kString:
@@ -45,7 +36,7 @@ absl::Status copy_value(const Object& from, Database& to, std::string_view key) 
       copy_list(from.list(), to, key);
       return absl::OkStatus();
     case ValueType::kSortedSet:
-      copy_sorted_set(from.sorted_set(), to, key);
+      sorted_sets::copy(to, sorted_sets::create(to, key), from.sorted_set());
       return absl::OkStatus();
   }
   return absl::OkStatus();

@@ -33,7 +33,7 @@ std::string_view encoding_name(const Object& object) {
     case ValueType::kList:
       return "quicklist";
     case ValueType::kSortedSet:
-      return object.sorted_set().is_small() ? "listpack" : "skiplist";
+      return object.sorted_set().is_large() ? "skiplist" : "listpack";
   }
   return "unknown";
 }

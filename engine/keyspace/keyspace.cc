@@ -42,11 +42,12 @@ class KeyspaceLoader {
     insert_integers();
     for (const auto& [object, member] : removed_) object->set().erase(member);
     for (const auto& [object, member] : added_meanwhile_) {
-      object->set().insert(member, keyspace_.limits());
+      object->set().insert(member, keyspace_.limits(), keyspace_.seed());
     }
     for (const auto& [id, object] : by_id_) {
       if (object->type() == ValueType::kList) object->list().shrink();
       if (object->type() == ValueType::kHash) object->hash().end_load();
+      if (object->type() == ValueType::kSortedSet) object->sorted_set().shrink();
       if (object->type() == ValueType::kSet) object->set().pack(keyspace_.limits());
       keyspace_.changes().memory().recount(*object);
     }
@@ -93,7 +94,8 @@ class KeyspaceLoader {
       case ValueType::kList:
         return kind == RecordKind::kElement && read_list_element(*object, key_reader, value);
       case ValueType::kSortedSet:
-        return kind == RecordKind::kElement && read_scored_member(*object, key_reader, value);
+        return kind == RecordKind::kElement &&
+               read_scored_member(object->sorted_set(), key_reader, value);
       case ValueType::kString:
         break;
     }
@@ -108,12 +110,15 @@ class KeyspaceLoader {
     return true;
   }
 
-  static bool read_scored_member(Object& object, RecordReader& key, std::string_view value) {
+  bool read_scored_member(SortedSetValue& set, RecordReader& key, std::string_view value) const {
     const std::string member = key.name();
     RecordReader reader(value);
     const double score = reader.real();
-    return key.ok() && reader.ok() && reader.at_end() && !std::isnan(score) &&
-           !object.sorted_set().assign(member, score).old_score.has_value();
+    if (!key.ok() || !reader.ok() || !reader.at_end() || std::isnan(score)) return false;
+    if (!set.is_large() && set.outgrows(keyspace_.limits(), member)) {
+      static_cast<void>(set.grow());
+    }
+    return !set.assign(member, score).old_score.has_value();
   }
 
   bool read_field(HashValue& hash, std::string_view field, std::string_view value) const {
@@ -150,7 +155,7 @@ class KeyspaceLoader {
     if (!key.ok()) return false;
     if (value.empty()) {
       insert_integers();  // the same member as a string is invalid
-      return object.set().insert(member, keyspace_.limits());
+      return object.set().insert(member, keyspace_.limits(), keyspace_.seed());
     }
     if (value != SetRecords::kRemoved) return false;
     SetRecords& records = object.set().records();
@@ -183,7 +188,9 @@ class KeyspaceLoader {
     SetValue& set = object.set();
     if (!std::as_const(set).records().is_being_rewritten()) set.records().loaded_segment();
     const auto integer = [&](std::int64_t member) { add_integer(set, member); };
-    const auto text = [&](std::string_view member) { set.insert(member, keyspace_.limits()); };
+    const auto text = [&](std::string_view member) {
+      set.insert(member, keyspace_.limits(), keyspace_.seed());
+    };
     if (const auto first = key.try_integer()) {
       integer(*first);
     } else {
@@ -200,12 +207,11 @@ class KeyspaceLoader {
     integers_.push_back(member);
   }
 
-  /// A set that becomes large may have members with tombstones: finish() packs it again.
+  /// Some members may have tombstones: finish() packs the set again if there is space without them.
   void insert_integers() {
     if (set_ != nullptr) {
-      const auto size_max = static_cast<std::int64_t>(set_->size() + integers_.size());
-      if (!set_->is_large() && size_max > keyspace_.limits().set_integers) {
-        static_cast<void>(set_->grow());
+      if (!set_->has_space_for_integers(keyspace_.limits(), integers_.size())) {
+        static_cast<void>(set_->make_tables(keyspace_.seed()));
       }
       set_->insert_integers(integers_, [](auto...) { return true; });
     }
@@ -254,7 +260,7 @@ class KeyspaceLoader {
         return hash;
       }
       case ValueType::kSet: {
-        SetValue set(keyspace_.seed());
+        SetValue set;
         if (!reader.at_end()) set.records().loaded_rewrite(reader.varint());
         return set;
       }
@@ -266,7 +272,7 @@ class KeyspaceLoader {
       case ValueType::kList:
         return ListValue();
       case ValueType::kSortedSet:
-        return SortedSetValue(keyspace_.seed(), keyspace_.limits());
+        return SortedSetValue(keyspace_.seed());
       case ValueType::kString:
         break;
     }

@@ -151,6 +151,17 @@ void PackedPairs::erase(const Pair& pair) {
   --header().pairs;
 }
 
+void PackedPairs::move(std::size_t place, std::size_t new_place) {
+  char* const pair = pairs() + place;
+  char* const end = pairs() + at(place).end;
+  char* const to = pairs() + new_place;
+  if (to < pair) {
+    std::rotate(to, pair, end);
+  } else {
+    std::rotate(pair, end, to + (end - pair));
+  }
+}
+
 void PackedPairs::sort() {
   struct Sorted {
     std::uint32_t position;

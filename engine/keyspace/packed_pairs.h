@@ -1,4 +1,4 @@
-// The pairs of a small hash, packed in order of insertion in one block of memory:
+// The pairs of a small hash or sorted set, packed in their order in one block of memory:
 //
 //   [capacity: 4 bytes][used: 4][pairs: 4][next position: 4], and for each pair:
 //   [field's length: varint][length of the rest: varint][field][position: varint][value]
@@ -70,6 +70,9 @@ class PackedPairs {
   /// Replaces the value of a pair.
   void assign(const Pair& pair, std::string_view value);
   void erase(const Pair& pair);
+  /// Moves the pair at `place` so that it begins at `new_place`, between two of the others. Needs no
+  /// memory.
+  void move(std::size_t place, std::size_t new_place);
 
   /// Puts the pairs into the order of their positions. Pairs with equal positions keep their order.
   void sort();

@@ -77,8 +77,7 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
     case ValueType::kSortedSet: {
       if (kind != RecordKind::kElement) return;
       const auto& set = object.sorted_set();
-      set.for_each(0, set.size(),
-                   [&](const SortedSetElement& element) { remove(element.member()); });
+      set.for_each(0, set.size(), [&](const ScoredElement& element) { remove(element.member); });
       return;
     }
   }

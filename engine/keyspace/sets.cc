@@ -58,14 +58,17 @@ void record_removal(Database& db, Object& object, std::string_view member) {
   if (is_portion_due) rewrite_portion(db, object);
 }
 
-/// Makes the set large if it is small, and exceeds the limits with this member.
-void grow_for(Database& db, Object& object, std::optional<std::int64_t> member) {
-  const SetValue& set = object.set();
-  if (!set.is_large() && set.outgrows(db.keyspace().limits(), member)) grow(db, object);
+/// Changes the form of the set if it has no space for this member.
+void grow_for(Database& db, Object& object, const MaybeInteger& member) {
+  SetValue& set = object.set();
+  if (!set.outgrows(db.keyspace().limits(), member)) return;
+  db.changes().reserve_undo(object);
+  db.changes().push_undo(object, [&set, packed = set.grow(member, db.keyspace().seed())]() mutable {
+    set.roll_back(std::move(packed));
+  });
 }
 
 bool add_text(Database& db, Object& object, std::string_view member) {
-  grow_for(db, object, std::nullopt);
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
   SetRecords& records = set.records();
@@ -73,7 +76,7 @@ bool add_text(Database& db, Object& object, std::string_view member) {
   if (!set.insert_text(member)) return false;
   db.changes().push_undo(
       object, [&set, &records, added = std::move(added), savepoint = records.savepoint()] {
-        set.take_text(added);
+        set.erase_text(added);
         records.roll_back_to(savepoint);
       });
   records.add_text(member);
@@ -83,7 +86,6 @@ bool add_text(Database& db, Object& object, std::string_view member) {
 }
 
 bool add_integer(Database& db, Object& object, std::int64_t member) {
-  grow_for(db, object, member);
   db.changes().reserve_undo(object);
   SetValue& set = object.set();
   SetRecords& records = set.records();
@@ -115,12 +117,12 @@ std::size_t insert_integers(SetValue& set, std::span<const std::int64_t> members
   return count;
 }
 
-/// As add_integers(), for a small set that may become large.
+/// As add_integers(), for a set whose form may change.
 std::size_t add_one_by_one(Database& db, Object& object, std::span<const std::int64_t> members,
                            std::size_t new_max, std::span<bool> is_new) {
   std::size_t count = 0;
   for (; count < members.size() && new_max > 0; ++count) {
-    is_new[count] = add_integer(db, object, members[count]);
+    is_new[count] = add(db, object, DecimalText(members[count]).view());
     if (is_new[count]) --new_max;
   }
   return count;
@@ -128,11 +130,10 @@ std::size_t add_one_by_one(Database& db, Object& object, std::span<const std::in
 
 }  // namespace
 
-Object& create(Database& db, std::string_view key) {
-  return db.create(key, SetValue(db.keyspace().seed()));
-}
+Object& create(Database& db, std::string_view key) { return db.create(key, SetValue()); }
 
 bool add(Database& db, Object& object, const MaybeInteger& member) {
+  grow_for(db, object, member);
   return member.is_integer() ? add_integer(db, object, member.integer())
                              : add_text(db, object, member.text());
 }
@@ -140,9 +141,7 @@ bool add(Database& db, Object& object, const MaybeInteger& member) {
 std::size_t add_integers(Database& db, Object& object, std::span<const std::int64_t> members,
                          std::size_t new_max, std::span<bool> is_new) {
   SetValue& set = object.set();
-  const std::size_t size_max = set.size() + std::min(members.size(), new_max);
-  if (!set.is_large() &&
-      static_cast<std::int64_t>(size_max) > db.keyspace().limits().set_integers) {
+  if (!set.has_space_for_integers(db.keyspace().limits(), std::min(members.size(), new_max))) {
     return add_one_by_one(db, object, members, new_max, is_new);
   }
   db.changes().reserve_undo(object);
@@ -209,13 +208,6 @@ bool remove(Database& db, Object& object, std::string_view member) {
   if (set.wants_to_shrink()) db.changes().mark_elements_dirty(object);
   if (set.size() == 0) db.remove(object);
   return true;
-}
-
-void grow(Database& db, Object& object) {
-  db.changes().reserve_undo(object);
-  SetValue& set = object.set();
-  db.changes().push_undo(
-      object, [&set, packed = set.grow()]() mutable { set.roll_back(std::move(packed)); });
 }
 
 }  // namespace rushgate::sets

@@ -30,7 +30,4 @@ void copy(Database& db, Object& made, const SetValue& from);
 /// Returns false if it was none. The last member takes the key with it: `object` is invalid.
 bool remove(Database& db, Object& object, std::string_view member);
 
-/// Makes a small set large: it exceeds Redis's limits for sets of integers.
-void grow(Database& db, Object& object);
-
 }  // namespace rushgate::sets

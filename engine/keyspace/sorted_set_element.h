@@ -1,4 +1,4 @@
-// A member of a sorted set with its score, in one block of memory of exactly its size:
+// A member of a large sorted set with its score, in one block of memory of exactly its size:
 //
 //   [score: 8 bytes][length: 4][the member's bytes]
 //
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "engine/base/heap.h"
+#include "engine/keyspace/scored_element.h"
 
 namespace rushgate {
 
@@ -41,10 +42,9 @@ class SortedSetElement {
   }
   [[nodiscard]] std::size_t memory_bytes() const { return heap_block(block_bytes(length_)); }
 
-  /// Orders by score, then by the member's bytes.
+  [[nodiscard]] ScoredElement view() const { return {.member = member(), .score = score}; }
   [[nodiscard]] bool is_before(const SortedSetElement& other) const {
-    if (score != other.score) return score < other.score;
-    return member() < other.member();
+    return view().is_before(other.view());
   }
 
   double score;  // not NaN; must not change while it is in an order

@@ -1,91 +1,71 @@
 #include "engine/keyspace/sorted_set_value.h"
 
-#include <utility>
-
 namespace rushgate {
 
-std::optional<double> SortedSetValue::score(std::string_view member) const {
-  const auto* element = elements_.find(member);
-  if (element == nullptr) return std::nullopt;
-  return (*element)->score;
-}
-
-std::optional<std::size_t> SortedSetValue::rank(std::string_view member) const {
-  const auto* element = elements_.find(member);
-  if (element == nullptr) return std::nullopt;
-  return order_.count_before([&](const Element& other) { return other.is_before(**element); });
-}
-
 SortedSetValue::Assigned SortedSetValue::assign(std::string_view member, double score) {
-  const bool is_small = stays_small_with(member);
-  const auto [found, is_new] =
-      elements_.find_or_insert(member, [&] { return Element::make(member, score); });
-  Assigned done{.element = found->get(),
-                .old_score = std::nullopt,
-                .was_small = is_small_,
-                .removal = {},
-                .insertion = nullptr};
-  Element& element = *done.element;
-  if (!is_new) {
-    done.removal = order_.erase(element);
-    done.old_score = std::exchange(element.score, score);
+  Assigned done;
+  if (is_large()) {
+    done.indexed = indexed_->assign(member, score);
+    done.old_score = done.indexed.old_score;
+  } else {
+    done.packed = packed_.assign(member, score);
+    done.old_score = done.packed.old_score;
   }
-  try {
-    done.insertion = order_.insert(element);
-  } catch (...) {
-    if (is_new) {
-      elements_.erase(member);
-    } else {
-      element.score = *done.old_score;
-      order_.roll_back(element, std::move(done.removal));
-    }
-    throw;
-  }
-  if (is_new) element_bytes_ += element.memory_bytes();
-  is_small_ = is_small;
   return done;
 }
 
 void SortedSetValue::roll_back(Assigned assigned) {
-  Element& element = *assigned.element;
-  is_small_ = assigned.was_small;
-  order_.roll_back(element, assigned.insertion);
-  if (assigned.old_score) {
-    element.score = *assigned.old_score;
-    order_.roll_back(element, std::move(assigned.removal));
+  if (is_large()) {
+    indexed_->roll_back(std::move(assigned.indexed));
   } else {
-    element_bytes_ -= element.memory_bytes();
-    elements_.erase(element.member());
+    packed_.roll_back(assigned.packed);
   }
 }
 
 SortedSetValue::Erased SortedSetValue::erase(std::string_view member) {
-  Erased done;
-  auto* const found = elements_.find(member);
-  if (found == nullptr) return done;
-  done.removal = order_.erase(**found);
-  elements_.take(member, &done.element);
-  element_bytes_ -= done.element->memory_bytes();
+  Erased done{.element = nullptr, .place = PackedPairs::kNone, .removal = {}};
+  if (is_large()) {
+    IndexedScores::Erased erased = indexed_->erase(member);
+    done.element = std::move(erased.element);
+    done.removal = std::move(erased.removal);
+  } else if (const std::optional<double> score = packed_.score(member)) {
+    done.element = SortedSetElement::make(member, *score);
+    done.place = packed_.erase(done.element->member());
+  }
   return done;
 }
 
 void SortedSetValue::roll_back(Erased erased) {
-  order_.roll_back(*erased.element, std::move(erased.removal));
-  element_bytes_ += erased.element->memory_bytes();
-  elements_.insert(std::move(erased.element));
+  if (is_large()) {
+    indexed_->roll_back(
+        {.element = std::move(erased.element), .removal = std::move(erased.removal)});
+  } else {
+    packed_.put_back(erased.place, erased.element->view());
+  }
 }
 
-bool SortedSetValue::stays_small_with(std::string_view member) const {
-  if (!is_small_) return false;
-  if (elements_.contains(member)) return true;
-  return static_cast<std::int64_t>(size()) < limits_->zset_entries &&
-         static_cast<std::int64_t>(member.size()) <= limits_->zset_value_bytes;
+bool SortedSetValue::outgrows(const EncodingLimits& limits, std::string_view member) const {
+  const auto size = static_cast<std::int64_t>(packed_.size());
+  if (size < limits.zset_entries &&
+      static_cast<std::int64_t>(member.size()) <= limits.zset_value_bytes &&
+      packed_.has_space_for(member)) {
+    return false;
+  }
+  return !packed_.score(member);
 }
 
-std::size_t SortedSetValue::measured_bytes() const {
-  std::size_t bytes = elements_.measured_bytes() + order_.measured_bytes();
-  order_.for_each(0, size(), [&](const Element& element) { bytes += element.memory_bytes(); });
-  return bytes;
+PackedScores SortedSetValue::grow() {
+  auto indexed = std::make_unique<IndexedScores>(seed_);
+  packed_.for_each(0, packed_.size(), [&](const ScoredElement& element) {
+    indexed->assign(element.member, element.score);
+  });
+  indexed_ = std::move(indexed);
+  return std::exchange(packed_, {});
+}
+
+void SortedSetValue::roll_back(PackedScores packed) {
+  packed_ = std::move(packed);
+  indexed_.reset();
 }
 
 }  // namespace rushgate

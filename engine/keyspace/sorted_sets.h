@@ -19,8 +19,12 @@ struct ScoredMember {
 /// are never empty between commands.
 Object& create(Database& db, std::string_view key);
 
-/// Sets a member's score, which must not be NaN. Returns true if the member is new.
+/// Sets a member's score, which must not be NaN. The sorted set becomes large when it exceeds the
+/// limits. Returns true if the member is new.
 bool set(Database& db, Object& object, std::string_view member, double score);
+
+/// As set(), and a small sorted set stays small.
+bool set_keeping_form(Database& db, Object& object, std::string_view member, double score);
 
 /// Returns false if there was none. The last member takes the key with it: `object` is invalid
 /// then. `member` must not be a view of the element.
@@ -30,9 +34,11 @@ bool remove(Database& db, Object& object, std::string_view member);
 /// in remove().
 void remove_first(Database& db, Object& object, std::size_t count);
 
-/// Records that the sorted set has Redis's encoding of large ones from now on. Neither stored nor
-/// undone.
-void grow(Object& object);
+/// Makes a small sorted set large. Its form is not stored.
+void grow(Database& db, Object& object);
+
+/// Copies the elements and the form of `from` to an empty sorted set.
+void copy(Database& db, Object& made, const SortedSetValue& from);
 
 /// Returns true if Redis would keep these members as a listpack.
 bool is_small(const EncodingLimits& limits, std::span<const ScoredMember> members);

@@ -74,8 +74,8 @@ void write(const HashValue& hash, RdbWriter& out) {
 
 bool write_as_listpack(const SortedSetValue& set, RdbWriter& out) {
   ListpackWriter listpack;
-  set.for_each(0, set.size(), [&](const SortedSetElement& element) {
-    listpack.append(element.member());
+  set.for_each(0, set.size(), [&](const ScoredElement& element) {
+    listpack.append(element.member);
     listpack.append(DoubleText(element.score).view());
   });
   return write_listpack(out, RdbType::kSortedSetListpack, listpack);
@@ -84,10 +84,10 @@ bool write_as_listpack(const SortedSetValue& set, RdbWriter& out) {
 /// Writes the members from the highest to the lowest, as Redis does: each one is inserted before
 /// all others then.
 void write(const SortedSetValue& set, RdbWriter& out) {
-  if (set.is_small() && write_as_listpack(set, out)) return;
+  if (!set.is_large() && write_as_listpack(set, out)) return;
   type(out, RdbType::kSortedSet).length(set.size());
-  set.for_each_back(0, set.size(), [&](const SortedSetElement& element) {
-    out.string(element.member()).real(element.score);
+  set.for_each_back(0, set.size(), [&](const ScoredElement& element) {
+    out.string(element.member).real(element.score);
   });
 }
 

@@ -61,11 +61,10 @@ class Restorer {
     const bool is_small = set.is_compact ? size <= limits().zset_entries
                                          : sorted_sets::is_small(limits(), set.members);
     Object& object = sorted_sets::create(db_, key_);
-    object.sorted_set().set_small(is_small);  // before scores: a large one keeps -0
+    if (!is_small) sorted_sets::grow(db_, object);
     for (const sorted_sets::ScoredMember& element : set.members) {
-      sorted_sets::set(db_, object, element.member, element.score);
+      sorted_sets::set_keeping_form(db_, object, element.member, element.score);
     }
-    object.sorted_set().set_small(is_small);
     return absl::OkStatus();
   }
 

@@ -344,8 +344,8 @@ bool KeyspaceCall::sorted_set_at(
     absl::FunctionRef<void(std::string_view member, double score)> visit) {
   Object* const object = find(key, ValueType::kSortedSet);
   if (object == nullptr || rank >= object->sorted_set().size()) return false;
-  const SortedSetElement& element = object->sorted_set().at(rank);
-  visit(element.member(), element.score);
+  const ScoredElement element = object->sorted_set().at(rank);
+  visit(element.member, element.score);
   return true;
 }
 
@@ -362,7 +362,7 @@ std::size_t KeyspaceCall::sorted_set_remove_up_to(std::string_view key, double s
   Object* const object = find(key, ValueType::kSortedSet);
   if (object == nullptr) return 0;
   const std::size_t count = object->sorted_set().count_before(
-      [score_max](const SortedSetElement& element) { return element.score <= score_max; });
+      [score_max](const ScoredElement& element) { return element.score <= score_max; });
   sorted_sets::remove_first(db_, *object, count);
   if (count > 0) notify_removal(kSortedSetEvents, "zremrangebyscore", key);
   return count;

@@ -150,9 +150,9 @@ class CommandTest : public testing::Test {
         break;
       case ValueType::kSortedSet: {
         const SortedSetValue& value = object.sorted_set();
-        value.for_each(0, value.size(), [&](const SortedSetElement& element) {
-          EXPECT_EQ(value.score(element.member()), element.score);
-          elements.emplace(element.member(), DoubleText(element.score).view());
+        value.for_each(0, value.size(), [&](const ScoredElement& element) {
+          EXPECT_EQ(value.score(element.member), element.score);
+          elements.emplace(element.member, DoubleText(element.score).view());
         });
         size = value.size();
         break;

@@ -11,10 +11,10 @@ namespace rushgate {
 namespace {
 
 SetValue set_of(int members) {
-  SetValue set(7);
+  SetValue set;
   for (int i = 0; i < members; ++i) {
-    set.insert(std::to_string(i), {});
-    set.insert("m" + std::to_string(i), {});
+    set.insert(std::to_string(i), {}, 7);
+    set.insert("m" + std::to_string(i), {}, 7);
   }
   return set;
 }

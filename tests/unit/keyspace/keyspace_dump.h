@@ -79,10 +79,10 @@ class ObjectDump {
 
   void add_sorted_set(const SortedSetValue& set) {
     std::size_t rank = 0;
-    set.for_each(0, set.size(), [&](const SortedSetElement& element) {
+    set.for_each(0, set.size(), [&](const ScoredElement& element) {
       const bool is_found =
-          set.score(element.member()) == element.score && set.rank(element.member()) == rank;
-      line(rank++, ": ", element.member(), " ", element.score, is_found ? "" : " not found");
+          set.score(element.member) == element.score && set.rank(element.member) == rank;
+      line(rank++, ": ", element.member, " ", element.score, is_found ? "" : " not found");
     });
     line("size ", set.size());
   }

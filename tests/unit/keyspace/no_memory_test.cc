@@ -110,23 +110,31 @@ INSTANTIATE_TEST_SUITE_P(
                     Types{"All", RandomChanges::all_types()}),
     [](const auto& suite) { return suite.param.name; });
 
-// ---- Sorted sets of several levels ----
+// ---- Sorted sets, packed and of several levels ----
 
 std::vector<std::pair<std::string, double>> elements_of(const SortedSetValue& value) {
   std::vector<std::pair<std::string, double>> elements;
-  value.for_each(0, value.size(), [&](const SortedSetElement& element) {
-    elements.emplace_back(element.member(), element.score);
+  value.for_each(0, value.size(), [&](const ScoredElement& element) {
+    elements.emplace_back(element.member, element.score);
   });
   return elements;
 }
 
-TEST(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
+class SortedSetNoMemoryTest : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
+  const std::uint64_t members_max = GetParam();
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
   const EncodingLimits limits;
-  SortedSetValue value(seed, limits);
-  for (int i = 0; i < 5'000; ++i) value.assign(std::to_string(random() % 20'000), i);
+  SortedSetValue value(seed);
+  const auto assign = [&](double score) {
+    const std::string member = std::to_string(random() % members_max);
+    if (!value.is_large() && value.outgrows(limits, member)) value.grow();
+    return value.assign(member, score);
+  };
+  for (std::uint64_t i = 0; i < members_max / 4; ++i) assign(static_cast<double>(i));
   using Step = std::variant<SortedSetValue::Assigned, SortedSetValue::Erased>;
   for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round) {
     const auto elements = elements_of(value);
@@ -137,10 +145,9 @@ TEST(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
     for (std::size_t i = 0; i < changes; ++i) {
       if (random() % 10 < erasures_in_ten && value.size() > 0) {
         const std::size_t rank = random() % std::min<std::size_t>(value.size(), 500);
-        steps.emplace_back(value.erase(std::string(value.at(rank).member())));
+        steps.emplace_back(value.erase(std::string(value.at(rank).member)));
       } else {
-        steps.emplace_back(value.assign(std::to_string(random() % 20'000),
-                                        static_cast<double>(random() % score_max)));
+        steps.emplace_back(assign(static_cast<double>(random() % score_max)));
       }
     }
     {
@@ -151,9 +158,16 @@ TEST(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
     }
     EXPECT_EQ(elements_of(value), elements);
     EXPECT_EQ(value.memory_bytes(), value.measured_bytes());
-    for (std::size_t i = 0; i < 200; ++i) value.assign(std::to_string(random() % 20'000), -1);
+    value.shrink();
+    for (std::size_t i = 0; i < 200; ++i) assign(-1);
   }
 }
+
+constexpr std::uint64_t kSmallMembersMax = 100;
+constexpr std::uint64_t kLargeMembersMax = 20'000;
+INSTANTIATE_TEST_SUITE_P(Sizes, SortedSetNoMemoryTest,
+                         testing::Values(kSmallMembersMax, kLargeMembersMax),
+                         [](const auto& suite) { return "Of" + std::to_string(suite.param); });
 
 }  // namespace
 }  // namespace rushgate

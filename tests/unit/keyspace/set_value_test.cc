@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@ namespace rushgate {
 namespace {
 
 constexpr EncodingLimits kLimits;
+constexpr std::uint64_t kSeed = 7;
 
 std::vector<std::string> members_of(const SetValue& set) {
   std::vector<std::string> members;
@@ -24,10 +26,10 @@ std::vector<std::string> members_of(const SetValue& set) {
 }
 
 TEST(SetValueTest, InsertAndEraseReportChange) {
-  SetValue set(7);
+  SetValue set;
   for (const std::string_view member : {"17", "text", ""}) {
-    EXPECT_TRUE(set.insert(member, kLimits));
-    EXPECT_FALSE(set.insert(member, kLimits));
+    EXPECT_TRUE(set.insert(member, kLimits, kSeed));
+    EXPECT_FALSE(set.insert(member, kLimits, kSeed));
     EXPECT_TRUE(set.contains(member));
   }
   EXPECT_EQ(set.size(), 3U);
@@ -40,11 +42,11 @@ TEST(SetValueTest, InsertAndEraseReportChange) {
 }
 
 TEST(SetValueTest, OnlyCanonicalFormIsInteger) {
-  SetValue set(7);
-  set.insert("5", kLimits);
+  SetValue set;
+  set.insert("5", kLimits, kSeed);
   for (const std::string_view other : {"05", "+5", " 5", "5 ", "5.0"}) {
     EXPECT_FALSE(set.contains(other));
-    EXPECT_TRUE(set.insert(other, kLimits));
+    EXPECT_TRUE(set.insert(other, kLimits, kSeed));
   }
   EXPECT_EQ(set.size(), 6U);
   EXPECT_TRUE(set.erase("5"));
@@ -53,8 +55,8 @@ TEST(SetValueTest, OnlyCanonicalFormIsInteger) {
 
 /// Returns a member that is easily confused: numbers in and out of canonical form, both ends of the
 /// range, and strings.
-std::string random_member(std::mt19937_64& random) {
-  const std::uint64_t number = random() % 3'000;
+std::string random_member(std::mt19937_64& random, std::uint64_t numbers) {
+  const std::uint64_t number = random() % numbers;
   switch (random() % 5) {
     case 0:
       return "0" + std::to_string(number);
@@ -71,16 +73,19 @@ std::string random_member(std::mt19937_64& random) {
 }
 
 TEST(SetValueTest, SetAgreesWithUnorderedSet) {
+  constexpr std::uint64_t kFew = 20;  // of each kind: packed most of the time
+  constexpr std::uint64_t kMany = 3'000;
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
-  SetValue set(seed);
+  SetValue set;
   std::unordered_set<std::string> model;
   for (int step = 0; step < 200'000; ++step) {
-    const std::string member = random_member(random);
+    if (step % 1'000 == 0 && set.size() < 64) set.pack(kLimits);
+    const std::string member = random_member(random, step < 50'000 ? kFew : kMany);
     ASSERT_EQ(set.contains(member), model.contains(member)) << member;
     if (random() % 5 < (step / 50'000 % 2 == 0 ? 3U : 2U)) {
-      ASSERT_EQ(set.insert(member, kLimits), model.insert(member).second) << member;
+      ASSERT_EQ(set.insert(member, kLimits, seed), model.insert(member).second) << member;
     } else {
       ASSERT_EQ(set.erase(member), model.erase(member) == 1) << member;
     }
@@ -92,22 +97,22 @@ TEST(SetValueTest, SetAgreesWithUnorderedSet) {
 }
 
 TEST(SetValueTest, EqualSeedsAndHistoriesGiveEqualOrders) {
-  SetValue one(7);
-  SetValue same(7);
+  SetValue one;
+  SetValue same;
   for (SetValue* set : {&one, &same}) {
     for (int i = 0; i < 3'000; ++i) {
-      set->insert(std::to_string(i), kLimits);
-      set->insert("user:" + std::to_string(i), kLimits);
+      set->insert(std::to_string(i), kLimits, kSeed);
+      set->insert("user:" + std::to_string(i), kLimits, kSeed);
     }
   }
   EXPECT_EQ(members_of(one), members_of(same));
 }
 
 TEST(SetValueTest, SmallSetIsAscending) {
-  SetValue set(7);
+  SetValue set;
   for (const char* const member :
        {"5", "-3", "100", "9223372036854775807", "0", "-9223372036854775808", "7", "5"}) {
-    set.insert(member, kLimits);
+    set.insert(member, kLimits, kSeed);
   }
   set.erase("7");
   EXPECT_FALSE(set.is_large());
@@ -116,43 +121,80 @@ TEST(SetValueTest, SmallSetIsAscending) {
 }
 
 TEST(SetValueTest, StringOrMemberAboveLimitMakesItLarge) {
-  SetValue with_text(7);
-  with_text.insert("1", kLimits);
-  with_text.insert("a", kLimits);
+  SetValue with_text;
+  with_text.insert("1", kLimits, kSeed);
+  with_text.insert("a", kLimits, kSeed);
   EXPECT_TRUE(with_text.is_large());
   with_text.erase("a");
   EXPECT_TRUE(with_text.is_large());
   with_text.pack(kLimits);
   EXPECT_FALSE(with_text.is_large());
-  SetValue many(7);
-  for (int i = 0; i < 512; ++i) many.insert(std::to_string(i), kLimits);
-  many.insert("511", kLimits);
+  SetValue many;
+  for (int i = 0; i < 512; ++i) many.insert(std::to_string(i), kLimits, kSeed);
+  many.insert("511", kLimits, kSeed);
   EXPECT_FALSE(many.is_large());
-  many.insert("512", kLimits);
+  many.insert("512", kLimits, kSeed);
   EXPECT_TRUE(many.is_large());
   many.pack(kLimits);
   EXPECT_TRUE(many.is_large());
   EXPECT_EQ(many.size(), 513U);
 }
 
-TEST(SetValueTest, UndoneGrowthRestoresSmallSet) {
-  SetValue set(7);
-  for (int i = 300; i > 0; --i) set.insert_integer(i);
-  const std::vector<std::string> members = members_of(set);
+TEST(SetValueTest, UndoneGrowthRestoresForm) {
+  SetValue set;
+  for (int i = 40; i > 0; --i) set.insert_integer(i);
+  const std::vector<std::string> integers = members_of(set);
   set.erase_integer(17);
-  PackedIntegers packed = set.grow();
+  SetValue::Packed packed_integers = set.grow(MaybeInteger("text"), kSeed);
+  set.insert_text("text");
+  const std::vector<std::string> with_text = members_of(set);
+  EXPECT_EQ(with_text.back(), "text");
+
+  SetValue::Packed packed_members = set.make_tables(kSeed);
   EXPECT_TRUE(set.contains("18"));
   EXPECT_FALSE(set.contains("17"));
-  set.insert_text("text");
+  EXPECT_TRUE(set.contains("text"));
+  set.insert_text("more");
+  set.take_text("more");
+
+  set.roll_back(std::move(packed_members));
+  EXPECT_EQ(members_of(set), with_text);
   set.take_text("text");
-  set.roll_back(std::move(packed));
+  set.roll_back(std::move(packed_integers));
   set.insert_integer(17);
   EXPECT_FALSE(set.is_large());
-  EXPECT_EQ(members_of(set), members);
+  EXPECT_EQ(members_of(set), integers);
+}
+
+TEST(SetValueTest, SmallSetOfStringsNeedsLittleMemory) {
+  SetValue set;
+  for (int i = 0; i < 64; ++i) {
+    set.insert("member:" + std::to_string(i), kLimits, kSeed);
+    set.shrink();
+    EXPECT_LT(set.memory_bytes(), 100 + 16 * set.size());
+  }
+  const std::vector<std::string> members = members_of(set);
+  EXPECT_EQ(members.front(), "member:0");
+  EXPECT_EQ(members.back(), "member:63");
+  for (const std::string& more : {std::string("member:64"), std::string(65, 'x')}) {
+    SetValue grown;
+    grown.copy_members(set);
+    if (more.size() > 64) grown.erase("member:0");
+    grown.insert(more, kLimits, kSeed);
+    EXPECT_GT(grown.memory_bytes(), 2 * set.memory_bytes());
+    EXPECT_TRUE(grown.contains(more));
+    EXPECT_TRUE(grown.contains("member:63"));
+    EXPECT_EQ(grown.memory_bytes(), grown.measured_bytes());
+    if (grown.erase("member:1") && more.size() <= 64) {
+      grown.pack(kLimits);
+      EXPECT_LT(grown.memory_bytes(), 2 * set.memory_bytes());
+    }
+    EXPECT_TRUE(grown.contains(more));
+  }
 }
 
 TEST(SetValueTest, ShrunkSetKeepsItsMembers) {
-  SetValue set(7);
+  SetValue set;
   for (int i = 0; i < 500; ++i) set.insert_integer(i);
   for (int i = 2; i < 500; ++i) set.erase_integer(i);
   EXPECT_TRUE(set.wants_to_shrink());
@@ -166,9 +208,9 @@ TEST(SetValueTest, ShrunkSetKeepsItsMembers) {
 // Redis needs 56 bytes for each of ten million users.
 TEST(SetValueTest, TenMillionUsersCostFifteenBytesEach) {
   constexpr std::int64_t kUsers = 10'000'000;
-  SetValue set(7);
+  SetValue set;
   for (std::int64_t user = 0; user < kUsers; ++user)
-    set.insert(DecimalText(1'000'000'000 + user).view(), kLimits);
+    set.insert(DecimalText(1'000'000'000 + user).view(), kLimits, kSeed);
   ASSERT_EQ(set.size(), static_cast<std::size_t>(kUsers));
   const double bytes_each = static_cast<double>(set.memory_bytes()) / static_cast<double>(kUsers);
   RecordProperty("bytes_per_integer_member", std::to_string(bytes_each));

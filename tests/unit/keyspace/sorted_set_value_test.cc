@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/functional/any_invocable.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {
@@ -24,22 +25,22 @@ using Pair = std::pair<double, std::string>;
 
 std::vector<Pair> pairs_of(const SortedSetValue& value, std::size_t first, std::size_t last) {
   std::vector<Pair> pairs;
-  value.for_each(first, last, [&](const SortedSetElement& element) {
-    pairs.emplace_back(element.score, element.member());
+  value.for_each(first, last, [&](const ScoredElement& element) {
+    pairs.emplace_back(element.score, element.member);
   });
   return pairs;
 }
 std::vector<Pair> pairs_of(const SortedSetValue& value) { return pairs_of(value, 0, value.size()); }
 std::vector<Pair> pairs_back(const SortedSetValue& value, std::size_t first, std::size_t last) {
   std::vector<Pair> pairs;
-  value.for_each_back(first, last, [&](const SortedSetElement& element) {
-    pairs.emplace_back(element.score, element.member());
+  value.for_each_back(first, last, [&](const ScoredElement& element) {
+    pairs.emplace_back(element.score, element.member);
   });
   return pairs;
 }
 
 TEST(SortedSetValueTest, AssignAndEraseReturnOldScore) {
-  SortedSetValue value(7, kLimits);
+  SortedSetValue value(7);
   EXPECT_EQ(value.assign("a", 1).old_score, std::nullopt);
   EXPECT_EQ(value.assign("a", 2).old_score, 1);
   EXPECT_EQ(value.score("a"), 2);
@@ -53,19 +54,19 @@ TEST(SortedSetValueTest, AssignAndEraseReturnOldScore) {
 }
 
 TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
-  SortedSetValue value(7, kLimits);
+  SortedSetValue value(7);
   const std::vector<std::string> members = {
       "", std::string("\0", 1), "10", "9", "B", "a", "aa", "b", "\x7f", "\x80", "\xff"};
   for (std::size_t i = members.size(); i-- > 0;) value.assign(members[i], 0);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    EXPECT_EQ(value.at(i).member(), members[i]);
+    EXPECT_EQ(value.at(i).member, members[i]);
     EXPECT_EQ(value.rank(members[i]), i);
   }
 }
 
 TEST(SortedSetValueTest, InfinitiesAreFirstAndLast) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  SortedSetValue value(7, kLimits);
+  SortedSetValue value(7);
   value.assign("high", kInfinity);
   value.assign("max", std::numeric_limits<double>::max());
   value.assign("zero", -0.0);
@@ -78,36 +79,55 @@ TEST(SortedSetValueTest, InfinitiesAreFirstAndLast) {
             (std::vector<std::string>{"low", "lowest", "another zero", "zero", "max", "high"}));
 }
 
+/// As sorted_sets::set().
+std::optional<double> assign(SortedSetValue& value, std::string_view member, double score) {
+  if (!value.is_large() && value.outgrows(kLimits, member)) value.grow();
+  return value.assign(member, score).old_score;
+}
+
 // The encoding as OBJECT ENCODING shows it.
 TEST(SortedSetValueTest, ManyOrLongMembersMakeItLarge) {
-  SortedSetValue many(7, kLimits);
-  for (int i = 0; i < 128; ++i) many.assign(std::to_string(i), i);
-  EXPECT_TRUE(many.is_small());
-  EXPECT_TRUE(many.stays_small_with("5"));
-  EXPECT_FALSE(many.stays_small_with("128"));
-  many.assign("5", 1'000);
-  EXPECT_TRUE(many.is_small());
-  many.assign("128", 128);
-  EXPECT_FALSE(many.is_small());
+  SortedSetValue many(7);
+  for (int i = 0; i < 128; ++i) assign(many, std::to_string(i), i);
+  EXPECT_FALSE(many.is_large());
+  EXPECT_FALSE(many.outgrows(kLimits, "5"));
+  EXPECT_TRUE(many.outgrows(kLimits, "128"));
+  assign(many, "5", 1'000);
+  EXPECT_FALSE(many.is_large());
+  assign(many, "128", 128);
+  EXPECT_TRUE(many.is_large());
   many.erase("128");
-  EXPECT_FALSE(many.is_small());
+  EXPECT_TRUE(many.is_large());
 
-  SortedSetValue with_long(7, kLimits);
-  with_long.assign(std::string(64, 'x'), 1);
-  EXPECT_TRUE(with_long.is_small());
-  with_long.assign(std::string(65, 'x'), 1);
-  EXPECT_FALSE(with_long.is_small());
+  SortedSetValue with_long(7);
+  assign(with_long, std::string(64, 'x'), 1);
+  EXPECT_FALSE(with_long.is_large());
+  assign(with_long, std::string(65, 'x'), 1);
+  EXPECT_TRUE(with_long.is_large());
   with_long.erase(std::string(65, 'x'));
-  EXPECT_FALSE(with_long.is_small());
+  EXPECT_TRUE(with_long.is_large());
+}
+
+TEST(SortedSetValueTest, UndoneGrowthLeavesItSmall) {
+  SortedSetValue value(7);
+  value.assign("a", 1);
+  value.assign("b", 0.5);
+  PackedScores packed = value.grow();
+  SortedSetValue::Assigned assigned = value.assign("c", 0);
+  EXPECT_EQ(pairs_of(value), (std::vector<Pair>{{0, "c"}, {0.5, "b"}, {1, "a"}}));
+  value.roll_back(std::move(assigned));
+  value.roll_back(std::move(packed));
+  EXPECT_FALSE(value.is_large());
+  EXPECT_EQ(pairs_of(value), (std::vector<Pair>{{0.5, "b"}, {1, "a"}}));
 }
 
 TEST(SortedSetValueTest, MovedSortedSetKeepsItsMembers) {
-  SortedSetValue value(7, kLimits);
+  SortedSetValue value(7);
   for (int i = 0; i < 1'000; ++i) value.assign(std::to_string(i), i);
   SortedSetValue moved = std::move(value);
   EXPECT_EQ(moved.size(), 1'000U);
   EXPECT_EQ(moved.rank("999"), 999U);
-  moved = SortedSetValue(8, kLimits);
+  moved = SortedSetValue(8);
   EXPECT_EQ(moved.size(), 0U);
 }
 
@@ -163,14 +183,14 @@ class SortedSetModelTest : public ::testing::Test {
   void assign() {
     const std::string member = random_member();
     const double score = random_score();
-    ASSERT_EQ(value_.assign(member, score).old_score, model_.assign(member, score));
+    ASSERT_EQ(rushgate::assign(value_, member, score), model_.assign(member, score));
   }
   void erase() {
     const std::string member = random_member();
     ASSERT_EQ(erased_score(value_.erase(member)), model_.erase(member));
   }
   void erase_end(std::size_t rank) {
-    const std::string member(value_.at(rank).member());
+    const std::string member(value_.at(rank).member);
     ASSERT_EQ(erased_score(value_.erase(member)), model_.erase(member));
   }
 
@@ -184,8 +204,8 @@ class SortedSetModelTest : public ::testing::Test {
       ASSERT_EQ(value_.rank(member), model_.count_below({found->second, member}));
     }
     const Pair bound(random_score(), random_member());
-    ASSERT_EQ(value_.count_before([&](const SortedSetElement& element) {
-      return Pair(element.score, element.member()) < bound;
+    ASSERT_EQ(value_.count_before([&](const ScoredElement& element) {
+      return Pair(element.score, element.member) < bound;
     }),
               model_.count_below(bound));
     const std::size_t last = random_() % (value_.size() + 1);
@@ -193,7 +213,7 @@ class SortedSetModelTest : public ::testing::Test {
     std::vector<Pair> expected = model_.range(first, last);
     ASSERT_EQ(pairs_of(value_, first, last), expected);
     if (first < last) {
-      ASSERT_EQ(value_.at(first).member(), expected.front().second);
+      ASSERT_EQ(value_.at(first).member, expected.front().second);
     }
     std::reverse(expected.begin(), expected.end());
     ASSERT_EQ(pairs_back(value_, first, last), expected);
@@ -206,7 +226,7 @@ class SortedSetModelTest : public ::testing::Test {
   std::mt19937_64 random_{seed_};
   std::uint64_t members_max_ = 5'000;
   std::uint64_t next_score_ = 0;
-  SortedSetValue value_{seed_, kLimits};
+  SortedSetValue value_{seed_};
   Model model_;
 };
 
@@ -223,6 +243,40 @@ TEST_F(SortedSetModelTest, RandomChangesMatchModel) {
     if (step % 10'000 == 0) expect_same();
   }
   expect_same();
+}
+
+TEST_F(SortedSetModelTest, RandomChangesOfSmallOneMatchModel) {
+  SCOPED_TRACE(seed_text(seed_));
+  members_max_ = 100;
+  for (int step = 0; step < 20'000 && !HasFailure(); ++step) {
+    random_() % 3 == 0 ? erase() : assign();
+    expect_same_somewhere();
+  }
+  expect_same();
+  EXPECT_FALSE(value_.is_large());
+}
+
+TEST_F(SortedSetModelTest, UndoneChangesOfSmallOneLeaveNoTrace) {
+  SCOPED_TRACE(seed_text(seed_));
+  members_max_ = 40;
+  for (int round = 0; round < 300 && !HasFailure(); ++round) {
+    std::vector<absl::AnyInvocable<void()>> undo;
+    for (std::size_t step = 0, steps = random_() % 50; step < steps; ++step) {
+      const std::string member = random_member();
+      if (random_() % 2 == 0) {
+        undo.emplace_back([this, assigned = value_.assign(member, random_score())]() mutable {
+          value_.roll_back(std::move(assigned));
+        });
+      } else if (auto erased = value_.erase(member); erased.element != nullptr) {
+        undo.emplace_back(
+            [this, erased = std::move(erased)]() mutable { value_.roll_back(std::move(erased)); });
+      }
+    }
+    for (; !undo.empty(); undo.pop_back()) undo.back()();
+    expect_same();
+    value_.shrink();
+    for (int step = 0; step < 10; ++step) random_() % 3 == 0 ? erase() : assign();
+  }
 }
 
 TEST_F(SortedSetModelTest, RangesAreRemovedFromEitherEnd) {
@@ -243,7 +297,7 @@ TEST_F(SortedSetModelTest, MembersMayComeInAnyOrder) {
     const int score = i < kMembers / 3       ? i
                       : i < 2 * kMembers / 3 ? -i
                                              : (i % 2 == 0 ? 1 : -1) * 1'000'000 / i;
-    value_.assign(name(i), score);
+    rushgate::assign(value_, name(i), score);
     model_.assign(name(i), score);
   }
   expect_same();
@@ -259,9 +313,9 @@ TEST_F(SortedSetModelTest, MembersMayComeInAnyOrder) {
 TEST(SortedSetValueTest, MillionUsersCostUnderSeventyBytesEach) {
   constexpr std::int64_t kUsers = 1'000'000;
   std::mt19937_64 random(7);
-  SortedSetValue value(7, kLimits);
+  SortedSetValue value(7);
   for (std::int64_t user = 0; user < kUsers; ++user) {
-    value.assign(std::to_string(1'000'000'000 + user), static_cast<double>(random() % 1'000'000));
+    assign(value, std::to_string(1'000'000'000 + user), static_cast<double>(random() % 1'000'000));
   }
   const double bytes_each = static_cast<double>(value.memory_bytes()) / kUsers;
   RecordProperty("bytes_per_element", std::to_string(bytes_each));

@@ -40,9 +40,9 @@ class SortedSetsTest : public ::testing::Test {
     Scores all;
     if (object() == nullptr) return all;
     const SortedSetValue& value = object()->sorted_set();
-    value.for_each(0, value.size(), [&](const SortedSetElement& element) {
-      EXPECT_EQ(value.score(element.member()), element.score);
-      all.emplace(element.member(), element.score);
+    value.for_each(0, value.size(), [&](const ScoredElement& element) {
+      EXPECT_EQ(value.score(element.member), element.score);
+      all.emplace(element.member, element.score);
     });
     return all;
   }
@@ -55,7 +55,7 @@ class SortedSetsTest : public ::testing::Test {
     EXPECT_TRUE(store_.load([&](std::string_view, std::string_view) { ++count; }).ok());
     return count;
   }
-  bool is_small() { return object()->sorted_set().is_small(); }
+  bool is_small() { return !object()->sorted_set().is_large(); }
 
   Database& db() { return keyspace_->db(0); }
   Object* object() { return db().find("z"); }
