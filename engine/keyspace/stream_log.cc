@@ -180,7 +180,8 @@ void StreamLog::complete_records(StoreBatch& batch) {
 }
 
 std::size_t StreamLog::rest_bytes() const {
-  return deletions_.memory_bytes() + heap_bytes(unchecked_);
+  const std::size_t first_node = first_node_ == nullptr ? 0 : heap_block(sizeof(FirstNode));
+  return deletions_.memory_bytes() + heap_bytes(unchecked_) + first_node;
 }
 
 }  // namespace rushgate

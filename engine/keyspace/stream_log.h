@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -196,7 +197,7 @@ class StreamLog {
 
   const std::uint64_t object_id_;
   StreamCounters counters_;
-  mutable std::optional<FirstNode> first_node_;
+  mutable std::unique_ptr<FirstNode> first_node_;  // null: not read
   StreamDeletions deletions_;
   StreamSegments segments_;
   std::vector<StreamId> unchecked_;

@@ -27,12 +27,12 @@ absl::Status StreamLog::scan_nodes(StreamId from, StreamNodeWalk& walk,
 }
 
 absl::Status StreamLog::read_first_node(const EncodingLimits& limits) const {
-  if (!first_node_ || first_node_->limit_entries != limits.stream_node_entries ||
+  if (first_node_ == nullptr || first_node_->limit_entries != limits.stream_node_entries ||
       first_node_->limit_bytes != limits.stream_node_bytes) {
-    first_node_ = {.limit_entries = limits.stream_node_entries,
-                   .limit_bytes = limits.stream_node_bytes,
-                   .next = counters_.position,
-                   .node = {}};
+    first_node_ = std::make_unique<FirstNode>(FirstNode{.limit_entries = limits.stream_node_entries,
+                                                        .limit_bytes = limits.stream_node_bytes,
+                                                        .next = counters_.position,
+                                                        .node = {}});
   }
   FirstNode& first = *first_node_;
   if (first.is_complete) return absl::OkStatus();
