@@ -71,8 +71,8 @@ std::optional<HashValue::Value> HashValue::Tables::take_text(const MaybeInteger&
 bool HashValue::contains(std::string_view field) const {
   if (!is_large()) return packed_.value_of(field).has_value();
   const MaybeInteger key(field);
-  return (key.is_integer() && tables_->integers.contains(key.integer())) ||
-         tables_->texts.contains(key);
+  return (key.is_integer() && tables().integers.contains(key.integer())) ||
+         tables().texts.contains(key);
 }
 
 std::optional<std::string> HashValue::find(std::string_view field) const {
@@ -82,10 +82,10 @@ std::optional<std::string> HashValue::find(std::string_view field) const {
   }
   const MaybeInteger key(field);
   if (key.is_integer()) {
-    if (const auto* item = tables_->integers.find(key.integer()))
+    if (const auto* item = tables().integers.find(key.integer()))
       return std::string(DecimalText(item->value).view());
   }
-  if (const auto* item = tables_->texts.find(key)) return item->value;
+  if (const auto* item = tables().texts.find(key)) return item->value;
   return std::nullopt;
 }
 
@@ -96,16 +96,16 @@ std::optional<std::int64_t> HashValue::find_integer(std::string_view field) cons
   }
   const MaybeInteger key(field);
   if (key.is_integer()) {
-    if (const auto* item = tables_->integers.find(key.integer())) return item->value;
+    if (const auto* item = tables().integers.find(key.integer())) return item->value;
   }
-  if (const auto* item = tables_->texts.find(key)) return parse_int64(item->value);
+  if (const auto* item = tables().texts.find(key)) return parse_int64(item->value);
   return std::nullopt;
 }
 
 HashValue::Assigned HashValue::assign(std::string_view field, std::string_view value) {
   if (is_large()) {
     return {.field = std::string(field),
-            .old = tables_->assign(field, value),
+            .old = tables().assign(field, value),
             .place = PackedPairs::kNone,
             .position = 0};
   }
@@ -126,9 +126,9 @@ HashValue::Assigned HashValue::assign(std::string_view field, std::string_view v
 
 void HashValue::roll_back(Assigned assigned) {
   if (is_large() && assigned.old) {
-    tables_->restore(std::move(assigned.field), *std::move(assigned.old));
+    tables().restore(std::move(assigned.field), *std::move(assigned.old));
   } else if (is_large()) {
-    tables_->erase(assigned.field);
+    tables().erase(assigned.field);
   } else if (assigned.old) {
     packed_.assign(packed_.at(assigned.place), std::get<std::string>(*assigned.old));
   } else {
@@ -140,7 +140,7 @@ HashValue::Erased HashValue::erase(std::string_view field) {
   Erased done{
       .field = std::string(field), .old = std::nullopt, .place = PackedPairs::kNone, .position = 0};
   if (is_large()) {
-    done.old = tables_->erase(field);
+    done.old = tables().erase(field);
     return done;
   }
   const PackedPairs::Pair pair = packed_.find(field);
@@ -154,7 +154,7 @@ HashValue::Erased HashValue::erase(std::string_view field) {
 
 void HashValue::roll_back(Erased erased) {
   if (is_large()) {
-    tables_->restore(std::move(erased.field), *std::move(erased.old));
+    tables().restore(std::move(erased.field), *std::move(erased.old));
   } else {
     packed_.insert(erased.place, erased.field, std::get<std::string>(*erased.old), erased.position);
   }
@@ -164,26 +164,42 @@ PackedPairs HashValue::grow() {
   auto tables = std::make_unique<Tables>(std::uint64_t{seed_});
   packed_.for_each(
       [&](std::string_view field, std::string_view value) { tables->assign(field, value); });
-  tables_ = std::move(tables);
+  extras().tables = std::move(tables);
   return std::exchange(packed_, {});
 }
 
 void HashValue::roll_back(PackedPairs packed) {
   packed_ = std::move(packed);
-  tables_.reset();
+  extras_->tables.reset();
+  drop_empty_extras();
 }
 
 FieldExpiries::Assigned HashValue::assign_expiry(std::string_view field,
                                                  std::int64_t expire_at_ms) {
-  if (expiries_ != nullptr) return expiries_->assign(field, expire_at_ms);
+  if (expiries() != nullptr) return expiries()->assign(field, expire_at_ms);
   auto made = std::make_unique<FieldExpiries>();
   FieldExpiries::Assigned assigned = made->assign(field, expire_at_ms);
-  expiries_ = std::move(made);
+  extras().expiries = std::move(made);
   return assigned;
 }
 
+void HashValue::drop_expiries() {
+  if (extras_ == nullptr) return;
+  extras_->expiries.reset();
+  drop_empty_extras();
+}
+
+HashValue::Extras& HashValue::extras() {
+  if (extras_ == nullptr) extras_ = std::make_unique<Extras>();
+  return *extras_;
+}
+
+void HashValue::drop_empty_extras() {
+  if (extras_->tables == nullptr && extras_->expiries == nullptr) extras_.reset();
+}
+
 bool HashValue::load(std::string_view field, std::string_view value, std::uint32_t position) {
-  if (is_large()) return !tables_->assign(field, value).has_value();
+  if (is_large()) return !tables().assign(field, value).has_value();
   if (packed_.value_of(field)) return false;
   packed_.insert(packed_.bytes(), field, value, position);
   return true;
@@ -204,8 +220,8 @@ bool HashValue::outgrows(const EncodingLimits& limits, std::string_view field,
 std::string HashValue::draw(Random& random) const {
   const std::uint64_t index = random.below(size());
   if (!is_large()) return std::string(packed_.by_index(index).field);
-  if (index >= tables_->integers.size()) return tables_->texts.draw(random).field;
-  return std::string(DecimalText(tables_->integers.draw(random).field).view());
+  if (index >= tables().integers.size()) return tables().texts.draw(random).field;
+  return std::string(DecimalText(tables().integers.draw(random).field).view());
 }
 
 }  // namespace rushgate

@@ -66,7 +66,7 @@ class HashValue {
   explicit HashValue(std::uint64_t seed) : seed_(seed & kSeedMask) {}
 
   [[nodiscard]] std::size_t size() const {
-    return is_large() ? tables_->integers.size() + tables_->texts.size() : packed_.size();
+    return is_large() ? tables().integers.size() + tables().texts.size() : packed_.size();
   }
   [[nodiscard]] bool contains(std::string_view field) const;
   [[nodiscard]] std::optional<std::string> find(std::string_view field) const;
@@ -106,23 +106,27 @@ class HashValue {
   // ---- Fields that expire. A removed field must lose its expiry too ----
 
   /// Returns the expiries; null if there are none, except between their removal and shrink().
-  [[nodiscard]] FieldExpiries* expiries() { return expiries_.get(); }
-  [[nodiscard]] const FieldExpiries* expiries() const { return expiries_.get(); }
-  [[nodiscard]] bool has_expiries() const { return expiries_ != nullptr && !expiries_->empty(); }
+  [[nodiscard]] FieldExpiries* expiries() {
+    return extras_ == nullptr ? nullptr : extras_->expiries.get();
+  }
+  [[nodiscard]] const FieldExpiries* expiries() const {
+    return extras_ == nullptr ? nullptr : extras_->expiries.get();
+  }
+  [[nodiscard]] bool has_expiries() const { return expiries() != nullptr && !expiries()->empty(); }
   [[nodiscard]] std::optional<std::int64_t> expiry(std::string_view field) const {
-    return expiries_ == nullptr ? std::nullopt : expiries_->find(field);
+    return expiries() == nullptr ? std::nullopt : expiries()->find(field);
   }
   /// Returns true if a field has expired, and if all have.
   [[nodiscard]] bool has_expired_fields(std::int64_t now_ms) const {
-    return expiries_ != nullptr && expiries_->are_due(now_ms);
+    return expiries() != nullptr && expiries()->are_due(now_ms);
   }
   [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
-    return has_expiries() && expiries_->size() == size() && expiries_->last_ms() <= now_ms;
+    return has_expiries() && expiries()->size() == size() && expiries()->last_ms() <= now_ms;
   }
   /// Sets the expiry of a field. It is undone by FieldExpiries::roll_back(), and drop_expiries() if
   /// expiries() was null.
   FieldExpiries::Assigned assign_expiry(std::string_view field, std::int64_t expire_at_ms);
-  void drop_expiries() { expiries_.reset(); }
+  void drop_expiries();
 
   // ---- The records of the fields (docs/format.md) ----
 
@@ -142,22 +146,22 @@ class HashValue {
   template <class Visit>
   void for_each(Visit visit) const {
     if (!is_large()) return packed_.for_each(visit);
-    tables_->integers.for_each(
+    tables().integers.for_each(
         [&](const IntegerField::Item& item) { visit_integers(item, visit); });
-    tables_->texts.for_each([&](const TextField::Item& item) { visit_texts(item, visit); });
+    tables().texts.for_each([&](const TextField::Item& item) { visit_texts(item, visit); });
   }
   /// Iterates over a large hash in steps (table_walk.h): the end of a step of at least `count`
   /// fields; its fields.
   [[nodiscard]] std::uint64_t step_end(std::uint64_t begin, std::size_t count) const {
-    return std::min(rushgate::step_end(tables_->integers, begin, count),
-                    rushgate::step_end(tables_->texts, begin, count));
+    return std::min(rushgate::step_end(tables().integers, begin, count),
+                    rushgate::step_end(tables().texts, begin, count));
   }
   template <class Visit>
   void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
-    rushgate::for_each_between(tables_->integers, begin, end, [&](const IntegerField::Item& item) {
+    rushgate::for_each_between(tables().integers, begin, end, [&](const IntegerField::Item& item) {
       visit_integers(item, visit);
     });
-    rushgate::for_each_between(tables_->texts, begin, end,
+    rushgate::for_each_between(tables().texts, begin, end,
                                [&](const TextField::Item& item) { visit_texts(item, visit); });
   }
   /// Returns a random field; there must be one.
@@ -165,7 +169,7 @@ class HashValue {
 
   /// Returns true if shrink() would release memory.
   [[nodiscard]] bool wants_to_shrink() const {
-    return packed_.wants_to_shrink() || (expiries_ != nullptr && expiries_->empty());
+    return packed_.wants_to_shrink() || (expiries() != nullptr && expiries()->empty());
   }
   /// Releases memory. Earlier changes can no longer be undone.
   void shrink() {
@@ -175,17 +179,15 @@ class HashValue {
 
   /// Returns the memory on the heap.
   [[nodiscard]] std::size_t memory_bytes() const {
-    return packed_.memory_bytes() + (is_large() ? tables_->memory_bytes() : 0) +
-           (expiries_ != nullptr ? expiries_->memory_bytes() : 0);
+    return packed_.memory_bytes() + (extras_ == nullptr ? 0 : extras_->memory_bytes());
   }
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const {
-    return packed_.memory_bytes() + (is_large() ? tables_->measured_bytes() : 0) +
-           (expiries_ != nullptr ? expiries_->measured_bytes() : 0);
+    return packed_.memory_bytes() + (extras_ == nullptr ? 0 : extras_->measured_bytes());
   }
 
   /// Returns true if it has ever exceeded the limits of Redis's compact encoding.
-  [[nodiscard]] bool is_large() const { return tables_ != nullptr; }
+  [[nodiscard]] bool is_large() const { return extras_ != nullptr && extras_->tables != nullptr; }
   /// Returns true if a small hash exceeds the limits once `field` has this value.
   [[nodiscard]] bool outgrows(const EncodingLimits& limits, std::string_view field,
                               std::string_view value) const;
@@ -216,6 +218,25 @@ class HashValue {
     std::size_t text_bytes = 0;  // of the items of `texts`, without the table
   };
 
+  /// The parts that most hashes do not have.
+  struct Extras {
+    std::unique_ptr<Tables> tables;           // null if it is small
+    std::unique_ptr<FieldExpiries> expiries;  // null if no field expires
+
+    [[nodiscard]] std::size_t memory_bytes() const {
+      return heap_block(sizeof(Extras)) + (tables == nullptr ? 0 : tables->memory_bytes()) +
+             (expiries == nullptr ? 0 : expiries->memory_bytes());
+    }
+    [[nodiscard]] std::size_t measured_bytes() const {
+      return heap_block(sizeof(Extras)) + (tables == nullptr ? 0 : tables->measured_bytes()) +
+             (expiries == nullptr ? 0 : expiries->measured_bytes());
+    }
+  };
+  [[nodiscard]] const Tables& tables() const { return *extras_->tables; }
+  [[nodiscard]] Tables& tables() { return *extras_->tables; }
+  Extras& extras();
+  void drop_empty_extras();
+
   static std::size_t heap_bytes(const TextField::Item& item) {
     return rushgate::heap_bytes(item.field) + rushgate::heap_bytes(item.value);
   }
@@ -232,9 +253,8 @@ class HashValue {
 
   std::uint64_t seed_ : 63;
   bool has_positions_ : 1 = true;
-  PackedPairs packed_;              // empty if it is large
-  std::unique_ptr<Tables> tables_;  // null if it is small
-  std::unique_ptr<FieldExpiries> expiries_;
+  PackedPairs packed_;  // empty if it is large
+  std::unique_ptr<Extras> extras_;
 };
 
 }  // namespace rushgate

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
-#include <iterator>
+#include <limits>
 #include <new>
-#include <utility>
+#include <stdexcept>
 
 #include "engine/base/numbers.h"
 #include "engine/base/varint.h"
@@ -29,6 +29,13 @@ std::size_t varint_bytes(std::uint64_t value) {
   return bytes;
 }
 
+/// Writes a varint. Returns its end.
+char* write_varint(char* to, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
 }  // namespace
 
 // ---- One element in its bytes ----
@@ -39,7 +46,7 @@ std::size_t ListBlock::packed_size(const MaybeInteger& element) {
 }
 
 ListBlock::Packed ListBlock::packed_at(std::size_t byte) const {
-  const char* const begin = bytes_.data() + byte;
+  const char* const begin = bytes() + byte;
   const char* end = begin;
   std::uint64_t head = 0;
   for (unsigned shift = 0;; shift += 7) {
@@ -59,24 +66,35 @@ std::int64_t ListBlock::integer(const Packed& element) {
   return unfold(folded);
 }
 
-/// Returns the offset of the element.
+/// Appends the bytes of an element, for which there must be space. Returns where it begins.
 std::uint16_t ListBlock::append(const MaybeInteger& element) {
-  const std::size_t begin = bytes_.size();
+  const std::size_t begin = header().used;
+  char* end = bytes() + begin;
   if (element.is_integer()) {
     const std::uint64_t folded = fold(element.integer());
     const std::size_t length = bytes_of(folded);
-    char bytes[sizeof(folded)];
-    std::memcpy(bytes, &folded, sizeof(folded));
-    append_varint(bytes_, length << 1 | 1);
-    bytes_.append(bytes, length);
+    end = write_varint(end, length << 1 | 1);
+    std::memcpy(end, &folded, length);
+    end += length;
   } else {
-    append_varint(bytes_, element.text().size() << 1);
-    bytes_.append(element.text());
+    end = write_varint(end, element.text().size() << 1);
+    end = std::ranges::copy(element.text(), end).out;
   }
+  header().used = static_cast<std::uint32_t>(end - bytes());
+  assert(header().used <= header().capacity);
   return static_cast<std::uint16_t>(begin);
 }
 
-// ---- The block ----
+/// Appends an element of another block as the last one, for which there must be space.
+void ListBlock::append_packed(const ListBlock& from, std::size_t at) {
+  const std::size_t packed_bytes = from.packed(at).size;
+  assert(header().used + packed_bytes <= header().capacity && header().size < header().slots);
+  std::memcpy(bytes() + header().used, from.bytes() + from.begins()[at], packed_bytes);
+  begins()[header().size++] = static_cast<std::uint16_t>(header().used);
+  header().used += static_cast<std::uint32_t>(packed_bytes);
+}
+
+// ---- The elements ----
 
 std::string ListBlock::operator[](std::size_t at) const {
   const Packed element = packed(at);
@@ -91,105 +109,186 @@ bool ListBlock::equals(std::size_t at, const MaybeInteger& element) const {
 }
 
 bool ListBlock::has_space_for(const MaybeInteger& element) const {
-  return size() == 0 || bytes_.size() - wasted_ + packed_size(element) <= kBytesMax;
+  return empty() || header().used - header().wasted + packed_size(element) <= kBytesMax;
+}
+
+void ListBlock::insert_begin(std::size_t at, std::uint16_t begin) {
+  std::uint16_t* const place = begins() + at;
+  std::memmove(place + 1, place, (size() - at) * sizeof(begin));
+  *place = begin;
+  ++header().size;
+}
+
+void ListBlock::erase_begin(std::size_t at) {
+  std::uint16_t* const place = begins() + at;
+  --header().size;
+  std::memmove(place, place + 1, (size() - at) * sizeof(*place));
 }
 
 void ListBlock::insert(std::size_t at, ListPosition position, const MaybeInteger& element) {
-  reserve(element);
-  positions_.prepare_insert(at, position);
-  if (begins_.size() == begins_.capacity()) begins_.reserve(2 * begins_.size());
-  begins_.insert(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)), append(element));
-  positions_.insert(at, position);
+  reserve(size() + 1, !continues(at, position), packed_size(element));
+  insert_position(at, position);
+  insert_begin(at, append(element));
 }
 
 void ListBlock::assign(std::size_t at, const MaybeInteger& element) {
-  const std::size_t kept = bytes_.size() - wasted_ - packed(at).size;
-  bytes_.reserve(kept + packed_size(element));
+  const std::size_t wanted = packed_size(element);
+  const std::size_t kept = header().used - header().wasted - packed(at).size;
+  if (kept + wanted > header().capacity) move_to_block(shape(), kept + wanted);
   waste(at);
-  begins_.erase(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)));
-  const std::size_t end = bytes_.size() + packed_size(element);
-  if (begins_.empty() || is_mostly_waste() || end > std::min(kBytesMax, bytes_.capacity())) {
+  erase_begin(at);
+  const std::size_t end = header().used + wanted;
+  if (empty() || is_mostly_waste() || end > std::min<std::size_t>(kBytesMax, header().capacity)) {
     repack();
   }
-  begins_.insert(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)), append(element));
+  insert_begin(at, append(element));
 }
 
 void ListBlock::erase(std::size_t at) {
-  positions_.erase(at);
+  if (is_regular() && at != 0 && at != size() - 1) prepare_repositioning();
+  erase_position(at);
   waste(at);
-  begins_.erase(std::next(begins_.begin(), static_cast<std::ptrdiff_t>(at)));
+  erase_begin(at);
   if (is_mostly_waste()) repack();
 }
 
 /// Counts the bytes of a removed element as waste.
 void ListBlock::waste(std::size_t at) {
-  const std::size_t size = packed(at).size;
-  if (begins_[at] + size == bytes_.size()) {
-    bytes_.resize(begins_[at]);
+  const std::size_t wasted = packed(at).size;
+  const std::size_t begin = begins()[at];
+  if (begin + wasted == header().used) {
+    header().used = static_cast<std::uint32_t>(begin);
   } else {
-    wasted_ += static_cast<std::uint32_t>(size);
+    header().wasted = static_cast<std::uint16_t>(header().wasted + wasted);
   }
-}
-
-/// Reserves memory for the bytes of an element: append() needs none then.
-void ListBlock::reserve(const MaybeInteger& element) {
-  const std::size_t wanted = packed_size(element);
-  if (wasted_ > 0 && bytes_.size() + wanted > std::min(kBytesMax, bytes_.capacity())) repack();
-  bytes_.reserve(bytes_.size() + wanted);
 }
 
 ListBlock ListBlock::take_from(std::size_t at) {
+  std::size_t taken_bytes = 0;
+  for (std::size_t i = at; i < size(); ++i) taken_bytes += packed(i).size;
   ListBlock taken;
-  for (std::size_t i = at; i < size(); ++i) {
-    taken.begins_.push_back(static_cast<std::uint16_t>(taken.bytes_.size()));
-    taken.bytes_.append(bytes_, begins_[i], packed(i).size);
+  taken.block_ = make_block({.slots = size() - at, .has_positions = !is_regular()}, taken_bytes);
+  for (std::size_t i = at; i < size(); ++i) taken.append_packed(*this, i);
+  if (is_regular()) {
+    taken.header().first = position(at);
+  } else {
+    taken.header().is_regular = false;
+    std::ranges::copy(positions() + at, positions() + size(), taken.positions());
+    taken.make_regular_if_equal();
   }
-  taken.positions_ = positions_.take_from(at);
-  while (begins_.size() > at) {
-    waste(begins_.size() - 1);
-    begins_.pop_back();
+  while (size() > at) {
+    waste(size() - 1);
+    --header().size;
   }
+  make_regular_if_equal();
   if (is_mostly_waste()) repack();
   return taken;
 }
 
 void ListBlock::append(const ListBlock& taken) {
-  const std::size_t wanted = taken.bytes_.size() - taken.wasted_;
-  if (bytes_.size() + wanted > bytes_.capacity()) repack();
+  const std::size_t wanted = taken.header().used - taken.header().wasted;
+  if (header().used + wanted > header().capacity) repack();
+  const bool continues_here =
+      is_regular() && taken.is_regular() && taken.header().first - kListStep == last_position();
+  if (!continues_here) spell_out();
   for (std::size_t i = 0; i < taken.size(); ++i) {
-    begins_.push_back(static_cast<std::uint16_t>(bytes_.size()));
-    bytes_.append(taken.bytes_, taken.begins_[i], taken.packed(i).size);
+    if (!continues_here) positions()[size()] = taken.position(i);
+    append_packed(taken, i);
   }
-  positions_.append(taken.positions_);
+}
+
+// ---- The block ----
+
+/// Returns a block with space for so many bytes. It uses the whole block of the allocator.
+ListBlock::Block ListBlock::make_block(const Shape& shape, std::size_t bytes_wanted) {
+  constexpr std::size_t kAllocatorBytes = 8;
+  const std::size_t memory = heap_block(block_bytes(shape, bytes_wanted)) - kAllocatorBytes;
+  const std::size_t capacity = memory - shape.bytes();
+  if (capacity > std::numeric_limits<std::uint32_t>::max()) {
+    throw std::length_error("an element of a list");
+  }
+  return Block(new (::operator new(memory)) Header{.first = 0,
+                                                   .capacity = static_cast<std::uint32_t>(capacity),
+                                                   .used = 0,
+                                                   .wasted = 0,
+                                                   .size = 0,
+                                                   .slots = static_cast<std::uint16_t>(shape.slots),
+                                                   .has_positions = shape.has_positions,
+                                                   .is_regular = true,
+                                                   .wants_to_shrink = false});
+}
+
+/// Moves everything to a block of this shape, which has space for it.
+void ListBlock::move_to_block(const Shape& shape, std::size_t bytes_wanted) {
+  ListBlock made;
+  made.block_ = make_block(shape, std::max<std::size_t>(bytes_wanted, header().used));
+  Header& to = made.header();
+  to.first = header().first;
+  to.used = header().used;
+  to.wasted = header().wasted;
+  to.size = header().size;
+  to.is_regular = header().is_regular;
+  to.wants_to_shrink = header().wants_to_shrink;
+  if (!is_regular()) std::ranges::copy(positions(), positions() + size(), made.positions());
+  std::memcpy(made.begins(), begins(), size() * sizeof(std::uint16_t));
+  std::memcpy(made.bytes(), bytes(), header().used);
+  *this = std::move(made);
+}
+
+/// Reserves memory: for this number of elements, for positions unless the block does without, and
+/// for `more_bytes` of elements.
+void ListBlock::reserve(std::size_t elements, bool has_positions, std::size_t more_bytes) {
+  constexpr std::size_t kSlotsMin = 4;
+  if (block_ == nullptr) {
+    block_ = make_block({.slots = kSlotsMin, .has_positions = has_positions}, more_bytes);
+    return;
+  }
+  if (header().wasted > 0 &&
+      header().used + more_bytes > std::min<std::size_t>(kBytesMax, header().capacity)) {
+    repack();
+  }
+  Shape wanted = shape();
+  wanted.has_positions = wanted.has_positions || has_positions;
+  if (elements > wanted.slots) wanted.slots = std::max(elements, 2 * wanted.slots);
+  std::size_t capacity = header().capacity;
+  const std::size_t used = header().used + more_bytes;
+  if (used > capacity) capacity = std::max(used, std::min(2 * capacity, kBytesMax));
+  if (wanted.bytes() != shape().bytes() || capacity > header().capacity) {
+    move_to_block(wanted, capacity);
+  }
 }
 
 void ListBlock::shrink() {
-  wants_to_shrink_ = false;
+  if (block_ == nullptr) return;
+  repack();
+  header().wants_to_shrink = false;
+  const Shape least{.slots = size(), .has_positions = !is_regular()};
+  if (heap_block(block_bytes(least, header().used)) == memory_bytes()) return;
   try {
-    bytes_.shrink_to_fit();
-    begins_.shrink_to_fit();
-    positions_.shrink();
+    move_to_block(least, header().used);
   } catch (const std::bad_alloc&) {  // the block keeps its memory
   }
 }
 
 /// Drops the waste in place. Needs no memory.
 void ListBlock::repack() {
-  if (begins_.empty()) {
-    bytes_.clear();
-  } else if (wasted_ > 0) {
-    assert(bytes_.size() - wasted_ <= kBytesMax);  // a larger element is alone
+  if (empty()) {
+    header().used = 0;
+  } else if (header().wasted > 0) {
+    assert(header().used - header().wasted <= kBytesMax);  // a larger element is alone
     std::array<char, kBytesMax> live;
     std::size_t end = 0;
-    for (std::uint16_t& begin : begins_) {
-      const std::size_t size = packed_at(begin).size;
-      std::memcpy(live.data() + end, bytes_.data() + begin, size);
+    for (std::size_t at = 0; at < size(); ++at) {
+      std::uint16_t& begin = begins()[at];
+      const std::size_t packed_bytes = packed_at(begin).size;
+      std::memcpy(live.data() + end, bytes() + begin, packed_bytes);
       begin = static_cast<std::uint16_t>(end);
-      end += size;
+      end += packed_bytes;
     }
-    bytes_.assign(live.data(), end);
+    std::memcpy(bytes(), live.data(), end);
+    header().used = static_cast<std::uint32_t>(end);
   }
-  wasted_ = 0;
+  header().wasted = 0;
   ask_to_shrink();
 }
 

@@ -1,112 +1,11 @@
 #include "engine/keyspace/list_value.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "engine/base/heap.h"
 
 namespace rushgate {
-
-// ---- The blocks ----
-
-void ListBlocks::reserve(std::size_t at) {
-  if (at == 0 && size() > 0) {
-    if (unused_ > 0) return;
-    const std::size_t room = size() / 2 + 1;
-    std::vector<ListBlock> wider;
-    wider.reserve(room + blocks_.capacity());  // never less than before
-    wider.resize(room);
-    std::ranges::move(blocks_, std::back_inserter(wider));
-    blocks_ = std::move(wider);
-    unused_ = room;
-  } else if (blocks_.size() == blocks_.capacity()) {
-    blocks_.reserve(2 * blocks_.size() + 1);
-  }
-}
-
-ListBlock ListBlocks::take(std::size_t at) {
-  ListBlock taken;
-  take(at, {&taken, 1});
-  return taken;
-}
-
-void ListBlocks::take(std::size_t at, std::span<ListBlock> taken) {
-  const auto begin = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at));
-  const auto end = std::next(begin, static_cast<std::ptrdiff_t>(taken.size()));
-  std::move(begin, end, taken.begin());
-  for (const ListBlock& block : taken) block_bytes_ -= block.memory_bytes();
-  note_taken(at, taken.size());
-  if (at > 0) {
-    blocks_.erase(begin, end);
-  } else {
-    std::fill(begin, end, ListBlock());  // they are unused now
-    unused_ += taken.size();
-    drop_unused();
-  }
-}
-
-void ListBlocks::drop_unused() {
-  constexpr std::size_t kUnusedMax = 16;  // or as many as are used
-  if (unused_ <= size() + kUnusedMax) return;
-  blocks_.erase(blocks_.begin(), std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_)));
-  unused_ = 0;
-}
-
-void ListBlocks::put_back(std::size_t at, ListBlock block) { put_back(at, {&block, 1}); }
-
-/// The space exists: behind the other blocks or in front.
-void ListBlocks::put_back(std::size_t at, std::span<ListBlock> taken) {
-  const std::size_t count = taken.size();
-  const bool is_full = blocks_.capacity() - blocks_.size() < count;
-  if (unused_ >= count && (at == 0 || is_full)) {
-    const auto used = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_));
-    unused_ -= count;
-    const auto moved_to =
-        std::move(used, std::next(used, static_cast<std::ptrdiff_t>(at)),
-                  std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_)));
-    std::ranges::move(taken, moved_to);
-  } else {
-    if (is_full) {
-      blocks_.erase(blocks_.begin(),
-                    std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_)));
-      unused_ = 0;
-    }
-    blocks_.insert(std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_ + at)),
-                   std::make_move_iterator(taken.begin()), std::make_move_iterator(taken.end()));
-  }
-  note_inserted(at, count);
-}
-
-void ListBlocks::note_inserted(std::size_t at, std::size_t count) {
-  if (at < shrink_end_) shrink_end_ += count;
-  for (std::size_t i = at; i < at + count; ++i) {
-    const ListBlock& block = (*this)[i];
-    block_bytes_ += block.memory_bytes();
-    if (block.wants_to_shrink()) note_to_shrink(i);
-  }
-}
-
-void ListBlocks::note_taken(std::size_t at, std::size_t count) {
-  if (shrink_begin_ != kNone && shrink_begin_ > at) {
-    shrink_begin_ -= std::min(count, shrink_begin_ - at);
-  }
-}
-
-void ListBlocks::shrink() {
-  const std::size_t end = std::min(shrink_end_, size());
-  const std::size_t begin = std::exchange(shrink_begin_, kNone);
-  shrink_end_ = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    if ((*this)[i].wants_to_shrink()) edit(i, [](ListBlock& block) { block.shrink(); });
-  }
-}
-
-std::size_t ListBlocks::measured_bytes() const {
-  std::size_t bytes = heap_bytes(blocks_);
-  for (const ListBlock& block : blocks_) bytes += block.memory_bytes();
-  return bytes;
-}
 
 // ---- Places ----
 
@@ -128,14 +27,14 @@ ListValue::Place ListValue::lower_bound(ListPosition position) const {
   std::size_t end = blocks_.size();
   while (begin < end) {  // the first block whose last element is not below it
     const std::size_t middle = (begin + end) / 2;
-    if (blocks_[middle].positions().back() < position) {
+    if (blocks_[middle].last_position() < position) {
       begin = middle + 1;
     } else {
       end = middle;
     }
   }
   if (begin == blocks_.size()) return this->end();
-  return {begin, blocks_[begin].positions().lower_bound(position)};
+  return {begin, blocks_[begin].lower_bound(position)};
 }
 
 // ---- Changes ----
@@ -189,7 +88,7 @@ void ListValue::insert_into(Place place, ListPosition position, const MaybeInteg
                             Inserted& done) {
   done.place = place;
   blocks_.edit(place.block, [&](ListBlock& block) {
-    done.was_regular = block.positions().is_regular();
+    done.was_regular = block.is_regular();
     block.insert(place.at, position, element);
   });
 }
@@ -201,7 +100,7 @@ void ListValue::roll_back(const Inserted& inserted) {
   } else {
     blocks_.edit(block, [&, at = at](ListBlock& changed) {
       changed.erase(at);
-      if (inserted.was_regular) changed.positions().make_regular();
+      if (inserted.was_regular) changed.make_regular();
     });
   }
   if (inserted.has_split) unsplit(inserted.split.block);
@@ -213,7 +112,7 @@ ListValue::Erased ListValue::erase(Place place) {
               .position = position(place),
               .element = {},
               .block = nullptr,
-              .was_regular = blocks_[place.block].positions().is_regular()};
+              .was_regular = blocks_[place.block].is_regular()};
   if (blocks_[place.block].size() == 1) {
     done.block = std::make_unique<ListBlock>();
     *done.block = blocks_.take(place.block);
@@ -232,7 +131,7 @@ void ListValue::roll_back(Erased erased) {
   } else {
     blocks_.edit(block, [&, at = at](ListBlock& changed) {
       changed.insert(at, erased.position, erased.element);
-      if (erased.was_regular) changed.positions().make_regular();
+      if (erased.was_regular) changed.make_regular();
     });
   }
   ++size_;
@@ -299,17 +198,16 @@ void ListValue::reposition(std::size_t first, std::span<const ListPosition> posi
   const Place begin = place_of(first);
   const std::size_t last = place_of(first + positions.size() - 1).block;
   for (std::size_t block = begin.block; block <= last; ++block) {
-    blocks_.edit(block, [](ListBlock& changed) { changed.positions().prepare_assign(); });
+    blocks_.edit(block, [](ListBlock& changed) { changed.prepare_repositioning(); });
   }
   std::size_t at = begin.at;
   for (std::size_t block = begin.block; block <= last; ++block, at = 0) {
     blocks_.edit(block, [&](ListBlock& changed) {
-      ListPositions& own = changed.positions();
-      for (; at < own.size() && !positions.empty(); ++at) {
-        own.assign(at, positions.front());
+      for (; at < changed.size() && !positions.empty(); ++at) {
+        changed.set_position(at, positions.front());
         positions = positions.subspan(1);
       }
-      own.make_regular_if_equal();
+      changed.make_regular_if_equal();
     });
   }
 }

@@ -3,90 +3,19 @@
 // the nearer end.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/base/heap.h"
-#include "engine/keyspace/list_block.h"
+#include "engine/keyspace/list_blocks.h"
 #include "engine/keyspace/list_positions.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate {
-
-/// The blocks of a list, in order: a vector with spare capacity at both ends.
-class ListBlocks {
- public:
-  [[nodiscard]] std::size_t size() const { return blocks_.size() - unused_; }
-  [[nodiscard]] const ListBlock& operator[](std::size_t at) const { return blocks_[unused_ + at]; }
-
-  /// Calls change(ListBlock&) for the block at `at`.
-  template <class Change>
-  decltype(auto) edit(std::size_t at, Change change) {
-    struct Counting {  // even if it throws
-      ~Counting() {
-        blocks.block_bytes_ += block.memory_bytes();
-        if (block.wants_to_shrink()) blocks.note_to_shrink(at);
-      }
-      ListBlocks& blocks;
-      const ListBlock& block;
-      std::size_t at;
-    };
-    ListBlock& block = blocks_[unused_ + at];
-    block_bytes_ -= block.memory_bytes();
-    const Counting counting{*this, block, at};
-    return change(block);
-  }
-
-  // A change that throws (out of memory) has no effect. Removed blocks are put back without
-  // memory.
-
-  /// Inserts before the block at `at`.
-  void insert(std::size_t at, ListBlock block) {
-    reserve(at);
-    put_back(at, std::move(block));
-  }
-  /// Reserves memory: put_back() of a block before the one at `at` throws nothing then.
-  void reserve(std::size_t at);
-  /// Removes the block at `at`; or as many from there on as `taken` holds.
-  ListBlock take(std::size_t at);
-  void take(std::size_t at, std::span<ListBlock> taken);
-  void put_back(std::size_t at, ListBlock block);
-  void put_back(std::size_t at, std::span<ListBlock> taken);
-
-  /// Returns true if a block wants to shrink.
-  [[nodiscard]] bool wants_to_shrink() const { return shrink_begin_ < shrink_end_; }
-  /// Shrinks the blocks that want to.
-  void shrink();
-
-  /// Returns the memory on the heap.
-  [[nodiscard]] std::size_t memory_bytes() const { return block_bytes_ + heap_bytes(blocks_); }
-  /// Computes the memory from the contents, for tests.
-  [[nodiscard]] std::size_t measured_bytes() const;
-
- private:
-  void note_to_shrink(std::size_t at) {
-    shrink_end_ = std::max(shrink_end_, at + 1);
-    shrink_begin_ = std::min(shrink_begin_, at);
-  }
-  void note_inserted(std::size_t at, std::size_t count);
-  void note_taken(std::size_t at, std::size_t count);
-  void drop_unused();
-
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-  std::vector<ListBlock> blocks_;
-  std::size_t block_bytes_ = 0;       // their memory
-  std::size_t unused_ = 0;            // in front
-  std::size_t shrink_begin_ = kNone;  // blocks that want to shrink are between these
-  std::size_t shrink_end_ = 0;
-};
 
 /// A data structure: durable changes go through lists.h. Each element has a position
 /// (ListPosition), which ascends from head to tail.
@@ -127,7 +56,7 @@ class ListValue {
     return blocks_[place.block].equals(place.at, element);
   }
   [[nodiscard]] ListPosition position(Place place) const {
-    return blocks_[place.block].positions()[place.at];
+    return blocks_[place.block].position(place.at);
   }
   /// Calls visit(ListPosition, std::string element) for `count` elements from `first` on.
   template <class Visit>

@@ -276,7 +276,7 @@ absl::Status trim(Database& db, Object& object, const StreamLog::TrimTo& to, std
   StreamLog& log = object.stream().log();
   StreamLog::Cut cut;
   removed = 0;
-  db.changes().memory().note(object);  // the log may keep a part of what it reads
+  db.changes().memory().note(object);  // the log may keep a part of the entries that it reads
   absl::Status read = log.find_cut(to, db.keyspace().limits(), cut);
   if (!read.ok() || cut.removed == 0) return read;
   if (pending == PendingRemoval::kAcknowledgedOnly) {

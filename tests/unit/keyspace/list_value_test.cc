@@ -32,7 +32,7 @@ Elements contents(const ListValue::Taken& taken) {
   Elements all;
   for (const ListBlock& block : taken.blocks) {
     for (std::size_t at = 0; at < block.size(); ++at) {
-      all.emplace_back(block.positions()[at], block[at]);
+      all.emplace_back(block.position(at), block[at]);
     }
   }
   return all;
@@ -108,10 +108,45 @@ TEST(ListBlockTest, BlockCanBeSplit) {
   EXPECT_EQ(block[29], "text29");
   EXPECT_EQ(rest[0], "30");
   EXPECT_EQ(rest[69], "text99");
-  EXPECT_EQ(rest.positions()[69], 99 * kListStep);
+  EXPECT_EQ(rest.position(69), 99 * kListStep);
+}
+
+TEST(ListBlockTest, PositionsAreSpelledOutOnlyIfIrregular) {
+  ListBlock block;
+  for (std::size_t i = 0; i < 40; ++i) block.insert(i, (10 + i) * kListStep, "x");
+  const std::size_t regular_bytes = block.memory_bytes();
+  EXPECT_TRUE(block.is_regular());
+  block.insert(20, 29 * kListStep + 5, "y");
+  EXPECT_FALSE(block.is_regular());
+  EXPECT_GT(block.memory_bytes(), regular_bytes + 40 * sizeof(ListPosition));
+  EXPECT_EQ(block.position(19), 29 * kListStep);
+  EXPECT_EQ(block.position(20), 29 * kListStep + 5);
+  EXPECT_EQ(block.last_position(), 49 * kListStep);
+  EXPECT_EQ(block.lower_bound(29 * kListStep + 1), 20U);
+  block.erase(20);
+  block.make_regular();
+  EXPECT_EQ(block.position(39), 49 * kListStep);
+  block.shrink();
+  EXPECT_LT(block.memory_bytes(), regular_bytes);
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(block[i], "x");
 }
 
 // ---- Lists ----
+
+TEST(ListValueTest, ListOfOneBlockNeedsNoVector) {
+  ListValue list;
+  list.insert(list.end(), kListStep, "element");
+  EXPECT_EQ(list.memory_bytes(), 48U);
+  for (ListPosition i = 2; i < 3'000; ++i) list.insert(list.end(), i * kListStep, "element");
+  list.shrink();
+  EXPECT_GT(list.end().block, 2U);
+  EXPECT_EQ(list.memory_bytes(), list.measured_bytes());
+  while (list.size() > 1) list.erase(list.begin());
+  EXPECT_TRUE(list.wants_to_shrink());
+  list.shrink();
+  EXPECT_EQ(list.memory_bytes(), 48U);
+  EXPECT_EQ(contents(list), (Elements{{2'999 * kListStep, "element"}}));
+}
 
 /// A list and a simple model of it.
 class ListValueModel {
