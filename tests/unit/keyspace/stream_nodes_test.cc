@@ -10,6 +10,7 @@
 #include "engine/keyspace/keyspace.h"
 #include "engine/keyspace/records.h"
 #include "engine/keyspace/streams.h"
+#include "tests/unit/keyspace/stream_test_store.h"
 #include <rushgate/memory_store.h>
 
 namespace rushgate {
@@ -166,10 +167,7 @@ TEST_F(StreamNodesTest, NewLimitsReadFirstNodeAgain) {
 TEST_F(StreamNodesTest, UnreadableEntriesTrimNothing) {
   append_up_to(60);
   commit();
-  StoreBatch batch;
-  batch.drop_stream(log().object_id());
-  batch.append_segment(log().object_id(), {1, 0}, "\xff\xff\xff");
-  ASSERT_TRUE(store_.commit(batch).ok());
+  ASSERT_TRUE(make_unreadable(store_, log().object_id()).ok());
   open();
   std::uint64_t removed = 0;
   EXPECT_FALSE(streams::trim(db(), object(), {.length_max = 5, .whole_nodes = true}, removed).ok());

@@ -1,7 +1,9 @@
-// A store for tests of streams: it returns segments in small portions, and counts reads.
+// Stores for tests of streams: one that returns segments in small portions and counts reads, and
+// damage to a stream.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -47,5 +49,13 @@ class StreamTestStore final : public Store {
 
   MemoryStore kept_{{.keep_state = true}};
 };
+
+/// Replaces the entries of a stream, from 1-0, by bytes that are no segment.
+inline absl::Status make_unreadable(Store& store, std::uint64_t stream) {
+  StoreBatch batch;
+  batch.drop_stream(stream);
+  batch.append_segment(stream, {1, 0}, "\xff\xff\xff");
+  return store.commit(batch);
+}
 
 }  // namespace rushgate

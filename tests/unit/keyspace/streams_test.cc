@@ -277,10 +277,7 @@ TEST_F(StreamsTest, HalfFailedDeletionIsUndone) {
 TEST_F(StreamsTest, InvalidSegmentIsDataLoss) {
   append_up_to(3);
   commit();
-  StoreBatch batch;
-  batch.drop_stream(log().object_id());
-  batch.append_segment(log().object_id(), {1, 0}, "\xff\xff\xff");
-  ASSERT_TRUE(store_.commit(batch).ok());
+  ASSERT_TRUE(make_unreadable(store_, log().object_id()).ok());
   open();
   const absl::Status read =
       log().read(StreamId::min(), StreamId::max(), [](const StreamEntry&) { return true; });
