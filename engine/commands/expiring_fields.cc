@@ -13,6 +13,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/expiry_arguments.h"
 #include "engine/commands/field_errors.h"
 #include "engine/commands/hash_fields.h"
 #include "engine/commands/reply_allowance.h"
@@ -20,20 +21,6 @@
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMs = 1;
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kEpoch = 0;
-
-/// Reads EX, PX, EXAT or PXAT with its time, if it comes next.
-std::optional<std::int64_t> accept_expiry(Arguments& arguments, std::string_view command,
-                                          std::int64_t now_ms) {
-  if (arguments.accept("EX")) return next_field_expiry(arguments, command, kSecond, now_ms);
-  if (arguments.accept("PX")) return next_field_expiry(arguments, command, kMs, now_ms);
-  if (arguments.accept("EXAT")) return next_field_expiry(arguments, command, kSecond, kEpoch);
-  if (arguments.accept("PXAT")) return next_field_expiry(arguments, command, kMs, kEpoch);
-  return std::nullopt;
-}
 
 /// Returns the values of the fields that are left, and calls change(std::string_view field) for each
 /// one that exists. A reply that is too large undoes the changes.
@@ -95,7 +82,7 @@ Reply hgetex_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   Arguments arguments(context.request(), 2);
   const std::optional<std::int64_t> expire_at_ms =
-      accept_expiry(arguments, "hgetex", context.now_ms());
+      accept_field_expiry(arguments, "hgetex", context.now_ms());
   const bool persists = !expire_at_ms && arguments.accept("PERSIST");
   expect_fields(arguments, errors::number_of_fields_not_positive());
   if (!arguments.ok()) return arguments.take_error();
@@ -140,7 +127,7 @@ SetOptions read_options(CommandContext& context, Arguments& arguments) {
     } else if (arguments.accept("KEEPTTL")) {
       if (has_expiry) arguments.fail(errors::one_expiry_wanted());
       options.keeps_expiry = true;
-    } else if (const auto expiry = accept_expiry(arguments, "hsetex", context.now_ms())) {
+    } else if (const auto expiry = accept_field_expiry(arguments, "hsetex", context.now_ms())) {
       if (has_expiry) arguments.fail(errors::one_expiry_wanted());
       options.expire_at_ms = expiry;
     } else {

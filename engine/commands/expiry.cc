@@ -1,19 +1,16 @@
 // Expiry of keys: https://redis.io/docs/latest/commands/?group=generic
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string_view>
 
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/expiry_arguments.h"
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMs = 1;
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kEpoch = 0;
 
 // ---- EXPIRE and its like ----
 
@@ -47,19 +44,6 @@ ExpiryConditions read_conditions(Arguments& arguments) {
   return conditions;
 }
 
-/// Returns the time `amount` units after `start_ms`, which may be in the past; an error if ms
-/// overflow.
-std::int64_t expiry_after(Arguments& arguments, std::string_view command, std::int64_t amount,
-                          std::int64_t unit_ms, std::int64_t start_ms) {
-  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  if (amount < kMin / unit_ms || amount > kMax / unit_ms || amount * unit_ms > kMax - start_ms) {
-    arguments.fail(errors::invalid_expire_time(command));
-    return 0;
-  }
-  return amount * unit_ms + start_ms;
-}
-
 bool allow(const ExpiryConditions& conditions, std::int64_t current_ms, std::int64_t wanted_ms) {
   const bool expires = current_ms != kNoExpiry;
   if (conditions.none && expires) return false;
@@ -68,14 +52,15 @@ bool allow(const ExpiryConditions& conditions, std::int64_t current_ms, std::int
   return !(conditions.earlier && expires && wanted_ms >= current_ms);
 }
 
-/// Runs EXPIRE and similar commands, which count from `start_ms`.
-Reply expire(CommandContext& context, std::string_view command, std::int64_t unit_ms,
-             std::int64_t start_ms) {
+/// Runs EXPIRE and similar commands, which count on `scale`.
+Reply expire(CommandContext& context, std::string_view command, const ExpiryScale& scale) {
   Arguments options(context.request(), 3);
   const ExpiryConditions conditions = read_conditions(options);
   const std::int64_t amount = options.to_integer(context[2]);
-  const std::int64_t expire_at_ms = expiry_after(options, command, amount, unit_ms, start_ms);
+  const std::optional<std::int64_t> expiry = scale.time_ms(amount, context.now_ms());
+  if (!expiry) options.fail(errors::invalid_expire_time(command));
   if (!options.ok()) return options.take_error();
+  const std::int64_t expire_at_ms = *expiry;
 
   Object* object = context.db().find(context[1]);
   if (object == nullptr || !allow(conditions, object->expire_at_ms(), expire_at_ms))
@@ -92,44 +77,37 @@ Reply expire(CommandContext& context, std::string_view command, std::int64_t uni
 
 // ---- TTL and its like ----
 
-/// Returns the key's expiry, in units from `start_ms`.
-Reply expiry_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t start_ms) {
+/// Returns the key's expiry on `scale`.
+Reply expiry_reply(CommandContext& context, const ExpiryScale& scale) {
   constexpr std::int64_t kNoKey = -2;
   constexpr std::int64_t kForEver = -1;
   const Object* object = context.db().find(context[1]);
   if (object == nullptr) return Reply::integer(kNoKey);
   if (object->expire_at_ms() == kNoExpiry) return Reply::integer(kForEver);
   // Unsigned, because rounding may exceed the signed range.
-  const auto left_ms = static_cast<std::uint64_t>(object->expire_at_ms() - start_ms);
-  const auto unit = static_cast<std::uint64_t>(unit_ms);
+  const auto left_ms =
+      static_cast<std::uint64_t>(object->expire_at_ms() - scale.start_ms(context.now_ms()));
+  const auto unit = static_cast<std::uint64_t>(scale.unit_ms);
   return Reply::integer(static_cast<std::int64_t>((left_ms + unit / 2) / unit));
 }
 
-Reply expire_command(CommandContext& context) {
-  return expire(context, "expire", kSecond, context.now_ms());
-}
+Reply expire_command(CommandContext& context) { return expire(context, "expire", kSecondsFromNow); }
 
-Reply pexpire_command(CommandContext& context) {
-  return expire(context, "pexpire", kMs, context.now_ms());
-}
+Reply pexpire_command(CommandContext& context) { return expire(context, "pexpire", kMsFromNow); }
 
 Reply expireat_command(CommandContext& context) {
-  return expire(context, "expireat", kSecond, kEpoch);
+  return expire(context, "expireat", kUnixSeconds);
 }
 
-Reply pexpireat_command(CommandContext& context) {
-  return expire(context, "pexpireat", kMs, kEpoch);
-}
+Reply pexpireat_command(CommandContext& context) { return expire(context, "pexpireat", kUnixMs); }
 
-Reply ttl_command(CommandContext& context) {
-  return expiry_reply(context, kSecond, context.now_ms());
-}
+Reply ttl_command(CommandContext& context) { return expiry_reply(context, kSecondsFromNow); }
 
-Reply pttl_command(CommandContext& context) { return expiry_reply(context, kMs, context.now_ms()); }
+Reply pttl_command(CommandContext& context) { return expiry_reply(context, kMsFromNow); }
 
-Reply expiretime_command(CommandContext& context) { return expiry_reply(context, kSecond, kEpoch); }
+Reply expiretime_command(CommandContext& context) { return expiry_reply(context, kUnixSeconds); }
 
-Reply pexpiretime_command(CommandContext& context) { return expiry_reply(context, kMs, kEpoch); }
+Reply pexpiretime_command(CommandContext& context) { return expiry_reply(context, kUnixMs); }
 
 Reply persist_command(CommandContext& context) {
   Object* object = context.db().find(context[1]);

@@ -9,16 +9,13 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/expiry_arguments.h"
 #include "engine/commands/field_errors.h"
 #include "engine/commands/hash_fields.h"
 #include "engine/keyspace/hashes.h"
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMs = 1;
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kEpoch = 0;
 
 // Replies for a field.
 constexpr std::int64_t kNoField = -2;
@@ -65,13 +62,12 @@ bool allow(Condition condition, std::optional<std::int64_t> current_ms, std::int
   return false;
 }
 
-/// Runs HEXPIRE and similar commands, which count from `start_ms`.
-Reply expire(CommandContext& context, std::string_view command, std::int64_t unit_ms,
-             std::int64_t start_ms) {
+/// Runs HEXPIRE and similar commands, which count on `scale`.
+Reply expire(CommandContext& context, std::string_view command, const ExpiryScale& scale) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   Arguments arguments(context.request(), 2);
-  const std::int64_t expire_at_ms = next_field_expiry(arguments, command, unit_ms, start_ms);
+  const std::int64_t expire_at_ms = next_field_expiry(arguments, command, scale, context.now_ms());
   const Condition condition = read_condition(arguments);
   expect_fields(arguments, errors::number_of_fields_below_one());
   if (!arguments.ok()) return arguments.take_error();
@@ -96,50 +92,41 @@ Reply expire(CommandContext& context, std::string_view command, std::int64_t uni
 }
 
 Reply hexpire_command(CommandContext& context) {
-  return expire(context, "hexpire", kSecond, context.now_ms());
+  return expire(context, "hexpire", kSecondsFromNow);
 }
 
-Reply hpexpire_command(CommandContext& context) {
-  return expire(context, "hpexpire", kMs, context.now_ms());
-}
+Reply hpexpire_command(CommandContext& context) { return expire(context, "hpexpire", kMsFromNow); }
 
 Reply hexpireat_command(CommandContext& context) {
-  return expire(context, "hexpireat", kSecond, kEpoch);
+  return expire(context, "hexpireat", kUnixSeconds);
 }
 
-Reply hpexpireat_command(CommandContext& context) {
-  return expire(context, "hpexpireat", kMs, kEpoch);
-}
+Reply hpexpireat_command(CommandContext& context) { return expire(context, "hpexpireat", kUnixMs); }
 
 // ---- HTTL and its like ----
 
-/// Returns the expiries of the fields, in units from `start_ms`, rounded up.
-Reply expiries_reply(CommandContext& context, std::int64_t unit_ms, std::int64_t start_ms) {
+/// Returns the expiries of the fields on `scale`, rounded up.
+Reply expiries_reply(CommandContext& context, const ExpiryScale& scale) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   Arguments arguments(context.request(), 2);
   expect_fields(arguments, errors::number_of_fields_not_positive());
   if (!arguments.ok()) return arguments.take_error();
+  const std::int64_t start_ms = scale.start_ms(context.now_ms());
   return for_each_field(arguments, [&](std::string_view field) {
     if (hash == nullptr || !hash->hash().contains(field)) return kNoField;
     const std::optional<std::int64_t> expire_at_ms = hash->hash().expiry(field);
-    return expire_at_ms ? (*expire_at_ms - start_ms + unit_ms - 1) / unit_ms : kForEver;
+    return expire_at_ms ? (*expire_at_ms - start_ms + scale.unit_ms - 1) / scale.unit_ms : kForEver;
   });
 }
 
-Reply httl_command(CommandContext& context) {
-  return expiries_reply(context, kSecond, context.now_ms());
-}
+Reply httl_command(CommandContext& context) { return expiries_reply(context, kSecondsFromNow); }
 
-Reply hpttl_command(CommandContext& context) {
-  return expiries_reply(context, kMs, context.now_ms());
-}
+Reply hpttl_command(CommandContext& context) { return expiries_reply(context, kMsFromNow); }
 
-Reply hexpiretime_command(CommandContext& context) {
-  return expiries_reply(context, kSecond, kEpoch);
-}
+Reply hexpiretime_command(CommandContext& context) { return expiries_reply(context, kUnixSeconds); }
 
-Reply hpexpiretime_command(CommandContext& context) { return expiries_reply(context, kMs, kEpoch); }
+Reply hpexpiretime_command(CommandContext& context) { return expiries_reply(context, kUnixMs); }
 
 Reply hpersist_command(CommandContext& context) {
   Object* hash = nullptr;

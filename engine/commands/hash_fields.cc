@@ -21,16 +21,6 @@ void expect_fields(Arguments& arguments, Reply not_positive) {
     arguments.fail(errors::wrong_number_of_fields());
 }
 
-std::int64_t next_field_expiry(Arguments& arguments, std::string_view command, std::int64_t unit_ms,
-                               std::int64_t start_ms) {
-  constexpr std::int64_t kMaxMs = (std::int64_t{1} << 46) - 1;  // in the year 4199, as in Redis
-  const std::int64_t amount = arguments.next_integer();
-  if (amount < 0) arguments.fail(errors::negative_expire_time());
-  if (amount > kMaxMs / unit_ms || amount * unit_ms > kMaxMs - start_ms)
-    arguments.fail(errors::invalid_expire_time(command));
-  return arguments.ok() ? amount * unit_ms + start_ms : 0;
-}
-
 bool remove_field(CommandContext& context, Object*& hash, std::string_view field) {
   if (hash == nullptr) return false;
   const bool is_only_field = hash->hash().size() == 1;

@@ -1,4 +1,4 @@
-// Parts of commands on the fields of a hash: replies, and the arguments of those on their expiries.
+// Parts of commands on the fields of a hash.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,6 @@ Reply field_reply(Object* hash, std::string_view field);
 /// Reads `FIELDS numfields`. Latches an error unless that many arguments follow, which are the
 /// fields; `not_positive` if the number is not one.
 void expect_fields(Arguments& arguments, Reply not_positive);
-
-/// Reads a number of units, and returns the time so long after `start_ms`, which may be in the past.
-std::int64_t next_field_expiry(Arguments& arguments, std::string_view command, std::int64_t unit_ms,
-                               std::int64_t start_ms);
 
 /// Removes a field, if it exists. Sets `hash` to null if that removes the key.
 bool remove_field(CommandContext& context, Object*& hash, std::string_view field);

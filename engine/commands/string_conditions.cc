@@ -6,7 +6,7 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
-#include "engine/commands/string_arguments.h"
+#include "engine/commands/value_condition.h"
 
 namespace rushgate {
 namespace {

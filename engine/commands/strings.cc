@@ -15,8 +15,9 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/expiry_arguments.h"
 #include "engine/commands/reply_allowance.h"
-#include "engine/commands/string_arguments.h"
+#include "engine/commands/value_condition.h"
 
 namespace rushgate {
 namespace {
@@ -68,7 +69,7 @@ SetOptions read_set_options(Arguments& arguments) {
                          static_cast<int>(options.only_if_present) +
                          static_cast<int>(options.condition.has_value());
   const bool conditions_conflict = conditions > 1;
-  const bool expiries_conflict = options.keep_expiry && options.expiry.option != nullptr;
+  const bool expiries_conflict = options.keep_expiry && options.expiry.scale != nullptr;
   if (conditions_conflict || expiries_conflict) arguments.fail(errors::syntax());
   return options;
 }
@@ -99,15 +100,15 @@ void set_value(CommandContext& context, const SetOptions& options, std::int64_t 
                Object* object, std::string_view key, std::string_view value) {
   if (options.keep_expiry && object != nullptr) expire_at_ms = object->expire_at_ms();
   strings::set_until(context.db(), object, key, StringValue(value), expire_at_ms);
-  notify_set(context, key, options.expiry.option != nullptr);
+  notify_set(context, key, options.expiry.scale != nullptr);
 }
 
 // Runs SETEX and PSETEX.
-Reply set_for_a_time(CommandContext& context, std::string_view command, std::int64_t unit_ms) {
+Reply set_for_a_time(CommandContext& context, std::string_view command, const ExpiryScale& scale) {
   Arguments arguments(context.request(), 2);
   const std::int64_t amount = arguments.next_integer();
   const std::int64_t expire_at_ms =
-      to_expiry(arguments, command, amount, unit_ms, context.now_ms());
+      string_expiry(arguments, command, amount, scale, context.now_ms());
   if (!arguments.ok()) return arguments.take_error();
   if (context[3].size() > context.string_bytes_max()) return errors::string_too_long();
   strings::set_until(context.db(), context.db().find(context[1]), context[1],
@@ -175,9 +176,13 @@ Reply setnx_command(CommandContext& context) {
   return Reply::integer(1);
 }
 
-Reply setex_command(CommandContext& context) { return set_for_a_time(context, "setex", 1000); }
+Reply setex_command(CommandContext& context) {
+  return set_for_a_time(context, "setex", kSecondsFromNow);
+}
 
-Reply psetex_command(CommandContext& context) { return set_for_a_time(context, "psetex", 1); }
+Reply psetex_command(CommandContext& context) {
+  return set_for_a_time(context, "psetex", kMsFromNow);
+}
 
 Reply getset_command(CommandContext& context) {
   if (context[2].size() > context.string_bytes_max()) return errors::string_too_long();
@@ -210,7 +215,7 @@ Reply getex_command(CommandContext& context) {
       arguments.fail(errors::syntax());
     }
   }
-  if (persist && expiry.option != nullptr) arguments.fail(errors::syntax());
+  if (persist && expiry.scale != nullptr) arguments.fail(errors::syntax());
   if (!arguments.ok()) return arguments.take_error();
 
   Object* object = nullptr;

@@ -1,4 +1,4 @@
-// Arguments that several commands on strings have.
+// The conditions of SET and similar commands on the old value.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,6 @@
 #include <rushgate/reply.h>
 
 namespace rushgate {
-
-// ---- The expiry ----
-
-struct ExpiryOption {
-  std::string_view keyword;
-  std::int64_t unit_ms;
-  bool from_now;
-};
-
-/// EX, PX, EXAT or PXAT with its value, if given. If repeated, the last one counts.
-struct ExpiryArgument {
-  const ExpiryOption* option = nullptr;
-  std::string_view text;
-};
-
-/// EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds.
-/// Returns false if the next argument is none of them.
-bool accept_expiry(Arguments& arguments, ExpiryArgument& expiry);
-
-/// Returns the time `amount` units after `start_ms`. Unlike EXPIRE, commands on strings reject
-/// times of zero or less.
-std::int64_t to_expiry(Arguments& arguments, std::string_view command, std::int64_t amount,
-                       std::int64_t unit_ms, std::int64_t start_ms);
-
-/// Returns the time of the option; kNoExpiry if there is none.
-std::int64_t read_expiry(Arguments& arguments, std::string_view command,
-                         const ExpiryArgument& expiry, std::int64_t now_ms);
-
-// ---- The condition on the old value ----
 
 /// IFEQ, IFNE, IFDEQ or IFDNE with its operand. See the page of SET.
 struct ValueCondition {
