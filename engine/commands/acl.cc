@@ -210,7 +210,7 @@ Reply acl_help_command(CommandContext&) {
 
 // ---- The records ----
 
-constexpr unsigned kAsks = kNoScript | kAnytime;
+constexpr CommandFlags kAsks = kNoScript | kAnytime;
 
 constexpr CommandSpec kCommands[] = {
     {.name = "acl",

@@ -3,7 +3,7 @@
 namespace rushgate {
 namespace {
 
-bool has(const CommandSpec& spec, unsigned flags) { return (spec.flags & flags) != 0; }
+bool has(const CommandSpec& spec, CommandFlags flags) { return (spec.flags & flags) != 0; }
 
 /// A container command without a function is in no group's category.
 bool is_of(const CommandSpec& spec, CommandGroup group) {

@@ -12,11 +12,11 @@ Reply cluster_disabled_command(CommandContext&) {
 
 // ---- The records ----
 
-constexpr unsigned kChangesCluster = kAdmin | kStale | kNoAsyncLoading;
+constexpr CommandFlags kChangesCluster = kAdmin | kStale | kNoAsyncLoading;
 constexpr std::string_view kO1 = "O(1)";
 
 /// Returns the record of a command that is refused.
-constexpr CommandSpec refused(std::string_view name, std::int16_t arity, unsigned flags,
+constexpr CommandSpec refused(std::string_view name, std::int16_t arity, CommandFlags flags,
                               std::string_view syntax, std::string_view summary,
                               std::string_view since = "3.0.0") {
   return {.name = name,
@@ -38,7 +38,7 @@ constexpr CommandSpec deprecated(CommandSpec record, std::string_view since,
 }
 
 /// As refused(), for a command that changes the state of a connection to a cluster.
-constexpr CommandSpec about_connection(std::string_view name, unsigned flags,
+constexpr CommandSpec about_connection(std::string_view name, CommandFlags flags,
                                        std::string_view summary) {
   CommandSpec record = refused(name, 1, flags | kFast | kAclConnection, "", summary);
   record.connection = ConnectionUse::kChangesState;

@@ -40,6 +40,7 @@ CommandFamily scan_commands();
 CommandFamily expiry_commands();
 CommandFamily sort_commands();
 CommandFamily dump_commands();
+CommandFamily cluster_dump_commands();
 CommandFamily string_commands();
 CommandFamily string_condition_commands();
 CommandFamily string_range_commands();
@@ -77,9 +78,9 @@ CommandFamily cluster_commands();
 // ---- Flags that go together ----
 
 // Both have no effect here: an open engine has loaded its data, and has no master.
-inline constexpr unsigned kAnytime = kLoading | kStale;
-inline constexpr unsigned kAdministers = kAdmin | kNoScript | kAnytime;
-inline constexpr unsigned kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
+inline constexpr CommandFlags kAnytime = kLoading | kStale;
+inline constexpr CommandFlags kAdministers = kAdmin | kNoScript | kAnytime;
+inline constexpr CommandFlags kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
 
 // For keys: the value is read; changed depending on its old value; returned and removed.
 inline constexpr unsigned kReads = key_specs::kRO | key_specs::kAccess;
@@ -88,7 +89,7 @@ inline constexpr unsigned kTakes = key_specs::kRW | key_specs::kAccess | key_spe
 
 /// Returns the record of a HELP subcommand.
 constexpr CommandSpec help_record(std::string_view name, CommandFunction function,
-                                  std::string_view since, unsigned flags = kAnytime) {
+                                  std::string_view since, CommandFlags flags = kAnytime) {
   return {.name = name,
           .function = function,
           .arity = 2,

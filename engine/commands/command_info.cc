@@ -225,7 +225,7 @@ Reply command_help_command(CommandContext&) {
 
 // ---- The records ----
 
-constexpr unsigned kDescribes = kAnytime | kAclConnection;
+constexpr CommandFlags kDescribes = kAnytime | kAclConnection;
 
 constexpr CommandSpec kCommands[] = {
     {.name = "command",

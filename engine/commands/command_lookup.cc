@@ -135,11 +135,11 @@ bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
 std::vector<std::string_view> flag_names(const CommandSpec& spec) {
   // In the order of their bits.
   static constexpr std::string_view kNames[] = {
-      "write",      "readonly",          "denyoom",          "admin",
-      "pubsub",     "noscript",          "blocking",         "loading",
-      "stale",      "skip_monitor",      "skip_slowlog",     "fast",
-      "no_auth",    "no_mandatory_keys", "no_async_loading", "no_multi",
-      "allow_busy",
+      "write",    "readonly",     "denyoom",           "admin",
+      "pubsub",   "noscript",     "blocking",          "loading",
+      "stale",    "skip_monitor", "skip_slowlog",      "asking",
+      "fast",     "no_auth",      "no_mandatory_keys", "no_async_loading",
+      "no_multi", "allow_busy",
   };
   std::vector<std::string_view> names;
   for (std::size_t bit = 0; bit < std::size(kNames); ++bit) {

@@ -16,7 +16,9 @@ namespace rushgate {
 /// change.
 using CommandFunction = Reply (*)(CommandContext&);
 
-enum CommandFlag : std::uint32_t {
+using CommandFlags = std::uint64_t;
+
+enum CommandFlag : CommandFlags {
   // ---- As COMMAND INFO names them, in its order: https://redis.io/docs/latest/commands/command/
   kWrite = 1U << 0,
   kReadOnly = 1U << 1,
@@ -29,33 +31,34 @@ enum CommandFlag : std::uint32_t {
   kStale = 1U << 8,
   kSkipMonitor = 1U << 9,
   kSkipSlowlog = 1U << 10,
-  kFast = 1U << 11,
-  kNoAuth = 1U << 12,           // also before AUTH
-  kNoMandatoryKeys = 1U << 13,  // its keys are optional
-  kNoAsyncLoading = 1U << 14,
-  kNoMulti = 1U << 15,
-  kAllowBusy = 1U << 16,  // runs while a script exceeds its time limit
+  kAsking = 1U << 11,  // as after ASKING, which has no effect here
+  kFast = 1U << 12,
+  kNoAuth = 1U << 13,           // also before AUTH
+  kNoMandatoryKeys = 1U << 14,  // its keys are optional
+  kNoAsyncLoading = 1U << 15,
+  kNoMulti = 1U << 16,
+  kAllowBusy = 1U << 17,  // runs while a script exceeds its time limit
 
   // ---- The engine's own, which COMMAND INFO does not report ----
-  kContainer = 1U << 17,         // its first argument is a subcommand
-  kNotQueued = 1U << 18,         // runs at once between MULTI and EXEC
-  kRunsQueue = 1U << 19,         // EXEC
-  kEndsMulti = 1U << 20,         // frees the queued commands, so it also runs without memory
-  kWhileSubscribed = 1U << 21,   // allowed for a RESP2 client with subscriptions
-  kEndsBatch = 1U << 22,         // changes how its client's next requests are read or replied to
-  kChangesProtocol = 1U << 23,   // replies of earlier requests must precede it
-  kDebugs = 1U << 27,            // refused unless Settings::debug_commands
-  kPausedWithWrites = 1U << 31,  // CLIENT PAUSE … WRITE delays it although it has no kWrite
+  kContainer = 1U << 18,         // its first argument is a subcommand
+  kNotQueued = 1U << 19,         // runs at once between MULTI and EXEC
+  kRunsQueue = 1U << 20,         // EXEC
+  kEndsMulti = 1U << 21,         // frees the queued commands, so it also runs without memory
+  kWhileSubscribed = 1U << 22,   // allowed for a RESP2 client with subscriptions
+  kEndsBatch = 1U << 23,         // changes how its client's next requests are read or replied to
+  kChangesProtocol = 1U << 24,   // replies of earlier requests must precede it
+  kDebugs = 1U << 25,            // refused unless Settings::debug_commands
+  kPausedWithWrites = 1U << 26,  // CLIENT PAUSE … WRITE delays it although it has no kWrite
 
   // ---- ACL categories that do not follow from the flags above or the group
-  kAclKeyspace = 1U << 24,
-  kAclDangerous = 1U << 25,
-  kAclConnection = 1U << 26,
-  kAclAdmin = 1U << 28,
-  kAclSorts = 1U << 30,  // SORT: lists, sets and sorted sets
+  kAclKeyspace = 1U << 27,
+  kAclDangerous = 1U << 28,
+  kAclConnection = 1U << 29,
+  kAclAdmin = 1U << 30,
+  kAclSorts = 1U << 31,  // SORT: lists, sets and sorted sets
 
   // ---- For COMMAND DOCS
-  kSystemCommand = 1U << 29,  // for maintenance and tests of the server
+  kSystemCommand = CommandFlags{1} << 32,  // for maintenance and tests of the server
 };
 
 /// Named as in COMMAND DOCS; the ACL categories mostly have the same names.
@@ -83,7 +86,7 @@ struct CommandSpec {
   CommandFunction function = nullptr;  // null: not a command without a subcommand
   std::int16_t arity;                  // with the name; negative: at least that many
   std::uint16_t row = 0;               // in the table, which sets it
-  std::uint32_t flags;
+  CommandFlags flags;
   CommandGroup group = {};  // its family's; the table sets it
   KeySpecs keys = {};
   BlockTimeout timeout = BlockTimeout::kNone;           // if set, the command may block

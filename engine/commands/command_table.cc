@@ -38,6 +38,7 @@ constexpr Family* kFamilies[] = {
     expiry_commands,
     sort_commands,
     dump_commands,
+    cluster_dump_commands,
     string_commands,
     string_condition_commands,
     string_range_commands,

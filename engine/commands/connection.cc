@@ -115,7 +115,7 @@ Reply select_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr unsigned kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
+constexpr CommandFlags kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
 
 constexpr CommandSpec kCommands[] = {
     {.name = "auth",

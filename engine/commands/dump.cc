@@ -1,4 +1,4 @@
-// DUMP and RESTORE: https://redis.io/docs/latest/commands/dump/
+// DUMP, RESTORE and RESTORE-ASKING: https://redis.io/docs/latest/commands/dump/
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -125,6 +125,11 @@ Reply restore_command(CommandContext& context) {
 
 using namespace key_specs;
 
+constexpr std::string_view kRestoreSyntax =
+    "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]";
+constexpr std::string_view kRestoreComplexity =
+    "O(N), N bytes of the value; O(N*log(N)) for a sorted set";
+
 constexpr CommandSpec kCommands[] = {
     {.name = "dump",
      .function = dump_command,
@@ -140,14 +145,27 @@ constexpr CommandSpec kCommands[] = {
      .arity = -4,
      .flags = kWrite | kDenyOom | kAclDangerous,
      .keys = key(1, kOW | kUpdate),
-     .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+     .syntax = kRestoreSyntax,
      .summary = "Creates a value from the output of DUMP.",
      .since = "2.6.0",
-     .complexity = "O(N), N bytes of the value; O(N*log(N)) for a sorted set"},
+     .complexity = kRestoreComplexity},
+};
+
+constexpr CommandSpec kClusterCommands[] = {
+    {.name = "restore-asking",
+     .function = restore_command,
+     .arity = -4,
+     .flags = kWrite | kDenyOom | kAsking | kAclKeyspace | kAclDangerous | kSystemCommand,
+     .keys = key(1, kOW | kUpdate),
+     .syntax = kRestoreSyntax,
+     .summary = "As RESTORE, for moving keys in a cluster.",
+     .since = "3.0.0",
+     .complexity = kRestoreComplexity},
 };
 
 }  // namespace
 
 CommandFamily dump_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily cluster_dump_commands() { return {CommandGroup::kServer, kClusterCommands}; }
 
 }  // namespace rushgate

@@ -151,7 +151,7 @@ Reply spublish_command(CommandContext& context) { return publish(context, Channe
 
 using namespace key_specs;
 
-constexpr unsigned kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
+constexpr CommandFlags kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
 
 constexpr CommandSpec kCommands[] = {
     {.name = "subscribe",

@@ -80,8 +80,8 @@ Reply replconf_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr unsigned kBecomesReplica = kAdmin | kNoScript | kStale | kNoAsyncLoading;
-constexpr unsigned kBeginsReplication = kAdmin | kNoScript | kNoAsyncLoading | kNoMulti;
+constexpr CommandFlags kBecomesReplica = kAdmin | kNoScript | kStale | kNoAsyncLoading;
+constexpr CommandFlags kBeginsReplication = kAdmin | kNoScript | kNoAsyncLoading | kNoMulti;
 constexpr std::string_view kMaster = "<host port | NO ONE>";
 
 constexpr CommandSpec kCommands[] = {

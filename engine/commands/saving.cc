@@ -44,7 +44,7 @@ Reply bgrewriteaof_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr unsigned kSaves = kAdmin | kNoScript | kNoAsyncLoading;
+constexpr CommandFlags kSaves = kAdmin | kNoScript | kNoAsyncLoading;
 
 constexpr CommandSpec kCommands[] = {
     {.name = "save",
