@@ -73,7 +73,7 @@ Reply digest_command(CommandContext& context) {
 Reply digest_value_command(CommandContext& context) {
   std::vector<Reply> digests;
   for (const std::string_view key : context.request().subspan(2)) {
-    const Object* const object = context.db().find(key);
+    const Object* const object = context.db().peek(key);
     auto digest = object == nullptr ? empty_digest() : value_digest(*object);
     if (!digest.ok()) return errors::store_failed(digest.status());
     digests.push_back(Reply::status(*std::move(digest)));
@@ -84,7 +84,7 @@ Reply digest_value_command(CommandContext& context) {
 // ---- Encodings ----
 
 Reply object_command(CommandContext& context) {
-  const Object* const object = context.db().find(context[2]);
+  const Object* const object = context.db().peek(context[2]);
   if (object == nullptr) return errors::no_such_key();
   return Reply::status(
       absl::StrFormat("Value at:%p refcount:1 encoding:%s lru:0 lru_seconds_idle:0",
@@ -92,7 +92,7 @@ Reply object_command(CommandContext& context) {
 }
 
 Reply listpack_command(CommandContext& context) {
-  return context.db().find(context[2]) == nullptr ? errors::no_such_key() : errors::no_listpack();
+  return context.db().peek(context[2]) == nullptr ? errors::no_such_key() : errors::no_listpack();
 }
 
 /// Checks its argument. There are no quicklists.

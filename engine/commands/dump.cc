@@ -40,15 +40,17 @@ Reply dump_command(CommandContext& context) {
 struct RestoreOptions {
   bool replace = false;
   bool is_absolute = false;  // the expiry is a time, not a duration
+  std::int64_t idle_s = 0;
 };
 
-/// Latches `error` unless the next argument, an integer, is in [min, max].
-void check_next(Arguments& arguments, std::int64_t min, std::int64_t max, Reply error) {
+/// Reads an integer. Latches `error` unless it is in [0, max].
+std::int64_t next_up_to(Arguments& arguments, std::int64_t max, Reply error) {
   const std::int64_t value = arguments.next_integer();
-  if (value < min || value > max) arguments.fail(std::move(error));
+  if (value < 0 || value > max) arguments.fail(std::move(error));
+  return value;
 }
 
-/// IDLETIME and FREQ have no effect, since uses are not recorded.
+/// FREQ has no effect, as in Redis without eviction by frequency.
 RestoreOptions read_options(Arguments& arguments) {
   constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kFrequencyMax = 255;
@@ -62,10 +64,10 @@ RestoreOptions read_options(Arguments& arguments) {
       options.is_absolute = true;
     } else if (arguments.left() > 1 && !has_frequency && arguments.accept("IDLETIME")) {
       has_idle_time = true;
-      check_next(arguments, 0, kAny, errors::invalid_idle_time());
+      options.idle_s = next_up_to(arguments, kAny, errors::invalid_idle_time());
     } else if (arguments.left() > 1 && !has_idle_time && arguments.accept("FREQ")) {
       has_frequency = true;
-      check_next(arguments, 0, kFrequencyMax, errors::invalid_frequency());
+      next_up_to(arguments, kFrequencyMax, errors::invalid_frequency());
     } else {
       arguments.fail(errors::syntax());
     }
@@ -81,7 +83,7 @@ std::int64_t expiry_of(const RestoreOptions& options, std::int64_t ttl_ms, std::
 
 /// Creates the value in place of `replaced`, which may be null. Publishes "restore".
 Reply create(CommandContext& context, Object* replaced, const rdb::ParsedValue& value,
-             std::int64_t expire_at_ms) {
+             std::int64_t expire_at_ms, std::int64_t idle_s) {
   const Changes::Savepoint before = context.keyspace().changes().savepoint();
   if (replaced != nullptr) context.db().remove(*replaced);
   const absl::Status restored = rdb::restore(context.db(), context[1], value);
@@ -89,9 +91,9 @@ Reply create(CommandContext& context, Object* replaced, const rdb::ParsedValue& 
     context.keyspace().changes().roll_back_to(before);
     return errors::store_failed(restored);
   }
-  if (expire_at_ms != kNoExpiry) {
-    context.db().set_expiry(*context.db().find(context[1]), expire_at_ms);
-  }
+  Object& object = *context.db().peek(context[1]);
+  if (expire_at_ms != kNoExpiry) context.db().set_expiry(object, expire_at_ms);
+  context.keyspace().set_last_use(object, idle_s);
   context.notify(kGenericEvents, "restore", context[1]);
   return Reply::ok();
 }
@@ -112,7 +114,7 @@ Reply restore_command(CommandContext& context) {
 
   const std::int64_t expire_at_ms = expiry_of(options, ttl_ms, context.now_ms());
   if (expire_at_ms == kNoExpiry || expire_at_ms > context.now_ms()) {
-    return create(context, replaced, *value, expire_at_ms);
+    return create(context, replaced, *value, expire_at_ms, options.idle_s);
   }
   if (replaced != nullptr) {
     context.db().remove(*replaced);

@@ -81,7 +81,7 @@ Reply expire(CommandContext& context, std::string_view command, const ExpiryScal
 Reply expiry_reply(CommandContext& context, const ExpiryScale& scale) {
   constexpr std::int64_t kNoKey = -2;
   constexpr std::int64_t kForEver = -1;
-  const Object* object = context.db().find(context[1]);
+  const Object* object = context.db().peek(context[1]);
   if (object == nullptr) return Reply::integer(kNoKey);
   if (object->expire_at_ms() == kNoExpiry) return Reply::integer(kForEver);
   // Unsigned, because rounding may exceed the signed range.

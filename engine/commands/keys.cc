@@ -17,15 +17,6 @@
 namespace rushgate {
 namespace {
 
-/// Returns the number of existing keys. A repeated key counts repeatedly.
-std::int64_t count_keys(CommandContext& context) {
-  std::int64_t found = 0;
-  for (std::size_t i = 1; i < context.size(); ++i) {
-    if (context.db().find(context[i]) != nullptr) ++found;
-  }
-  return found;
-}
-
 /// Renames a key. Returns the reply if it was not renamed; else empty.
 std::optional<Reply> rename(CommandContext& context, bool only_if_absent) {
   Database& db = context.db();
@@ -55,14 +46,31 @@ Reply del_command(CommandContext& context) {
   return Reply::integer(removed);
 }
 
-Reply exists_command(CommandContext& context) { return Reply::integer(count_keys(context)); }
+/// A repeated key counts repeatedly.
+Reply exists_command(CommandContext& context) {
+  std::int64_t found = 0;
+  for (const std::string_view key : context.request().subspan(1)) {
+    if (context.db().peek(key) != nullptr) ++found;
+  }
+  return Reply::integer(found);
+}
 
 Reply type_command(CommandContext& context) {
-  const Object* object = context.db().find(context[1]);
+  const Object* object = context.db().peek(context[1]);
   return Reply::status(object == nullptr ? "none" : std::string(type_name(object->type())));
 }
 
-Reply touch_command(CommandContext& context) { return Reply::integer(count_keys(context)); }
+/// As in Redis, also after CLIENT NO-TOUCH. A repeated key counts repeatedly.
+Reply touch_command(CommandContext& context) {
+  std::int64_t found = 0;
+  for (const std::string_view key : context.request().subspan(1)) {
+    Object* const object = context.db().peek(key);
+    if (object == nullptr) continue;
+    context.keyspace().set_last_use(*object);
+    ++found;
+  }
+  return Reply::integer(found);
+}
 
 Reply keys_command(CommandContext& context) {
   const std::string_view pattern = context[1];
@@ -79,7 +87,7 @@ Reply randomkey_command(CommandContext& context) {
   Database& db = context.db();
   while (db.size() > 0) {
     const std::string key(db.draw(context.keyspace().random()).key());
-    if (db.find(key) != nullptr) return Reply::bulk(key);
+    if (db.peek(key) != nullptr) return Reply::bulk(key);
   }
   return Reply::nil();
 }

@@ -13,14 +13,14 @@ namespace rushgate {
 namespace {
 
 Reply object_encoding_command(CommandContext& context) {
-  const Object* const object = context.db().find(context[2]);
+  const Object* const object = context.db().peek(context[2]);
   if (object == nullptr) return Reply::nil();
   return Reply::bulk(encoding_name(*object));
 }
 
 Reply object_refcount_command(CommandContext& context) {
   constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, shared in Redis
-  Object* const object = context.db().find(context[2]);
+  Object* const object = context.db().peek(context[2]);
   if (object == nullptr) return Reply::nil();
   if (object->type() != ValueType::kString || !object->string().is_integer())
     return Reply::integer(1);
@@ -30,12 +30,14 @@ Reply object_refcount_command(CommandContext& context) {
 }
 
 Reply object_idletime_command(CommandContext& context) {
-  // Accesses are not recorded, because that would slow down every command.
-  return context.db().find(context[2]) == nullptr ? Reply::nil() : Reply::integer(0);
+  const Object* const object = context.db().peek(context[2]);
+  if (object == nullptr) return Reply::nil();
+  return Reply::integer(context.keyspace().use_clock().idle_s(object->last_use));
 }
 
+/// Frequencies are counted under policies for eviction, which are not there.
 Reply object_freq_command(CommandContext& context) {
-  return context.db().find(context[2]) == nullptr ? Reply::nil() : errors::frequency_not_tracked();
+  return context.db().peek(context[2]) == nullptr ? Reply::nil() : errors::frequency_not_tracked();
 }
 
 Reply object_help_command(CommandContext&) {

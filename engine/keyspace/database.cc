@@ -66,7 +66,7 @@ Object& Database::attach(Detached detached) {
   auto& [object, expiry] = detached;
   assert(table_.find(std::string_view(object->key())) == nullptr);
   Object& attached = *object;
-  attached.db = number_;
+  attached.db = number_ & Object::kDbMask;
   attached.attached = true;
   const CountTables counting(*this);
   table_.insert(std::move(object));
@@ -125,7 +125,7 @@ void Database::exchange(Database& other) {
   for (Database* const db : {this, &other}) {
     db->forget_recent();
     db->note_expiring();
-    db->for_each([db](Object& object) { object.db = db->number_; });
+    db->for_each([db](Object& object) { object.db = db->number_ & Object::kDbMask; });
   }
 }
 
@@ -151,7 +151,17 @@ void Database::warm(std::span<const std::string_view> keys) const {
   }
 }
 
+Object* Database::peek(std::string_view key) { return find_unused(key); }
+
 Object* Database::find(std::string_view key) {
+  Object* const object = find_unused(key);
+  if (object != nullptr && object->last_use != keyspace_.use_clock().now()) [[unlikely]]
+    keyspace_.note_use(*object);
+  return object;
+}
+
+/// The body of find() and peek().
+[[gnu::always_inline]] inline Object* Database::find_unused(std::string_view key) {
   Object*& found = recent(key);
   if (found == nullptr || found->key() != key) {
     auto* const item = table_.find(key);
@@ -219,6 +229,7 @@ Object& Database::insert(std::string_view key, Value value) {
   auto made = Object::make(key, std::move(value));
   made->id = made->type() == ValueType::kStream ? made->stream().log().object_id()
                                                 : keyspace_.next_object_id();
+  made->last_use = keyspace_.use_clock().now() & UseClock::kMax;
   Object& object = attach({.object = std::move(made), .expiry = {}});
   changes().push_undo([this, &object] { static_cast<void>(removed(detach(object).object)); });
   changes().note_creation(object);
@@ -384,7 +395,7 @@ std::size_t Database::measured_bytes() const {
 WatchedKey Database::watch(std::string_view key) {
   const Object* object = unexpired(table_.find(key), keyspace_.now_ms());
   // Fields that have expired before the watch are no change.
-  if (object != nullptr && has_removable_fields(*object)) object = find(key);
+  if (object != nullptr && has_removable_fields(*object)) object = peek(key);
   WatchedKey watched{.db = number_, .key = std::string(key), .was_there = object != nullptr};
   if (object != nullptr) {
     watched.object_id = object->id;

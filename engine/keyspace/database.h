@@ -36,8 +36,10 @@ class Database {
 
   /// Returns the object at `key`, or null. An expired object is removed first, and so are the
   /// expired fields of a hash, unless Keyspace::keeps_expired(): the fields are only hidden then.
-  /// The pointer is valid until the object is removed.
+  /// The pointer is valid until the object is removed. Notes a use of the key.
   Object* find(std::string_view key);
+  /// As find(), without a use of the key.
+  Object* peek(std::string_view key);
 
   /// Returns true if find() would not return the object: it has expired, or all of its fields.
   [[nodiscard]] bool has_expired(const Object& object) const;
@@ -128,6 +130,7 @@ class Database {
 
   /// As create(), without an event.
   Object& insert(std::string_view key, Value value);
+  Object* find_unused(std::string_view key);
   /// Removes an expired object.
   void expire(Object& object);
   /// Removes or hides an object that has expired, or the expired fields of a hash. Returns false if

@@ -240,6 +240,7 @@ class KeyspaceLoader {
     if (!read || !reader.ok() || !reader.at_end()) return false;
 
     auto object = Object::make(name, *std::move(read));
+    object->last_use = keyspace_.use_clock().now() & UseClock::kMax;
     object->id = id;
     Object& attached = keyspace_.db(db).attach({.object = std::move(object), .expiry = {}});
     if (expire_at_ms != kNoExpiry) keyspace_.db(db).assign_expiry(attached, expire_at_ms);

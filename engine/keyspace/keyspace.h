@@ -21,6 +21,7 @@
 #include "engine/keyspace/key_events.h"
 #include "engine/keyspace/lazy_free.h"
 #include "engine/keyspace/stream_cache.h"
+#include "engine/keyspace/use_clock.h"
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -102,7 +103,23 @@ class Keyspace {
 
   /// Returns the time for commands: ms since 1970 UTC. It changes only in set_now_ms().
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
-  void set_now_ms(std::int64_t now_ms) { now_ms_ = now_ms; }
+  void set_now_ms(std::int64_t now_ms) {
+    now_ms_ = now_ms;
+    use_clock_.set_now_ms(now_ms);
+  }
+
+  // ---- The last uses of keys ----
+  [[nodiscard]] const UseClock& use_clock() const { return use_clock_; }
+  /// Whether Database::find() leaves the last uses of keys as they are (CLIENT NO-TOUCH).
+  void set_keeps_last_uses(bool keeps_last_uses) { keeps_last_uses_ = keeps_last_uses; }
+  /// Notes a use of the object by find().
+  void note_use(Object& object) const {
+    if (!keeps_last_uses_) set_last_use(object);
+  }
+  /// Notes a use of the object now, or `idle_s` seconds ago.
+  void set_last_use(Object& object, std::int64_t idle_s = 0) const {
+    object.last_use = use_clock_.last_use(idle_s) & UseClock::kMax;
+  }
 
   [[nodiscard]] KeyCounts& counts() { return counts_; }
   /// Keyspace notifications.
@@ -175,6 +192,8 @@ class Keyspace {
   EncodingLimits limits_;
   std::int64_t now_ms_ = 0;
   std::uint64_t next_object_id_ = 1;
+  UseClock use_clock_;
+  bool keeps_last_uses_ = false;
   bool keeps_expired_ = false;
   std::uint16_t expiring_ = 0;  // bit i: a key or a field of database i expires
   UndoLog hidden_fields_;

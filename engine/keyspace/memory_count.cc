@@ -1,10 +1,13 @@
 #include "engine/keyspace/memory_count.h"
 
+#include <algorithm>
+
 namespace rushgate {
 
 void MemoryCount::enter(Object& object) {
-  const std::size_t bytes = object.memory_bytes();
-  object.counted_bytes = bytes & Object::kCountedMask;
+  // An object of more than 1 TiB counts as 1 TiB.
+  const std::size_t bytes = std::min<std::size_t>(object.memory_bytes(), Object::kCountedBytesMax);
+  object.counted_bytes = bytes & Object::kCountedBytesMax;
   bytes_ += bytes;
 }
 

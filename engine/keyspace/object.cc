@@ -31,7 +31,7 @@ std::string_view type_name(ValueType type) {
 
 template <class Visit>
 decltype(auto) Object::visit_value(Visit visit) {
-  switch (type_) {
+  switch (type()) {
     case ValueType::kString:
       break;
     case ValueType::kHash:
@@ -51,9 +51,12 @@ decltype(auto) Object::visit_value(Visit visit) {
 std::unique_ptr<Object> Object::make(std::string_view key, Value value) {
   static_assert(std::is_nothrow_move_constructible_v<Value>);
   static_assert(sizeof(Object) + sizeof(Value) <= std::numeric_limits<std::uint8_t>::max());
+  static_assert(alignof(Value) == kWordBytes);
   const bool is_apart = key.size() > kKeyBytesMax;
   auto apart = is_apart ? std::make_unique<std::string>(key) : nullptr;
-  const std::size_t key_bytes = is_apart ? kKeyBytesMin : std::max(key.size(), kKeyBytesMin);
+  const std::size_t inside = is_apart ? kKeyBytesMin : std::max(key.size(), kKeyBytesMin);
+  // The allocator's blocks have whole words anyway.
+  const std::size_t key_bytes = (inside + kWordBytes - 1) / kWordBytes * kWordBytes;
   return std::visit(
       [&]<class Kept>(Kept& kept) {
         const std::size_t key_offset = sizeof(Object) + sizeof(Kept);
@@ -94,7 +97,7 @@ void Object::drop_key_apart() {
 /// A key that fits is inside: so the same key is in the same place after a change is undone.
 void Object::set_key(std::unique_ptr<std::string> key) {
   drop_key_apart();
-  if (key->size() <= key_bytes_) {
+  if (key->size() <= std::min(key_bytes(), kKeyBytesMax)) {
     key->copy(key_place(), key->size());
     key_size_ = static_cast<std::uint8_t>(key->size());
   } else {
@@ -110,7 +113,7 @@ void Object::set_key(std::unique_ptr<std::string> key) {
 std::size_t Object::own_bytes() const {
   const std::size_t apart =
       key_is_apart() ? heap_block(sizeof(std::string)) + heap_bytes(*key_apart()) : 0;
-  return heap_block(std::size_t{key_offset_} + key_bytes_) + apart;
+  return heap_block(key_offset() + key_bytes()) + apart;
 }
 
 namespace {

@@ -64,7 +64,8 @@ struct Object {
   static std::unique_ptr<Object> make(std::string_view key, Value value);
   /// Destroys an object together with its value and its key.
   static void operator delete(Object* object, std::destroying_delete_t);
-  static constexpr std::uint64_t kCountedMask = (std::uint64_t{1} << 48) - 1;
+  static constexpr std::uint64_t kCountedBytesMax = (std::uint64_t{1} << 40) - 1;
+  static constexpr std::uint8_t kDbMask = (1U << 4) - 1;
 
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
@@ -72,15 +73,16 @@ struct Object {
   std::uint64_t id = 0;  // identifies its elements' records in the store. Unique among all objects;
                          // not stored for a string
   ExpiriesInOrder::iterator expiry_place;  // if it expires
-  std::uint64_t counted_bytes : 48 = 0;    // the bytes counted by MemoryCount
-  std::uint64_t db : 8 = 0;                // number of its database
+  std::uint64_t counted_bytes : 40 = 0;    // the bytes counted by MemoryCount
+  std::uint64_t last_use : 24 = 0;         // in seconds (use_clock.h); not stored, not undone
+  std::uint32_t revision = 0;              // changes whenever WATCH must see a change;
+                                           // for a hash also when a change is undone
+  std::uint8_t db : 4 = 0;                 // number of its database
   bool attached : 1 = false;               // in its database's table; false once removed
   bool is_noted : 1 = false;               // MemoryCount must count it again
   bool is_newborn : 1 = false;             // created since the newest savepoint (Changes)
   bool expires : 1 = false;
   ObjectChange change : 2 = ObjectChange::kNone;
-  std::uint32_t revision = 0;  // changes whenever WATCH must see a change;
-                               // for a hash also when a change is undone
 
   [[nodiscard]] std::string_view key() const {
     if (key_is_apart()) return *key_apart();
@@ -98,7 +100,9 @@ struct Object {
     return expires && expiry_place->at_ms <= now_ms;
   }
 
-  [[nodiscard]] ValueType type() const { return type_; }
+  [[nodiscard]] ValueType type() const {
+    return static_cast<ValueType>(type_and_key_offset_ & kTypeMask);
+  }
 
   /// Returns the memory with key and value.
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -134,15 +138,21 @@ struct Object {
   static constexpr std::size_t kKeyBytesMax = 254;
   static constexpr std::uint8_t kKeyIsApart = 255;  // a pointer to its string is in its place
 
+  static constexpr std::size_t kWordBytes = 8;
+  static constexpr std::uint8_t kKeyWordsMask = (1U << 6) - 1;
+  static constexpr std::uint8_t kTypeMask = 0b0000'0111;
+  static constexpr std::uint8_t kKeyOffsetMask = 0b1111'1000;
+
+  /// `key_offset` and `key_bytes` are multiples of kWordBytes.
   Object(ValueType type, std::size_t key_offset, std::size_t key_bytes)
-      : type_(type),
-        key_offset_(static_cast<std::uint8_t>(key_offset)),
-        key_bytes_(static_cast<std::uint8_t>(key_bytes)) {}
+      : key_words_(key_bytes / kWordBytes & kKeyWordsMask),
+        type_and_key_offset_(
+            static_cast<std::uint8_t>(key_offset | static_cast<std::uint8_t>(type))) {}
 
   template <class T>
   [[nodiscard]] T& value([[maybe_unused]] ValueType type) {
     static_assert(alignof(T) <= alignof(Object));
-    assert(type_ == type);
+    assert(this->type() == type);
     return *std::launder(reinterpret_cast<T*>(this + 1));
   }
   /// Calls visit(T&) for the value of type T.
@@ -150,15 +160,16 @@ struct Object {
   decltype(auto) visit_value(Visit visit);
   [[nodiscard]] std::size_t own_bytes() const;
 
-  [[nodiscard]] char* key_place() { return reinterpret_cast<char*>(this) + key_offset_; }
+  [[nodiscard]] std::size_t key_offset() const { return type_and_key_offset_ & kKeyOffsetMask; }
+  [[nodiscard]] std::size_t key_bytes() const { return key_words_ * kWordBytes; }
+  [[nodiscard]] char* key_place() { return reinterpret_cast<char*>(this) + key_offset(); }
   [[nodiscard]] bool key_is_apart() const { return key_size_ == kKeyIsApart; }
   [[nodiscard]] KeyApart key_apart() const;
   void drop_key_apart();
 
-  const ValueType type_;
-  const std::uint8_t key_offset_;
-  const std::uint8_t key_bytes_;  // the space for the key
-  std::uint8_t key_size_ = 0;     // or kKeyIsApart
+  const std::uint8_t key_words_ : 6;  // the space for the key
+  const std::uint8_t type_and_key_offset_;
+  std::uint8_t key_size_ = 0;  // or kKeyIsApart
 };
 static_assert(sizeof(Object) == 32);
 

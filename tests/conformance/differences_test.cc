@@ -132,12 +132,6 @@ TEST_F(DifferencesTest, UnknownCursorEndsIteration) {
 
 // ---- Settings and encodings ----
 
-TEST_F(DifferencesTest, IdletimeIsAlwaysZero) {
-  call("SET", "k", "v");
-  engine_->advance_ms(100'000);
-  EXPECT_EQ(call("OBJECT", "IDLETIME", "k"), Reply::integer(0));
-}
-
 TEST_F(DifferencesTest, FixedParametersTakeNoOtherValue) {
   for (const ConfigParameter& parameter : config_parameters()) {
     if (parameter.use != ConfigParameter::Use::kFixed) continue;

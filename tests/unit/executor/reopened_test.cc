@@ -96,6 +96,15 @@ TEST_F(ReopenedTest, UnservedWaitEndsAtTimeout) {
   EXPECT_EQ(read, "(nil array)");
 }
 
+TEST_F(ReopenedTest, IdleTimesBeginAtOpening) {
+  call("SET", "old", "v");
+  engine_->advance_ms(100'000);
+  EXPECT_EQ(call("OBJECT", "IDLETIME", "old"), "(integer) 100");
+  reopen();
+  engine_->advance_ms(5'000);
+  EXPECT_EQ(call("OBJECT", "IDLETIME", "old"), "(integer) 5");
+}
+
 TEST_F(ReopenedTest, KeyExpiresOnTime) {
   call("SET", "k", "v", "PX", 1'000);
   call("RPUSH", "l", "a");
