@@ -36,13 +36,15 @@ class MemoryCount {
   /// Counts the object at once. Does nothing if it is in no table.
   void recount(Object& object);
 
-  /// The object entered a table, or left it. Objects owned by undo steps do not count.
+  /// The object entered a table, or leaves it. Its key must stay the same in between. Objects owned
+  /// by undo steps do not count.
   void enter(Object& object);
   void leave(Object& object);
   /// Counts a change of other memory from `before` to `after` bytes.
   void change(std::size_t before, std::size_t after) { bytes_ += after - before; }
 
  private:
+  void count_value(Object& object);
   void recount_noted();
 
   std::size_t bytes_ = 0;

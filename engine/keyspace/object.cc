@@ -109,7 +109,6 @@ void Object::set_key(std::unique_ptr<std::string> key) {
 
 // ---- Memory ----
 
-/// Returns the memory without that of the value on the heap.
 std::size_t Object::own_bytes() const {
   const std::size_t apart =
       key_is_apart() ? heap_block(sizeof(std::string)) + heap_bytes(*key_apart()) : 0;
@@ -132,10 +131,10 @@ std::size_t apart_bytes(const Kept&) {
 
 }  // namespace
 
-std::size_t Object::memory_bytes() const {
-  return own_bytes() + const_cast<Object*>(this)->visit_value([](const auto& kept) {
-    return apart_bytes(kept) + value_of(kept).memory_bytes();
-  });
+/// As value_bytes(), for any type.
+std::size_t Object::collection_bytes() const {
+  return const_cast<Object*>(this)->visit_value(
+      [](const auto& kept) { return apart_bytes(kept) + value_of(kept).memory_bytes(); });
 }
 
 std::size_t Object::measured_bytes() const {

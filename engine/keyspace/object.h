@@ -73,7 +73,7 @@ struct Object {
   std::uint64_t id = 0;  // identifies its elements' records in the store. Unique among all objects;
                          // not stored for a string
   ExpiriesInOrder::iterator expiry_place;  // if it expires
-  std::uint64_t counted_bytes : 40 = 0;    // the bytes counted by MemoryCount
+  std::uint64_t counted_bytes : 40 = 0;    // the bytes of the value counted by MemoryCount
   std::uint64_t last_use : 24 = 0;         // in seconds (use_clock.h); not stored, not undone
   std::uint32_t revision = 0;              // changes whenever WATCH must see a change;
                                            // for a hash also when a change is undone
@@ -105,7 +105,13 @@ struct Object {
   }
 
   /// Returns the memory with key and value.
-  [[nodiscard]] std::size_t memory_bytes() const;
+  [[nodiscard]] std::size_t memory_bytes() const { return own_bytes() + value_bytes(); }
+  /// Returns the memory of the object with its key, which only set_key() changes.
+  [[nodiscard]] std::size_t own_bytes() const;
+  /// Returns the memory of the value outside the object.
+  [[nodiscard]] std::size_t value_bytes() const {
+    return type() == ValueType::kString ? string().memory_bytes() : collection_bytes();
+  }
   /// Computes the memory from the contents, for tests.
   [[nodiscard]] std::size_t measured_bytes() const;
 
@@ -158,7 +164,7 @@ struct Object {
   /// Calls visit(T&) for the value of type T.
   template <class Visit>
   decltype(auto) visit_value(Visit visit);
-  [[nodiscard]] std::size_t own_bytes() const;
+  [[nodiscard]] std::size_t collection_bytes() const;
 
   [[nodiscard]] std::size_t key_offset() const { return type_and_key_offset_ & kKeyOffsetMask; }
   [[nodiscard]] std::size_t key_bytes() const { return key_words_ * kWordBytes; }
