@@ -4,6 +4,7 @@
 // in Redis.
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,17 +14,17 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "engine/base/memory_size.h"
+#include "engine/base/random.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
-#include "engine/commands/debug_digest.h"
 #include "engine/commands/debug_errors.h"
+#include "engine/commands/debug_values.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
-#include "engine/commands/stream_errors.h"
-#include "engine/keyspace/encodings.h"
 
 namespace rushgate {
 namespace {
@@ -42,8 +43,10 @@ Reply sleep_command(CommandContext& context) {
   return Reply::ok();
 }
 
+int leading_integer(std::string_view argument) { return std::atoi(std::string(argument).c_str()); }
+
 Reply set_active_expire_command(CommandContext& context) {
-  context.services().settings.removes_expired = std::atoi(std::string(context[2]).c_str()) != 0;
+  context.services().settings.removes_expired = leading_integer(context[2]) != 0;
   return Reply::ok();
 }
 
@@ -63,43 +66,51 @@ Reply reload_command(CommandContext& context) {
   return Reply::ok();
 }
 
-// ---- Digests ----
-
-Reply digest_command(CommandContext& context) {
-  auto digest = keyspace_digest(context.keyspace());
-  return digest.ok() ? Reply::status(*std::move(digest)) : errors::store_failed(digest.status());
-}
-
-Reply digest_value_command(CommandContext& context) {
-  std::vector<Reply> digests;
-  for (const std::string_view key : context.request().subspan(2)) {
-    const Object* const object = context.db().peek(key);
-    auto digest = object == nullptr ? empty_digest() : value_digest(*object);
-    if (!digest.ok()) return errors::store_failed(digest.status());
-    digests.push_back(Reply::status(*std::move(digest)));
-  }
-  return Reply::array(std::move(digests));
-}
-
-// ---- Encodings ----
-
-Reply object_command(CommandContext& context) {
-  const Object* const object = context.db().peek(context[2]);
-  if (object == nullptr) return errors::no_such_key();
-  return Reply::status(
-      absl::StrFormat("Value at:%p refcount:1 encoding:%s lru:0 lru_seconds_idle:0",
-                      static_cast<const void*>(object), std::string(encoding_name(*object))));
-}
-
-Reply listpack_command(CommandContext& context) {
-  return context.db().peek(context[2]) == nullptr ? errors::no_such_key() : errors::no_listpack();
-}
+// ---- Settings ----
 
 /// Checks its argument. There are no quicklists.
 Reply packed_threshold_command(CommandContext& context) {
   constexpr std::uint64_t kBytesMax = (std::uint64_t{1} << 32) - (1U << 20);
   const auto bytes = parse_memory_size(errors::as_c_string(context[2]));
   return bytes && *bytes <= kBytesMax ? Reply::ok() : errors::invalid_packed_threshold();
+}
+
+Reply set_skip_checksum_validation_command(CommandContext& context) {
+  context.services().settings.skips_checksums = leading_integer(context[2]) != 0;
+  return Reply::ok();
+}
+
+/// Checks its arguments. The buffers of replies have no such settings.
+Reply replybuffer_command(CommandContext& context) {
+  Arguments arguments(context.request(), 2);
+  if (arguments.accept("PEAK-RESET-TIME")) {
+    if (!arguments.accept("NEVER") && !arguments.accept("RESET")) arguments.next_integer();
+  } else if (arguments.accept("RESIZING")) {
+    arguments.next();
+  } else {
+    arguments.fail(errors::unknown_subcommand_or_arity("DEBUG", context[1]));
+  }
+  return arguments.ok() ? Reply::ok() : arguments.take_error();
+}
+
+// ---- The program ----
+
+Reply structsize_command(CommandContext& /*context*/) {
+  return Reply::bulk(absl::StrCat("bits:", CHAR_BIT * sizeof(void*), " robj:", sizeof(Object)));
+}
+
+/// Compares random strings with random patterns. The results have no meaning: it must only end.
+Reply stringmatch_test_command(CommandContext& /*context*/) {
+  constexpr int kRounds = 20'000;
+  constexpr std::size_t kBytesMax = 32;
+  Random random(kRounds);
+  const auto draw = [&random] {
+    std::string bytes(random.below(kBytesMax), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.next());
+    return bytes;
+  };
+  for (int i = 0; i < kRounds; ++i) static_cast<void>(glob_matches(draw(), draw()));
+  return Reply::status("Apparently Redis did not crash: test passed");
 }
 
 // ---- Replies ----
@@ -163,24 +174,46 @@ Reply help_command(CommandContext& /*context*/) {
       "    Output a hex signature of the values of all the specified keys.",
       "ERROR <string>",
       "    Return an error with <string> as message.",
+      "HTSTATS <dbid>",
+      "    Return the sizes of the tables of the specified database.",
+      "HTSTATS-KEY <key>",
+      "    Return the size of the table stored at <key>.",
       "LISTPACK <key>",
       "    Return an error: there are no listpacks.",
       "LOG <message>",
       "    Reply OK: the message is not written.",
       "OBJECT <key>",
-      "    Show address and encoding of the value at <key>.",
+      "    Show low level info about the value at <key>.",
+      "PAUSE-CRON <0|1>",
+      "    Reply OK: there is no cron job.",
+      "POPULATE <count> [<prefix>] [<size>]",
+      "    Create <count> string keys named key:<num>. If <prefix> is specified then",
+      "    it is used instead of the 'key' prefix.",
       "PROTOCOL <type>",
       "    Reply with a test value of the specified type. <type> can be: string,",
       "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
       "    true, false.",
+      "QUICKLIST <key> [<0|1>]",
+      "    Return an error: there are no quicklists.",
       "QUICKLIST-PACKED-THRESHOLD <size>",
       "    Reply OK: there are no quicklists.",
       "RELOAD [option ...]",
       "    Make all changes safe against power loss, unless an option is NOSAVE.",
+      "REPLYBUFFER PEAK-RESET-TIME <NEVER|RESET|time>",
+      "REPLYBUFFER RESIZING <0|1>",
+      "    Reply OK: the buffers of replies have no such settings.",
+      "SDSLEN <key>",
+      "    Show the lengths of the strings at <key>.",
       "SET-ACTIVE-EXPIRE <0|1>",
       "    Setting it to 0 keeps expired keys until they are accessed.",
+      "SET-SKIP-CHECKSUM-VALIDATION <0|1>",
+      "    Setting it to 1 disables the check of the checksum of RESTORE's payload.",
       "SLEEP <seconds>",
       "    Stop the server for <seconds>, at most 60. Decimals allowed.",
+      "STRINGMATCH-TEST",
+      "    Compare random strings with random patterns.",
+      "STRUCTSIZE",
+      "    Return the sizes of structures.",
       "HELP",
       "    Prints this help.",
   };
@@ -201,18 +234,28 @@ constexpr std::size_t kAnySize = static_cast<std::size_t>(-1);
 
 constexpr Subcommand kSubcommands[] = {
     {"change-repl-id", 2, 2, ok_command},
-    {"digest", 2, 2, digest_command},
-    {"digest-value", 2, kAnySize, digest_value_command},
+    {"digest", 2, 2, debug_digest},
+    {"digest-value", 2, kAnySize, debug_digest_value},
     {"error", 3, 3, error_command},
     {"help", 2, 2, help_command},
-    {"listpack", 3, 3, listpack_command},
+    {"htstats", 3, 3, debug_htstats},
+    {"htstats-key", 3, 3, debug_htstats_key},
+    {"listpack", 3, 3, debug_listpack},
     {"log", 3, 3, ok_command},
-    {"object", 3, 3, object_command},
+    {"object", 3, 3, debug_object},
+    {"pause-cron", 3, 3, ok_command},
+    {"populate", 3, 5, debug_populate},
     {"protocol", 3, 3, protocol_command},
+    {"quicklist", 3, 4, debug_quicklist},
     {"quicklist-packed-threshold", 3, 3, packed_threshold_command},
     {"reload", 2, kAnySize, reload_command},
+    {"replybuffer", 4, 4, replybuffer_command},
+    {"sdslen", 3, 3, debug_sdslen},
     {"set-active-expire", 3, 3, set_active_expire_command},
+    {"set-skip-checksum-validation", 3, 3, set_skip_checksum_validation_command},
     {"sleep", 3, 3, sleep_command},
+    {"stringmatch-test", 2, 2, stringmatch_test_command},
+    {"structsize", 2, 2, structsize_command},
 };
 
 Reply debug_command(CommandContext& context) {

@@ -21,6 +21,16 @@ inline Reply reload_option() {
   return Reply::error("ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
 }
 inline Reply no_listpack() { return Reply::error("ERR Not a listpack encoded object."); }
+inline Reply no_quicklist() { return Reply::error("ERR Not a quicklist encoded object."); }
+inline Reply no_sds() { return Reply::error("ERR Not an sds encoded string."); }
+inline Reply no_hash_table() {
+  return Reply::error(
+      "ERR The value stored at the specified key is not represented using an hash table");
+}
+inline Reply database_out_of_range() { return Reply::error("ERR Out of range database"); }
+inline Reply populates_too_much() {  // ours
+  return Reply::error("ERR DEBUG POPULATE takes at most 10000000 keys, and 1 GiB of values");
+}
 inline Reply unknown_protocol_type() {
   return Reply::error(
       "ERR Wrong protocol type name. Please use one of the following: "

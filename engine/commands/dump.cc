@@ -107,7 +107,9 @@ Reply restore_command(CommandContext& context) {
   const std::int64_t ttl_ms = arguments.to_integer(context[2]);
   if (!arguments.ok()) return arguments.take_error();
   if (ttl_ms < 0) return errors::invalid_ttl();
-  const std::optional<std::string_view> bytes = rdb::unseal(context[3]);
+  const bool skips_checksum = context.services().settings.skips_checksums;
+  const std::optional<std::string_view> bytes =
+      rdb::unseal(context[3], skips_checksum ? rdb::Checksum::kIgnored : rdb::Checksum::kChecked);
   if (!bytes) return errors::wrong_payload();
   const std::optional<rdb::ParsedValue> value = rdb::parse_value(*bytes);
   if (!value) return errors::bad_data_format();

@@ -1,6 +1,4 @@
 // Encodings of values: https://redis.io/docs/latest/commands/object-encoding/
-#include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include "engine/commands/command_context.h"
@@ -19,14 +17,8 @@ Reply object_encoding_command(CommandContext& context) {
 }
 
 Reply object_refcount_command(CommandContext& context) {
-  constexpr std::int64_t kSharedIntegers = 10'000;  // small numbers, shared in Redis
-  Object* const object = context.db().peek(context[2]);
-  if (object == nullptr) return Reply::nil();
-  if (object->type() != ValueType::kString || !object->string().is_integer())
-    return Reply::integer(1);
-  const std::int64_t value = *object->string().integer();
-  const bool is_shared = value >= 0 && value < kSharedIntegers;
-  return Reply::integer(is_shared ? std::numeric_limits<std::int32_t>::max() : 1);
+  const Object* const object = context.db().peek(context[2]);
+  return object == nullptr ? Reply::nil() : Reply::integer(reference_count(*object));
 }
 
 Reply object_idletime_command(CommandContext& context) {

@@ -50,6 +50,7 @@ struct Settings {
   std::int64_t latency_monitor_threshold_ms = 0;  // latency-monitor-threshold; 0: off
   bool debug_commands = false;                    // enable-debug-command
   bool removes_expired = true;                    // DEBUG SET-ACTIVE-EXPIRE
+  bool skips_checksums = false;                   // DEBUG SET-SKIP-CHECKSUM-VALIDATION
 
   /// Returns true if a setting needs the duration of commands.
   [[nodiscard]] bool times_commands() const {

@@ -1,5 +1,7 @@
 #include "engine/keyspace/encodings.h"
 
+#include <limits>
+
 namespace rushgate {
 namespace {
 
@@ -36,6 +38,14 @@ std::string_view encoding_name(const Object& object) {
       return object.sorted_set().is_large() ? "skiplist" : "listpack";
   }
   return "unknown";
+}
+
+std::int64_t reference_count(const Object& object) {
+  constexpr std::int64_t kSharedIntegers = 10'000;
+  if (object.type() != ValueType::kString || !object.string().is_integer()) return 1;
+  const std::int64_t value = *object.string().integer();
+  const bool is_shared = value >= 0 && value < kSharedIntegers;
+  return is_shared ? std::numeric_limits<std::int32_t>::max() : 1;
 }
 
 }  // namespace rushgate
