@@ -88,6 +88,12 @@ struct CommandServices {
   ClientPause pause = {};
 };
 
+/// A time at which a blocked command runs again for a key that is not signalled.
+struct TimedRetry {
+  std::string key;
+  std::int64_t at_ms;  // ms since 1970 UTC; in the future
+};
+
 /// A blocking command that found no data. When one of `keys` is signalled, `retry` runs for that
 /// key alone (CommandContext::ready_key()). The reply after the timeout is `on_timeout`.
 struct BlockRequest {
@@ -95,6 +101,7 @@ struct BlockRequest {
   std::int64_t timeout_ms;  // 0: none
   Request retry;            // the request with fixed arguments ('$' becomes the last id)
   Reply on_timeout;
+  std::vector<TimedRetry> timed_retries = {};  // of a retry: only for its key
 };
 
 /// One execution of one command. Valid during the call.

@@ -223,7 +223,7 @@ Request retry_request(RequestView request, const StreamReadRequest& read,
 }  // namespace
 
 Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
-                       std::span<const StreamId> after) {
+                       std::span<const StreamId> after, std::vector<TimedRetry> timed_retries) {
   if (!read.timeout_ms) return Reply::nil_array();
   const std::vector<std::size_t> streams = streams_to_wait_for(context.request(), read);
   BlockRequest block;
@@ -231,6 +231,7 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
   block.timeout_ms = *read.timeout_ms;
   block.retry = retry_request(context.request(), read, streams, after);
   block.on_timeout = Reply::nil_array();
+  block.timed_retries = std::move(timed_retries);
   return context.block(std::move(block));
 }
 

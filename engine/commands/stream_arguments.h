@@ -93,7 +93,7 @@ StreamReadRequest read_stream_read_request(Arguments& arguments, RequestView req
 /// Ends a read without data: blocks with BLOCK, else replies so. `after` are the ids to write in
 /// place of '$'; empty: the ids stay as they are.
 Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
-                       std::span<const StreamId> after);
+                       std::span<const StreamId> after, std::vector<TimedRetry> timed_retries = {});
 /// Returns true if a blocked read is served: the stream's last id has passed `after`, even if the
 /// stream is empty again.
 [[nodiscard]] bool ends_waiting(const CommandContext& context, const StreamLog& log,

@@ -308,6 +308,9 @@ Reply xclaim_command(CommandContext& context) {
     }
     if (!claimed.is_nil()) entries.push_back(std::move(claimed));
   }
+  // A client may wait for pending entries to be idle for long enough.
+  if (claim.force || claim.delivered_ms < context.now_ms())
+    context.keyspace().signal(*object, KeySignal::kReady);
   return Reply::array(std::move(entries));
 }
 

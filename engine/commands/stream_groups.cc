@@ -1,13 +1,18 @@
 // Commands on consumer groups, except pending entries:
 // https://redis.io/docs/latest/commands/?group=stream
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
@@ -202,34 +207,82 @@ void advance_group(Database& db, const Source& source, const std::vector<StreamI
   streams::set_group_position(db, *source.object, *source.group, ids.back(), entries_read);
 }
 
+using Delivery = StreamGroup::Deliveries::value_type;
+
+/// Claims a pending entry. `claimed` stays nil if the entry was deleted from the stream.
+absl::Status claim(CommandContext& context, const StreamReadRequest& read, const Source& source,
+                   StreamId id, Reply& claimed) {
+  const std::int64_t now_ms = context.now_ms();
+  const PendingEntry& pending = *source.group->find_pending(id);
+  absl::Status status = source.object->stream().log().read(id, id, [&](const StreamEntry& entry) {
+    claimed = delivered_entry_reply(entry, now_ms - pending.delivered_ms, pending.deliveries);
+    return false;
+  });
+  if (!status.ok() || claimed.is_nil()) return status;
+  const PendingEntry taken{&seen_consumer(context, *source.object, *source.group, read.consumer),
+                           now_ms, pending.deliveries + 1};
+  streams::assign_pending(context.db(), *source.object, *source.group, id, taken);
+  return status;
+}
+
+/// Returns the first deliveries after `after`, at most `count_max`, of times up to `until_ms`.
+std::vector<Delivery> deliveries_after(const StreamGroup::Deliveries& deliveries,
+                                       const Delivery& after, std::int64_t until_ms,
+                                       std::size_t count_max) {
+  std::vector<Delivery> found;
+  for (auto at = deliveries.upper_bound(after); at != deliveries.end(); ++at) {
+    if (at->first > until_ms || found.size() == count_max) break;
+    found.push_back(*at);
+  }
+  return found;
+}
+
 /// Claims the entries that are idle for long enough, those first that are idle for longest.
 absl::Status claim_idle(CommandContext& context, const StreamReadRequest& read,
                         const Source& source, ReplyAllowance& allowance,
                         std::vector<Reply>& entries) {
+  constexpr std::size_t kPortion = 64;
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  constexpr Delivery kFirst = {std::numeric_limits<std::int64_t>::min(), StreamId::min()};
   const std::int64_t now_ms = context.now_ms();
-  std::vector<std::pair<std::int64_t, StreamId>> idle;  // by time of delivery
-  for (const auto& [id, pending] : source.group->pending) {
-    if (now_ms - pending.delivered_ms < *read.claim_idle_ms) continue;
-    idle.emplace_back(pending.delivered_ms, id);
-  }
-  std::ranges::sort(idle);
-  for (const auto& [delivered_ms, id] : idle) {
-    if (read.is_full(entries.size())) break;
-    PendingEntry pending = *source.group->find_pending(id);
-    Reply claimed;
-    absl::Status status = source.object->stream().log().read(id, id, [&](const StreamEntry& entry) {
-      claimed = delivered_entry_reply(entry, now_ms - pending.delivered_ms, pending.deliveries);
-      return false;
-    });
-    if (!status.ok()) return status;
-    if (claimed.is_nil()) continue;  // the entry was deleted
-    if (!allowance.take(memory_bytes(claimed))) break;
-    pending = {&seen_consumer(context, *source.object, *source.group, read.consumer), now_ms,
-               pending.deliveries + 1};
-    streams::assign_pending(context.db(), *source.object, *source.group, id, pending);
-    entries.push_back(std::move(claimed));
+  const std::int64_t until_ms = now_ms - *read.claim_idle_ms;
+  const auto& deliveries = streams::ordered_deliveries(context.db(), *source.object, *source.group);
+  // Claimed entries become deliveries of now_ms. So those of now_ms are listed before.
+  std::vector<Delivery> current;
+  if (until_ms == now_ms)
+    current = deliveries_after(deliveries, {now_ms - 1, StreamId::max()}, now_ms, kAll);
+
+  const auto claim_all = [&](const std::vector<Delivery>& portion) {
+    for (const auto& [delivered_ms, id] : portion) {
+      if (read.is_full(entries.size()) || allowance.is_exceeded()) break;
+      Reply claimed;
+      absl::Status status = claim(context, read, source, id, claimed);
+      if (!status.ok()) return status;
+      if (claimed.is_nil()) continue;
+      if (!allowance.take(memory_bytes(claimed))) break;
+      entries.push_back(std::move(claimed));
+    }
+    return absl::OkStatus();
+  };
+  for (Delivery last = kFirst; !read.is_full(entries.size()) && !allowance.is_exceeded();) {
+    const std::vector<Delivery> portion =
+        deliveries_after(deliveries, last, std::min(until_ms, now_ms - 1), kPortion);
+    if (portion.empty()) return claim_all(current);
+    last = portion.back();
+    if (absl::Status status = claim_all(portion); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+/// Returns the time at which the next pending entry will be idle for long enough; empty without
+/// one.
+std::optional<std::int64_t> next_claim_ms(CommandContext& context, const StreamReadRequest& read,
+                                          const Source& source) {
+  const std::int64_t until_ms = context.now_ms() - *read.claim_idle_ms;
+  const auto& deliveries = streams::ordered_deliveries(context.db(), *source.object, *source.group);
+  const auto next = deliveries.upper_bound({until_ms, StreamId::max()});
+  if (next == deliveries.end()) return std::nullopt;
+  return checked_add(next->first, *read.claim_idle_ms);
 }
 
 /// Delivers entries that no consumer of the group has received.
@@ -299,6 +352,19 @@ absl::Status read_history(CommandContext& context, const StreamReadRequest& read
   return absl::OkStatus();
 }
 
+/// Returns the times at which entries can be claimed.
+std::vector<TimedRetry> timed_retries(CommandContext& context, const StreamReadRequest& read,
+                                      std::span<const Source> sources) {
+  std::vector<TimedRetry> retries;
+  if (!read.claim_idle_ms || !read.timeout_ms || !context.may_wait()) return retries;
+  for (std::size_t i = 0; i < read.streams; ++i) {
+    if (sources[i].group == nullptr) continue;
+    if (const auto at_ms = next_claim_ms(context, read, sources[i]))
+      retries.emplace_back(std::string(read.key(context.request(), i)), *at_ms);
+  }
+  return retries;
+}
+
 Reply xreadgroup_command(CommandContext& context) {
   Arguments arguments(context.request());
   const StreamReadRequest read =
@@ -333,7 +399,8 @@ Reply xreadgroup_command(CommandContext& context) {
     keys_and_entries.push_back(Reply::bulk(read.key(context.request(), i)));
     keys_and_entries.push_back(Reply::array(std::move(entries)));
   }
-  if (keys_and_entries.empty()) return wait_for_entries(context, read, {});
+  if (keys_and_entries.empty())
+    return wait_for_entries(context, read, {}, timed_retries(context, read, sources));
   return streams_reply(context, std::move(keys_and_entries));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -15,13 +16,14 @@ void BlockedOperations::add(Operation& operation, std::uint8_t db, BlockRequest 
                                       << 60;  // longer timeouts would overflow the clock
   const std::int64_t deadline_ms =
       request.timeout_ms > 0 ? now_monotonic_ms + std::min(request.timeout_ms, kForeverMs) : 0;
-  const Blocked& blocked =
+  Blocked& blocked =
       operations_.emplace(ticket, Blocked{&operation, db, std::move(request), deadline_ms, ticket})
           .first->second;
   absl::Cleanup undo = [&] { remove(ticket); };
   for (const std::string& key : blocked.request.keys) tickets_by_key_[{db, key}].insert(ticket);
   if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
   tickets_by_session_.emplace(operation.session->id, ticket);
+  plan_retry(blocked);
   std::move(undo).Cancel();
 }
 
@@ -61,6 +63,7 @@ BlockedOperations::Blocked BlockedOperations::remove(std::uint64_t ticket) {
   }
   tickets_by_session_.erase({blocked.operation->session->id, ticket});
   if (blocked.deadline_ms != 0) deadlines_.erase({blocked.deadline_ms, ticket});
+  if (blocked.retry_ms != kNever) retries_.erase({blocked.retry_ms, ticket});
   return blocked;
 }
 
@@ -77,6 +80,51 @@ std::optional<std::uint64_t> BlockedOperations::first_due(std::int64_t now_monot
 std::optional<std::uint64_t> BlockedOperations::first() const {
   if (operations_.empty()) return std::nullopt;
   return operations_.begin()->first;
+}
+
+// ---- Timed retries ----
+
+void BlockedOperations::plan_retry(Blocked& blocked) {
+  std::int64_t first_ms = kNever;
+  for (const TimedRetry& retry : blocked.request.timed_retries)
+    first_ms = std::min(first_ms, retry.at_ms);
+  if (first_ms == blocked.retry_ms) return;
+  auto planned = retries_.extract({blocked.retry_ms, blocked.ticket});
+  blocked.retry_ms = kNever;
+  if (first_ms == kNever) return;
+  if (planned.empty()) {
+    retries_.emplace(first_ms, blocked.ticket);
+  } else {
+    planned.value().first = first_ms;
+    retries_.insert(std::move(planned));
+  }
+  blocked.retry_ms = first_ms;
+}
+
+std::int64_t BlockedOperations::next_retry_ms() const {
+  return retries_.empty() ? kNever : retries_.begin()->first;
+}
+
+void BlockedOperations::set_timed_retries(std::uint64_t ticket, std::string_view key,
+                                          std::vector<TimedRetry> retries) {
+  Blocked& blocked = *find(ticket);
+  std::vector<TimedRetry>& planned = blocked.request.timed_retries;
+  if (planned.empty() && retries.empty()) return;
+  std::erase_if(planned, [key](const TimedRetry& retry) { return retry.key == key; });
+  planned.insert(planned.end(), std::make_move_iterator(retries.begin()),
+                 std::make_move_iterator(retries.end()));
+  plan_retry(blocked);
+}
+
+std::optional<BlockedOperations::DueRetry> BlockedOperations::take_due_retry(std::int64_t now_ms) {
+  if (next_retry_ms() > now_ms) return std::nullopt;
+  Blocked& blocked = *find(retries_.begin()->second);
+  std::vector<TimedRetry>& planned = blocked.request.timed_retries;
+  const auto due = std::ranges::min_element(planned, {}, &TimedRetry::at_ms);
+  DueRetry taken{.ticket = blocked.ticket, .key = std::move(due->key)};
+  planned.erase(due);
+  plan_retry(blocked);
+  return taken;
 }
 
 }  // namespace rushgate

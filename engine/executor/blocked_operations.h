@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,12 +20,15 @@ namespace rushgate {
 /// Belongs to the thread that holds the turn. Does not own the operations.
 class BlockedOperations {
  public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
   struct Blocked {
     Operation* operation;
     std::uint8_t db;
     BlockRequest request;
-    std::int64_t deadline_ms;  // monotonic; 0: none
-    std::uint64_t ticket;      // ascending in order of arrival
+    std::int64_t deadline_ms;        // monotonic; 0: none
+    std::uint64_t ticket;            // ascending in order of arrival
+    std::int64_t retry_ms = kNever;  // the first of request.timed_retries
   };
 
   /// Changes nothing if it throws (out of memory).
@@ -53,6 +57,19 @@ class BlockedOperations {
   [[nodiscard]] std::optional<std::uint64_t> first_due(std::int64_t now_monotonic_ms) const;
   [[nodiscard]] std::optional<std::uint64_t> first() const;
 
+  // ---- Timed retries, by the time of day (ms since 1970 UTC) ----
+  /// Returns kNever if there are none.
+  [[nodiscard]] std::int64_t next_retry_ms() const;
+  /// Replaces the retries of an operation for one of its keys.
+  void set_timed_retries(std::uint64_t ticket, std::string_view key,
+                         std::vector<TimedRetry> retries);
+  struct DueRetry {
+    std::uint64_t ticket;
+    std::string key;
+  };
+  /// Removes and returns the first retry whose time has come; empty if there is none.
+  [[nodiscard]] std::optional<DueRetry> take_due_retry(std::int64_t now_ms);
+
  private:
   using Key = std::pair<std::uint8_t, std::string>;
   using KeyView = std::pair<std::uint8_t, std::string_view>;
@@ -61,10 +78,14 @@ class BlockedOperations {
     bool operator()(const KeyView& a, const KeyView& b) const { return a < b; }
   };
 
+  /// Sets retry_ms from the retries of the request. Needs no memory if it was set.
+  void plan_retry(Blocked& blocked);
+
   std::map<std::uint64_t, Blocked> operations_;  // by ticket
   std::map<Key, absl::btree_set<std::uint64_t>, KeyOrder> tickets_by_key_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> tickets_by_session_;  // (session's id, ticket)
   std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;            // (deadline, ticket)
+  std::set<std::pair<std::int64_t, std::uint64_t>> retries_;              // (retry_ms, ticket)
   std::uint64_t next_ticket_ = 1;
 };
 

@@ -68,7 +68,7 @@ void CommitBatch::run_due_work() {
   due_work_.end_pause();
   due_work_.remove_expired();
   after_expiry_ = keyspace_.changes().savepoint();
-  due_work_.time_out_blocked();
+  due_work_.serve_blocked();
 }
 
 void CommitBatch::run_operation(Operation& operation, TurnShare& share) {

@@ -25,7 +25,9 @@ void DueWork::remove_expired() {
       run_guarded(keyspace, [&] { keyspace.remove_expired(kKeysPerBatchMax); }).has_value();
 }
 
-void DueWork::time_out_blocked() {
+void DueWork::serve_blocked() {
+  // Retries write. They precede timeouts, so that a client gets the entries of its last moment.
+  if (!services_.pause.is_active()) unblocker_.retry_due(services_.keyspace.now_ms());
   unblocker_.time_out(clock_.monotonic_ms());
   unblocker_.serve_signalled();
 }
@@ -45,6 +47,12 @@ std::int64_t DueWork::next_removal_ms() const {
   return waits ? clock_.monotonic_ms() + kRecheckMs : check_ms(*expiry_ms);
 }
 
+std::int64_t DueWork::next_retry_ms() const {
+  const std::int64_t retry_ms = unblocker_.next_retry_ms();
+  const bool is_planned = retry_ms != BlockedOperations::kNever && !services_.pause.is_active();
+  return is_planned ? check_ms(retry_ms) : ServiceThread::kNever;
+}
+
 std::int64_t DueWork::end_of_pause_ms() const {
   return services_.pause.is_active() ? check_ms(services_.pause.end_ms()) : ServiceThread::kNever;
 }
@@ -52,7 +60,7 @@ std::int64_t DueWork::end_of_pause_ms() const {
 void DueWork::plan_next() {
   const std::int64_t due_ms =
       std::min({unblocker_.next_timeout_ms().value_or(ServiceThread::kNever), next_removal_ms(),
-                end_of_pause_ms()});
+                next_retry_ms(), end_of_pause_ms()});
   const std::int64_t previous_ms = next_ms();
   next_ms_.store(due_ms, std::memory_order_relaxed);
   if (due_ms < previous_ms && !is_manual_) service_.wake_by(due_ms);

@@ -33,8 +33,9 @@ class DueWork {
   void end_pause();
   /// Removes a bounded number of expired keys, except in a pause.
   void remove_expired();
-  /// Times out blocked clients, and serves the clients blocked on keys that were signalled since.
-  void time_out_blocked();
+  /// Retries and times out blocked clients whose time has come, and serves the clients blocked on keys
+  /// that were signalled since.
+  void serve_blocked();
   /// Recomputes next_ms(), and wakes the service thread if that is earlier than before.
   void plan_next();
 
@@ -42,6 +43,8 @@ class DueWork {
   /// Returns the time (monotonic ms) to remove expired keys, or ServiceThread::kNever.
   [[nodiscard]] std::int64_t next_removal_ms() const;
   [[nodiscard]] std::int64_t end_of_pause_ms() const;
+  /// Returns the time (monotonic ms) to retry a blocked command, or ServiceThread::kNever.
+  [[nodiscard]] std::int64_t next_retry_ms() const;
   /// Returns the time (monotonic ms) to check whether `at_ms` (since 1970 UTC) has come.
   [[nodiscard]] std::int64_t check_ms(std::int64_t at_ms) const;
 

@@ -89,11 +89,19 @@ bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key) {
                            CommandContext::Origin::kClient, false, ready_key);
     reply = run_command(context);
     stays_blocked = context.block_request().has_value();
+    if (stays_blocked) {
+      blocked_.set_timed_retries(ticket, ready_key,
+                                 std::move(context.block_request()->timed_retries));
+    }
   });
-  if (stays_blocked) return false;
+  if (stays_blocked && !error) return false;
   batch_.count_request();
   finish(ticket, error ? *std::move(error) : std::move(reply));
   return true;
+}
+
+void Unblocker::retry_due(std::int64_t now_ms) {
+  while (const auto due = blocked_.take_due_retry(now_ms)) retry(due->ticket, due->key);
 }
 
 void Unblocker::time_out(std::int64_t now_monotonic_ms) {

@@ -47,6 +47,11 @@ class Unblocker final : public KeyListener, public BlockedClients {
   [[nodiscard]] std::optional<std::int64_t> next_timeout_ms() const {
     return blocked_.next_deadline_ms();
   }
+  /// Returns the time (ms since 1970 UTC) of the next retry of a command whose key is not signalled;
+  /// BlockedOperations::kNever without one.
+  [[nodiscard]] std::int64_t next_retry_ms() const { return blocked_.next_retry_ms(); }
+  /// Retries the commands whose time has come.
+  void retry_due(std::int64_t now_ms);
   /// Ends the blocks whose timeout has passed.
   void time_out(std::int64_t now_monotonic_ms);
 

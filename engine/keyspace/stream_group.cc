@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "engine/base/heap.h"
 
 namespace rushgate {
@@ -32,13 +33,17 @@ std::optional<PendingEntry> StreamGroup::assign_pending(StreamId id, const Pendi
       entry.consumer->pending.insert(owner.pending.extract(id));
       count(before, pending_bytes(owner) + pending_bytes(*entry.consumer));
     }
+    if (deliveries) move_delivery(id, found->second.delivered_ms, entry.delivered_ms);
     return std::exchange(found->second, entry);
   }
   StreamConsumer& consumer = *entry.consumer;
   const std::size_t before = table_bytes() + pending_bytes(consumer);
   const auto given = consumer.pending.insert(consumer.pending.end(), id);
   try {
-    pending.emplace_hint(pending.end(), id, entry);
+    const auto made = pending.emplace_hint(pending.end(), id, entry);
+    absl::Cleanup undo = [&] { pending.erase(made); };
+    if (deliveries) deliveries->emplace(entry.delivered_ms, id);
+    std::move(undo).Cancel();
   } catch (...) {
     consumer.pending.erase(given);
     throw;
@@ -52,7 +57,10 @@ StreamGroup::TakenEntry StreamGroup::take_pending(StreamId id) {
   if (found == pending.end()) return {};
   StreamConsumer& consumer = *found->second.consumer;
   const std::size_t before = table_bytes() + pending_bytes(consumer);
-  TakenEntry taken{.entry = pending.extract(found), .id = consumer.pending.extract(id)};
+  TakenEntry taken;
+  if (deliveries) taken.delivery = deliveries->extract({found->second.delivered_ms, id});
+  taken.entry = pending.extract(found);
+  taken.id = consumer.pending.extract(id);
   count(before, table_bytes() + pending_bytes(consumer));
   return taken;
 }
@@ -62,7 +70,31 @@ void StreamGroup::put_back(TakenEntry taken) {
   const std::size_t before = table_bytes() + pending_bytes(consumer);
   pending.insert(std::move(taken.entry));
   consumer.pending.insert(std::move(taken.id));
+  if (deliveries) deliveries->insert(std::move(taken.delivery));
   count(before, table_bytes() + pending_bytes(consumer));
+}
+
+// ---- The order of deliveries ----
+
+void StreamGroup::move_delivery(StreamId id, std::int64_t from_ms, std::int64_t to_ms) {
+  if (from_ms == to_ms) return;
+  Deliveries::node_type delivery = deliveries->extract({from_ms, id});
+  delivery.value().first = to_ms;
+  deliveries->insert(std::move(delivery));
+}
+
+void StreamGroup::index_deliveries() {
+  const std::size_t before = table_bytes();
+  auto made = std::make_unique<Deliveries>();
+  for (const auto& [id, entry] : pending) made->emplace_hint(made->end(), entry.delivered_ms, id);
+  deliveries = std::move(made);
+  count(before, table_bytes());
+}
+
+void StreamGroup::drop_deliveries() {
+  const std::size_t before = table_bytes();
+  deliveries.reset();
+  count(before, table_bytes());
 }
 
 // ---- Consumers ----
@@ -81,7 +113,8 @@ StreamGroup::TakenConsumer StreamGroup::take_consumer(StreamConsumer& consumer) 
   const std::size_t before = table_bytes() + bytes_of(found->first, consumer);
   TakenConsumer taken;
   for (const StreamId id : consumer.pending) {
-    taken.pending.insert(taken.pending.end(), pending.extract(id));
+    const auto entry = taken.pending.insert(taken.pending.end(), pending.extract(id));
+    if (deliveries) taken.deliveries.insert(deliveries->extract({entry->second.delivered_ms, id}));
   }
   taken.consumer = consumers.extract(found);
   consumer.attached = false;
@@ -92,6 +125,7 @@ StreamGroup::TakenConsumer StreamGroup::take_consumer(StreamConsumer& consumer) 
 void StreamGroup::put_back(TakenConsumer taken) {
   const std::size_t before = table_bytes();
   pending.merge(taken.pending);
+  if (deliveries) deliveries->merge(taken.deliveries);
   const auto at = consumers.insert(std::move(taken.consumer)).position;
   at->second->attached = true;
   count(before, table_bytes() + bytes_of(at->first, *at->second));
@@ -100,7 +134,11 @@ void StreamGroup::put_back(TakenConsumer taken) {
 // ---- Memory ----
 
 std::size_t StreamGroup::table_bytes() const {
-  return tree_bytes<decltype(pending)::value_type>(pending.size()) +
+  const std::size_t index_bytes =
+      deliveries
+          ? heap_block(sizeof(Deliveries)) + tree_bytes<Deliveries::value_type>(deliveries->size())
+          : 0;
+  return index_bytes + tree_bytes<decltype(pending)::value_type>(pending.size()) +
          tree_bytes<decltype(consumers)::value_type>(consumers.size());
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <rushgate/stream_id.h>
 
@@ -38,6 +39,8 @@ struct StreamGroup {
   static constexpr std::int64_t kEntriesReadUnknown = -1;
 
   using Pending = std::map<StreamId, PendingEntry>;
+  /// The pending entries in order of their delivery: (delivered_ms, id).
+  using Deliveries = std::set<std::pair<std::int64_t, StreamId>>;
   using Consumers = std::map<std::string, std::unique_ptr<StreamConsumer>, std::less<>>;
 
   std::string name;
@@ -45,6 +48,8 @@ struct StreamGroup {
   std::int64_t entries_read =
       kEntriesReadUnknown;  // entries ever added with ids up to last_delivered
   Pending pending;
+  std::unique_ptr<Deliveries>
+      deliveries;  // of `pending`; null until a consumer claims by idle time
   Consumers consumers;
   bool attached = false;
   bool is_dirty = false;
@@ -69,6 +74,7 @@ struct StreamGroup {
   struct TakenEntry {
     Pending::node_type entry;
     std::set<StreamId>::node_type id;
+    Deliveries::node_type delivery;  // empty without `deliveries`
   };
   /// Removes a pending entry. Returns empty nodes if there was none.
   TakenEntry take_pending(StreamId id);
@@ -79,9 +85,14 @@ struct StreamGroup {
   struct TakenConsumer {
     Consumers::node_type consumer;
     Pending pending;
+    Deliveries deliveries;  // empty without the group's
   };
   TakenConsumer take_consumer(StreamConsumer& consumer);
   void put_back(TakenConsumer taken);
+
+  /// Creates `deliveries`, which must be null.
+  void index_deliveries();
+  void drop_deliveries();
 
   /// Returns the memory, the object included. Iterates over all consumers.
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -94,6 +105,8 @@ struct StreamGroup {
     if (stream_bytes != nullptr) *stream_bytes += after - before;
   }
   [[nodiscard]] std::size_t table_bytes() const;
+  /// Needs no memory.
+  void move_delivery(StreamId id, std::int64_t from_ms, std::int64_t to_ms);
 };
 
 }  // namespace rushgate

@@ -120,6 +120,16 @@ void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId i
   object.stream().groups().record_pending(db.changes().records(), group, id, entry);
 }
 
+const StreamGroup::Deliveries& ordered_deliveries(Database& db, Object& object,
+                                                  StreamGroup& group) {
+  if (group.deliveries) return *group.deliveries;
+  // Undone, so that earlier undo steps, which have no nodes for it, do not find it.
+  db.changes().reserve_undo(object);
+  group.index_deliveries();
+  db.changes().push_undo(object, [&group] { group.drop_deliveries(); });
+  return *group.deliveries;
+}
+
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id) {
   db.changes().reserve_undo(object);
   StreamGroup::TakenEntry taken = group.take_pending(id);

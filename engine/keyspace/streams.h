@@ -78,6 +78,8 @@ void see_consumer(Database& db, Object& object, StreamGroup& group, StreamConsum
 /// count.
 void assign_pending(Database& db, Object& object, StreamGroup& group, StreamId id,
                     const PendingEntry& entry);
+/// Returns the pending entries in order of their delivery. The first call for a group sorts them.
+const StreamGroup::Deliveries& ordered_deliveries(Database& db, Object& object, StreamGroup& group);
 /// XACK. Returns false if the entry was not pending.
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id);
 /// Acknowledges the entries from `first` up to `last` in all groups.

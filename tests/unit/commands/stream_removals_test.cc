@@ -1,6 +1,8 @@
 // Commands and options after Redis 7.0: XDELEX, XACKDEL, KEEPREF, DELREF and ACKED of trims, and
 // XREADGROUP with CLAIM.
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tests/unit/commands/command_test.h"
 
@@ -209,6 +211,28 @@ TEST_F(StreamRemovalsTest, ClaimOmitsDeletedEntriesAndHistory) {
             R"([["s", [["3-0", ["f", "3"]]]]])");
   EXPECT_EQ(text("XREADGROUP", "GROUP", "g", "one", "CLAIM", 0, "STREAMS", "s", ">"),
             R"([["s", [["3-0", ["f", "3"], (integer) 0, (integer) 2]]]])");
+}
+
+TEST_F(StreamRemovalsTest, ClaimWithoutIdleTimeDeliversEachOnce) {
+  for (int ms = 5; ms <= 200; ++ms) add(ms);
+  run("XREADGROUP", "GROUP", "h", "one", "COUNT", 100, "STREAMS", "s", ">");
+  advance_ms(10);
+  run("XREADGROUP", "GROUP", "h", "one", "STREAMS", "s", ">");
+  const Reply reply =
+      run("XREADGROUP", "GROUP", "h", "three", "CLAIM", 0, "COUNT", 150, "STREAMS", "s", ">");
+  const std::vector<Reply>& entries = reply.elements()[0].elements()[1].elements();
+  ASSERT_EQ(entries.size(), 150U);
+  std::set<std::string> ids;
+  for (const Reply& entry : entries) ids.insert(entry.elements()[0].text());
+  EXPECT_EQ(ids.size(), 150U);
+  EXPECT_EQ(entries[0].elements()[0].text(), "1-0");
+  EXPECT_EQ(entries[149].elements()[0].text(), "150-0");
+  EXPECT_EQ(run("XREADGROUP", "GROUP", "h", "two", "CLAIM", 0, "STREAMS", "s", ">")
+                .elements()[0]
+                .elements()[1]
+                .elements()
+                .size(),
+            200U);
 }
 
 TEST_F(StreamRemovalsTest, WrongClaimIsError) {

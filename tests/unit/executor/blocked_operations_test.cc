@@ -65,5 +65,45 @@ TEST(BlockedOperationsTest, EarliestDeadlineIsDueFirst) {
   EXPECT_EQ(blocked.find(*blocked.first_due(110))->operation, &soon);
 }
 
+// ---- Timed retries ----
+
+BlockRequest block_with(std::vector<TimedRetry> retries) {
+  BlockRequest request = block_on({"a", "b"});
+  request.timed_retries = std::move(retries);
+  return request;
+}
+
+TEST(BlockedOperationsTest, EarliestRetryIsTakenFirst) {
+  BlockedOperations blocked;
+  Waiter first;
+  Waiter second;
+  blocked.add(first, 0, block_with({{"b", 30}, {"a", 20}}), 0);
+  blocked.add(second, 0, block_with({{"a", 25}}), 0);
+  EXPECT_EQ(blocked.next_retry_ms(), 20);
+  EXPECT_FALSE(blocked.take_due_retry(19));
+  std::string taken;
+  while (const auto due = blocked.take_due_retry(30)) {
+    taken += blocked.find(due->ticket)->operation == &first ? "first " : "second ";
+    taken += due->key + ' ';
+  }
+  EXPECT_EQ(taken, "first a second a first b ");
+  EXPECT_EQ(blocked.next_retry_ms(), BlockedOperations::kNever);
+}
+
+TEST(BlockedOperationsTest, NewRetriesReplaceThoseOfKey) {
+  BlockedOperations blocked;
+  Waiter operation;
+  blocked.add(operation, 0, block_with({{"a", 20}, {"b", 30}}), 0);
+  const std::uint64_t ticket = *blocked.first();
+  blocked.set_timed_retries(ticket, "a", {{"a", 40}});
+  EXPECT_EQ(blocked.next_retry_ms(), 30);
+  blocked.set_timed_retries(ticket, "b", {});
+  EXPECT_EQ(blocked.next_retry_ms(), 40);
+  blocked.set_timed_retries(ticket, "a", {{"a", 10}});
+  EXPECT_EQ(blocked.next_retry_ms(), 10);
+  blocked.remove(ticket);
+  EXPECT_EQ(blocked.next_retry_ms(), BlockedOperations::kNever);
+}
+
 }  // namespace
 }  // namespace rushgate

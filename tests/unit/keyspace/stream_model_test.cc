@@ -83,7 +83,7 @@ class Pair {
       case 9:
         return assign_pending();
       case 10:
-        return acknowledge();
+        return random_() % 4 == 0 ? order_deliveries() : acknowledge();
       case 11:
         return compare_range();
       case 12:
@@ -280,6 +280,12 @@ class Pair {
     }
   }
 
+  /// From then on groups() compares the order.
+  void order_deliveries() {
+    StreamGroup* group = stream().groups().find(pick({"g", "h"}));
+    if (group != nullptr) streams::ordered_deliveries(db(), object(), *group);
+  }
+
   // ---- Rollback and commit --------
 
   void roll_back() {
@@ -346,6 +352,10 @@ class Pair {
         model.pending[id] = {pending.consumer->name, pending.delivered_ms, pending.deliveries};
       }
       EXPECT_EQ(pending_of_consumers, group->pending.size());
+      if (group->deliveries == nullptr) continue;
+      StreamGroup::Deliveries deliveries;
+      for (const auto& [id, pending] : group->pending) deliveries.emplace(pending.delivered_ms, id);
+      EXPECT_EQ(*group->deliveries, deliveries);
     }
     return groups;
   }
