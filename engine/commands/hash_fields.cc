@@ -23,9 +23,8 @@ void expect_fields(Arguments& arguments, Reply not_positive) {
 
 bool remove_field(CommandContext& context, Object*& hash, std::string_view field) {
   if (hash == nullptr) return false;
-  const bool is_only_field = hash->hash().size() == 1;
   if (!hashes::remove(context.db(), *hash, field)) return false;
-  if (is_only_field) hash = nullptr;
+  if (!hash->attached) hash = nullptr;  // it was the only field
   return true;
 }
 

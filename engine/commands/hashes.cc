@@ -196,10 +196,9 @@ Reply hdel_command(CommandContext& context) {
   if (hash == nullptr) return Reply::integer(0);
   std::int64_t removed = 0;
   for (std::size_t i = 2; i < context.size(); ++i) {
-    const bool is_last = hash->hash().size() == 1;
     if (!hashes::remove(context.db(), *hash, context[i])) continue;
     ++removed;
-    if (is_last) break;  // the last field: the key is gone
+    if (!hash->attached) break;  // the last field: the key is gone
   }
   if (removed > 0) {
     context.notify(kHashEvents, "hdel", context[1]);

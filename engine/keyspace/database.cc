@@ -198,7 +198,10 @@ bool Database::outlives_expiry(Object& object) {
   }
   if (object.type() != ValueType::kHash || !object.hash().has_expired_fields(now_ms)) return true;
   if (!keyspace_.keeps_expired()) {
-    hashes::remove_expired(*this, object, std::numeric_limits<std::size_t>::max());
+    // Of a large hash, active removal takes the others.
+    constexpr std::size_t kLargeMax = 16;
+    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+    hashes::remove_expired(*this, object, object.hash().is_large() ? kLargeMax : kAll);
     return object.attached;  // undo keeps it alive
   }
   if (object.hash().is_expired(now_ms)) return false;
@@ -395,7 +398,7 @@ std::size_t Database::measured_bytes() const {
 WatchedKey Database::watch(std::string_view key) {
   const Object* object = unexpired(table_.find(key), keyspace_.now_ms());
   // Fields that have expired before the watch are no change.
-  if (object != nullptr && has_removable_fields(*object)) object = peek(key);
+  if (object != nullptr && has_due_fields(*object)) object = peek(key);
   WatchedKey watched{.db = number_, .key = std::string(key), .was_there = object != nullptr};
   if (object != nullptr) {
     watched.object_id = object->id;
@@ -408,10 +411,10 @@ WatchedKey Database::watch(std::string_view key) {
   return watched;
 }
 
-/// Returns true if find() would remove fields of the object.
-bool Database::has_removable_fields(const Object& object) const {
+/// Returns true if find() would hide fields of the object.
+bool Database::has_due_fields(const Object& object) const {
   return object.type() == ValueType::kHash && !keyspace_.keeps_expired() &&
-         object.hash().has_expired_fields(keyspace_.now_ms());
+         object.hash().has_due_fields(keyspace_.now_ms());
 }
 
 void Database::unwatch(const WatchedKey& watched) {
@@ -426,7 +429,7 @@ bool Database::has_changed(const WatchedKey& watched) {
     return object != nullptr || watched_absences_.at(watched.key).creations != watched.creations;
   }
   return object == nullptr || object->id != watched.object_id ||
-         object->revision != watched.revision || has_removable_fields(*object);
+         object->revision != watched.revision || has_due_fields(*object);
 }
 
 void Database::note_creation(std::string_view key) {

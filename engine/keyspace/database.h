@@ -34,8 +34,8 @@ class Database {
  public:
   Database(Keyspace& keyspace, std::uint8_t number);
 
-  /// Returns the object at `key`, or null. An expired object is removed first, and so are the
-  /// expired fields of a hash, unless Keyspace::keeps_expired(): the fields are only hidden then.
+  /// Returns the object at `key`, or null. An expired object is removed first, unless
+  /// Keyspace::keeps_expired(). The expired fields of a hash are hidden, and some of them are removed.
   /// The pointer is valid until the object is removed. Notes a use of the key.
   Object* find(std::string_view key);
   /// As find(), without a use of the key.
@@ -249,7 +249,7 @@ class Database {
   void exchange(Database& other);
 
   void note_creation(std::string_view key);
-  [[nodiscard]] bool has_removable_fields(const Object& object) const;
+  [[nodiscard]] bool has_due_fields(const Object& object) const;
   /// To be called when the first key gets an expiry, or the last one loses it.
   void note_expiring();
 

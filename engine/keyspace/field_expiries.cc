@@ -1,5 +1,7 @@
 #include "engine/keyspace/field_expiries.h"
 
+#include <iterator>
+
 #include "engine/base/heap.h"
 
 namespace rushgate {
@@ -12,6 +14,25 @@ FieldExpiries::FieldExpiries() {
 std::optional<std::int64_t> FieldExpiries::find(std::string_view field) const {
   const auto found = by_field_.find(field);
   return found == by_field_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::size_t FieldExpiries::count_hidden() const {
+  const auto end_of = [this](std::int64_t until_ms) { return by_time_.upper_bound(until_ms); };
+  if (counted_until_ms_ < hidden_until_ms_) {
+    counted_ += static_cast<std::size_t>(
+        std::distance(end_of(counted_until_ms_), end_of(hidden_until_ms_)));
+  } else if (counted_until_ms_ > hidden_until_ms_) {
+    counted_ -= static_cast<std::size_t>(
+        std::distance(end_of(hidden_until_ms_), end_of(counted_until_ms_)));
+  }
+  counted_until_ms_ = hidden_until_ms_;
+  return counted_;
+}
+
+bool FieldExpiries::are_due(std::int64_t now_ms) const {
+  if (!hides_any()) return !empty() && first_ms() <= now_ms;
+  const auto first = by_time_.upper_bound(hidden_until_ms_);
+  return first != by_time_.end() && (*first)->second <= now_ms;
 }
 
 FieldExpiries::Assigned FieldExpiries::assign(std::string_view field, std::int64_t expire_at_ms) {
@@ -29,6 +50,7 @@ FieldExpiries::Assigned FieldExpiries::assign(std::string_view field, std::int64
     throw;
   }
   name_bytes_ += heap_bytes(entry->first);
+  count(expire_at_ms);
   return done;
 }
 
@@ -41,15 +63,18 @@ void FieldExpiries::roll_back(const Assigned& assigned) {
 }
 
 void FieldExpiries::move(ByField::iterator entry, std::int64_t expire_at_ms) {
+  uncount(entry->second);
   ByTime::node_type node = by_time_.extract(&*entry);
   entry->second = expire_at_ms;
   by_time_.insert(std::move(node));
+  count(expire_at_ms);
 }
 
 FieldExpiries::Taken FieldExpiries::take(std::string_view field) {
   const auto entry = by_field_.find(field);
   if (entry == by_field_.end()) return {};
   name_bytes_ -= heap_bytes(entry->first);
+  uncount(entry->second);
   ByTime::node_type by_time = by_time_.extract(&*entry);
   return {.by_field = by_field_.extract(entry), .by_time = std::move(by_time)};
 }
@@ -59,6 +84,7 @@ void FieldExpiries::roll_back(Taken taken) {
   const auto entry = by_field_.insert(std::move(taken.by_field)).position;
   by_time_.insert(std::move(taken.by_time));  // it points to the same node
   name_bytes_ += heap_bytes(entry->first);
+  count(entry->second);
 }
 
 namespace {

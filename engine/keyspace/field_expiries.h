@@ -37,12 +37,29 @@ class FieldExpiries {
   [[nodiscard]] std::size_t size() const { return by_field_.size(); }
   [[nodiscard]] bool empty() const { return by_field_.empty(); }
   [[nodiscard]] std::optional<std::int64_t> find(std::string_view field) const;
+
+  // ---- Hidden fields: they have expired, and are not removed yet. Readers of the hash do not see
+  // them ----
+
+  [[nodiscard]] std::int64_t hidden_until_ms() const { return hidden_until_ms_; }
+  /// Hides the fields that expire at this time or before.
+  void set_hidden_until_ms(std::int64_t until_ms) { hidden_until_ms_ = until_ms; }
+  [[nodiscard]] bool hides_any() const { return !empty() && first_ms() <= hidden_until_ms_; }
+  [[nodiscard]] bool hides(std::string_view field) const {
+    if (!hides_any()) return false;
+    const std::optional<std::int64_t> expire_at_ms = find(field);
+    return expire_at_ms && *expire_at_ms <= hidden_until_ms_;
+  }
+  /// Returns the number of hidden fields. Visits each one once.
+  [[nodiscard]] std::size_t count_hidden() const;
+  /// Returns true if a visible field has expired.
+  [[nodiscard]] bool are_due(std::int64_t now_ms) const;
+
+  // ---- All fields ----
   // Of the field that expires first, by name among equal times, and last. There must be one.
   [[nodiscard]] const std::string& first_field() const { return (*by_time_.begin())->first; }
   [[nodiscard]] std::int64_t first_ms() const { return (*by_time_.begin())->second; }
   [[nodiscard]] std::int64_t last_ms() const { return (*by_time_.rbegin())->second; }
-  /// Returns true if a field has expired.
-  [[nodiscard]] bool are_due(std::int64_t now_ms) const { return !empty() && first_ms() <= now_ms; }
   /// Calls visit(std::string_view field, std::int64_t expire_at_ms) in order of the times.
   template <class Visit>
   void for_each(Visit visit) const {
@@ -62,9 +79,12 @@ class FieldExpiries {
   using ByField = std::map<std::string, std::int64_t, std::less<>>;
   using Entry = ByField::value_type;
   struct Sooner {
+    using is_transparent = void;
     bool operator()(const Entry* a, const Entry* b) const {
       return a->second != b->second ? a->second < b->second : a->first < b->first;
     }
+    bool operator()(std::int64_t at_ms, const Entry* b) const { return at_ms < b->second; }
+    bool operator()(const Entry* a, std::int64_t at_ms) const { return a->second < at_ms; }
   };
   using ByTime = std::set<const Entry*, Sooner>;
 
@@ -86,7 +106,15 @@ class FieldExpiries {
   friend class HashesByExpiry;
 
   void move(ByField::iterator entry, std::int64_t expire_at_ms);
+  /// Called before an expiry is removed, and after it was added.
+  void uncount(std::int64_t expire_at_ms) { counted_ -= expire_at_ms <= counted_until_ms_ ? 1 : 0; }
+  void count(std::int64_t expire_at_ms) { counted_ += expire_at_ms <= counted_until_ms_ ? 1 : 0; }
 
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t hidden_until_ms_ = kNever;
+  mutable std::int64_t counted_until_ms_ = kNever;
+  mutable std::size_t counted_ = 0;  // expiries up to counted_until_ms_
   ByField by_field_;
   ByTime by_time_;  // the entries of by_field_
   std::size_t name_bytes_ = 0;

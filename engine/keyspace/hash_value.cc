@@ -69,6 +69,7 @@ std::optional<HashValue::Value> HashValue::Tables::take_text(const MaybeInteger&
 // ---- Both forms ----
 
 bool HashValue::contains(std::string_view field) const {
+  if (hides(field)) return false;
   if (!is_large()) return packed_.value_of(field).has_value();
   const MaybeInteger key(field);
   return (key.is_integer() && tables().integers.contains(key.integer())) ||
@@ -76,6 +77,7 @@ bool HashValue::contains(std::string_view field) const {
 }
 
 std::optional<std::string> HashValue::find(std::string_view field) const {
+  if (hides(field)) return std::nullopt;
   if (!is_large()) {
     const std::optional<std::string_view> value = packed_.value_of(field);
     return value ? std::optional(std::string(*value)) : std::nullopt;
@@ -90,6 +92,7 @@ std::optional<std::string> HashValue::find(std::string_view field) const {
 }
 
 std::optional<std::int64_t> HashValue::find_integer(std::string_view field) const {
+  if (hides(field)) return std::nullopt;
   if (!is_large()) {
     const std::optional<std::string_view> value = packed_.value_of(field);
     return value ? parse_int64(*value) : std::nullopt;
@@ -218,7 +221,22 @@ bool HashValue::outgrows(const EncodingLimits& limits, std::string_view field,
 }
 
 std::string HashValue::draw(Random& random) const {
-  const std::uint64_t index = random.below(size());
+  constexpr int kAttemptsMax = 64;
+  for (int i = 0; i < kAttemptsMax; ++i) {
+    std::string field = draw_stored(random);
+    if (!hides(field)) return field;
+  }
+  // Most fields are hidden.
+  std::uint64_t index = random.below(size());
+  std::string drawn;
+  for_each([&](std::string_view field, std::string_view) {
+    if (index-- == 0) drawn = field;
+  });
+  return drawn;
+}
+
+std::string HashValue::draw_stored(Random& random) const {
+  const std::uint64_t index = random.below(stored_size());
   if (!is_large()) return std::string(packed_.by_index(index).field);
   if (index >= tables().integers.size()) return tables().texts.draw(random).field;
   return std::string(DecimalText(tables().integers.draw(random).field).view());

@@ -65,16 +65,21 @@ class HashValue {
  public:
   explicit HashValue(std::uint64_t seed) : seed_(seed & kSeedMask) {}
 
+  // ---- Reading. Fields that are hidden (FieldExpiries) do not exist here ----
+
   [[nodiscard]] std::size_t size() const {
-    return is_large() ? tables().integers.size() + tables().texts.size() : packed_.size();
+    return stored_size() - (hides_any() ? expiries()->count_hidden() : 0);
+  }
+  [[nodiscard]] bool empty() const {
+    return stored_size() == 0 || (hides_any() && is_expired(expiries()->hidden_until_ms()));
   }
   [[nodiscard]] bool contains(std::string_view field) const;
   [[nodiscard]] std::optional<std::string> find(std::string_view field) const;
   /// Returns the value if the field exists and its value is an integer.
   [[nodiscard]] std::optional<std::int64_t> find_integer(std::string_view field) const;
 
-  // ---- Changes. A change that throws (out of memory) has no effect. Undoing needs no memory, the
-  // newest first ----
+  // ---- Changes, also of hidden fields. A change that throws (out of memory) has no effect. Undoing
+  // needs no memory, the newest first ----
 
   /// A value in the form of its table; packed, it is a string.
   using Value = std::variant<std::int64_t, std::string>;
@@ -112,16 +117,33 @@ class HashValue {
   [[nodiscard]] const FieldExpiries* expiries() const {
     return extras_ == nullptr ? nullptr : extras_->expiries.get();
   }
-  [[nodiscard]] bool has_expiries() const { return expiries() != nullptr && !expiries()->empty(); }
-  [[nodiscard]] std::optional<std::int64_t> expiry(std::string_view field) const {
-    return expiries() == nullptr ? std::nullopt : expiries()->find(field);
+  /// Returns true if a visible field expires.
+  [[nodiscard]] bool has_expiries() const {
+    return any_expires() && expiries()->last_ms() > expiries()->hidden_until_ms();
   }
-  /// Returns true if a field has expired, and if all have.
-  [[nodiscard]] bool has_expired_fields(std::int64_t now_ms) const {
+  /// Returns the expiry of a visible field.
+  [[nodiscard]] std::optional<std::int64_t> expiry(std::string_view field) const {
+    return expiries() == nullptr || expiries()->hides(field) ? std::nullopt
+                                                             : expiries()->find(field);
+  }
+  /// Returns true if a visible field has expired.
+  [[nodiscard]] bool has_due_fields(std::int64_t now_ms) const {
     return expiries() != nullptr && expiries()->are_due(now_ms);
   }
+  /// Returns true if any field has expired, hidden or not, and if all have.
+  [[nodiscard]] bool has_expired_fields(std::int64_t now_ms) const {
+    return any_expires() && expiries()->first_ms() <= now_ms;
+  }
   [[nodiscard]] bool is_expired(std::int64_t now_ms) const {
-    return has_expiries() && expiries()->size() == size() && expiries()->last_ms() <= now_ms;
+    return any_expires() && expiries()->size() == stored_size() && expiries()->last_ms() <= now_ms;
+  }
+  [[nodiscard]] bool hides(std::string_view field) const {
+    return expiries() != nullptr && expiries()->hides(field);
+  }
+  [[nodiscard]] bool hides_any() const { return expiries() != nullptr && expiries()->hides_any(); }
+  /// Returns the number of fields, hidden or not.
+  [[nodiscard]] std::size_t stored_size() const {
+    return is_large() ? tables().integers.size() + tables().texts.size() : packed_.size();
   }
   /// Sets the expiry of a field. It is undone by FieldExpiries::roll_back(), and drop_expiries() if
   /// expiries() was null.
@@ -145,6 +167,14 @@ class HashValue {
   /// insertion.
   template <class Visit>
   void for_each(Visit visit) const {
+    if (!hides_any()) return for_each_stored(visit);
+    for_each_stored([&](std::string_view field, std::string_view value) {
+      if (!hides(field)) visit(field, value);
+    });
+  }
+  /// As for_each(), hidden or not.
+  template <class Visit>
+  void for_each_stored(Visit visit) const {
     if (!is_large()) return packed_.for_each(visit);
     tables().integers.for_each(
         [&](const IntegerField::Item& item) { visit_integers(item, visit); });
@@ -157,7 +187,10 @@ class HashValue {
                     rushgate::step_end(tables().texts, begin, count));
   }
   template <class Visit>
-  void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+  void for_each_between(std::uint64_t begin, std::uint64_t end, Visit visit_visible) const {
+    const auto visit = [&](std::string_view field, std::string_view value) {
+      if (!hides(field)) visit_visible(field, value);
+    };
     rushgate::for_each_between(tables().integers, begin, end, [&](const IntegerField::Item& item) {
       visit_integers(item, visit);
     });
@@ -174,7 +207,7 @@ class HashValue {
   /// Releases memory. Earlier changes can no longer be undone.
   void shrink() {
     packed_.shrink();
-    if (!has_expiries()) drop_expiries();
+    if (!any_expires()) drop_expiries();
   }
 
   /// Returns the memory on the heap.
@@ -237,15 +270,18 @@ class HashValue {
   Extras& extras();
   void drop_empty_extras();
 
+  [[nodiscard]] bool any_expires() const { return expiries() != nullptr && !expiries()->empty(); }
+  [[nodiscard]] std::string draw_stored(Random& random) const;
+
   static std::size_t heap_bytes(const TextField::Item& item) {
     return rushgate::heap_bytes(item.field) + rushgate::heap_bytes(item.value);
   }
   template <class Visit>
-  static void visit_integers(const IntegerField::Item& item, Visit& visit) {
+  static void visit_integers(const IntegerField::Item& item, const Visit& visit) {
     visit(DecimalText(item.field).view(), DecimalText(item.value).view());
   }
   template <class Visit>
-  static void visit_texts(const TextField::Item& item, Visit& visit) {
+  static void visit_texts(const TextField::Item& item, const Visit& visit) {
     visit(std::string_view(item.field), std::string_view(item.value));
   }
 

@@ -1,6 +1,8 @@
 #include "engine/keyspace/hashes.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -10,9 +12,10 @@
 namespace rushgate::hashes {
 namespace {
 
-/// Removes the expiry of a field, if it has one.
-void remove_expiry(Database& db, Object& object, std::string_view field) {
-  if (!object.hash().expiry(field)) return;
+/// Removes the expiry of a field, hidden or not, if it has one.
+void take_expiry(Database& db, Object& object, std::string_view field) {
+  const FieldExpiries* const expiries = object.hash().expiries();
+  if (expiries == nullptr || !expiries->find(field)) return;
   db.changes().reserve_undo(object);
   db.changes().mark_elements_dirty(object);  // so that the commit releases the memory
   FieldExpiries::Taken taken = object.hash().expiries()->take(field);
@@ -24,6 +27,41 @@ void remove_expiry(Database& db, Object& object, std::string_view field) {
   remove_field_expiry(db.changes().records(), object.id, field);
 }
 
+/// Removes a field with its expiry, hidden or not. Returns false if there was none.
+bool take_field(Database& db, Object& object, std::string_view field) {
+  db.changes().reserve_undo(object);
+  HashValue& hash = object.hash();
+  HashValue::Erased erased = hash.erase(field);
+  if (!erased.old) return false;
+  db.changes().push_undo(object, [&object, erased = std::move(erased)]() mutable {
+    ++object.revision;
+    object.hash().roll_back(std::move(erased));
+  });
+  remove_element(db.changes().records(), object.id, field);
+  take_expiry(db, object, field);
+  if (hash.wants_to_shrink()) db.changes().mark_elements_dirty(object);
+  return true;
+}
+
+/// Removes up to `count_max` hidden fields. No command sees a change. Returns their number.
+std::size_t remove_hidden(Database& db, Object& object, std::size_t count_max) {
+  std::size_t removed = 0;
+  for (; removed < count_max && object.hash().hides_any(); ++removed)
+    take_field(db, object, std::string(object.hash().expiries()->first_field()));
+  return removed;
+}
+
+/// Hides the fields that expire at this time or before.
+void hide_until(Database& db, Object& object, std::int64_t until_ms) {
+  FieldExpiries& expiries = *object.hash().expiries();
+  db.changes().reserve_undo(object);
+  db.changes().push_undo(object, [&object, old_ms = expiries.hidden_until_ms()] {
+    ++object.revision;
+    object.hash().expiries()->set_hidden_until_ms(old_ms);
+  });
+  expiries.set_hidden_until_ms(until_ms);
+}
+
 }  // namespace
 
 Object& create(Database& db, std::string_view key) {
@@ -32,7 +70,7 @@ Object& create(Database& db, std::string_view key) {
 
 bool set(Database& db, Object& object, std::string_view field, std::string_view value) {
   const bool is_new = set_keeping_expiry(db, object, field, value);
-  if (!is_new) remove_expiry(db, object, field);
+  if (!is_new) take_expiry(db, object, field);
   return is_new;
 }
 
@@ -45,6 +83,7 @@ bool set_keeping_expiry(Database& db, Object& object, std::string_view field,
 
 bool set_keeping_form(Database& db, Object& object, std::string_view field,
                       std::string_view value) {
+  if (object.hash().hides(field)) take_field(db, object, field);
   db.changes().reserve_undo(object);
   HashValue::Assigned assigned = object.hash().assign(field, value);
   const bool is_new = !assigned.old.has_value();
@@ -64,19 +103,9 @@ bool set_keeping_form(Database& db, Object& object, std::string_view field,
 }
 
 bool remove(Database& db, Object& object, std::string_view field) {
-  db.changes().reserve_undo(object);
-  HashValue& hash = object.hash();
-  HashValue::Erased erased = hash.erase(field);
-  if (!erased.old) return false;
-  db.changes().push_undo(object, [&object, erased = std::move(erased)]() mutable {
-    ++object.revision;
-    object.hash().roll_back(std::move(erased));
-  });
+  if (object.hash().hides(field) || !take_field(db, object, field)) return false;
   db.keyspace().note_change(object);
-  remove_element(db.changes().records(), object.id, field);
-  remove_expiry(db, object, field);
-  if (hash.wants_to_shrink()) db.changes().mark_elements_dirty(object);
-  if (hash.size() == 0) db.remove(object);
+  if (object.hash().empty()) db.remove(object);
   return true;
 }
 
@@ -85,7 +114,12 @@ void set_expiry(Database& db, Object& object, std::string_view field,
   db.keyspace().note_change(object);
   HashValue& hash = object.hash();
   if (hash.expiry(field) == expire_at_ms) return;
-  if (!expire_at_ms) return remove_expiry(db, object, field);
+  if (!expire_at_ms) return take_expiry(db, object, field);
+  if (hash.expiries() != nullptr && *expire_at_ms <= hash.expiries()->hidden_until_ms()) {
+    // The clock was set back. A time to come must hide no field.
+    remove_hidden(db, object, std::numeric_limits<std::size_t>::max());
+    hide_until(db, object, std::numeric_limits<std::int64_t>::min());
+  }
   db.changes().reserve_undo(object);
   const bool is_first = hash.expiries() == nullptr;
   FieldExpiries::Assigned assigned = hash.assign_expiry(field, *expire_at_ms);
@@ -100,39 +134,32 @@ void set_expiry(Database& db, Object& object, std::string_view field,
 }
 
 std::size_t remove_expired(Database& db, Object& object, std::size_t count_max) {
-  const std::int64_t now_ms = db.keyspace().now_ms();
-  std::size_t removed = 0;
-  if (object.hash().is_expired(now_ms)) {
-    db.remove(object);
-    removed = 1;
-  } else {
-    while (removed < count_max && object.hash().has_expired_fields(now_ms)) {
-      const std::string field = object.hash().expiries()->first_field();
-      remove(db, object, field);
-      ++removed;
-    }
+  if (!object.hash().is_expired(db.keyspace().now_ms())) {
+    hide_expired(db, object);
+    return remove_hidden(db, object, count_max);
   }
+  db.remove(object);
   KeyEvents& events = db.keyspace().events();
   events.note(kHashEvents, "hexpired", db.number(), object.key());  // undo keeps it alive
-  if (!object.attached) events.note(kGenericEvents, "del", db.number(), object.key());
-  return removed;
+  events.note(kGenericEvents, "del", db.number(), object.key());
+  return 1;
 }
 
 void hide_expired(Database& db, Object& object) {
-  UndoLog& hidden = db.keyspace().hidden_fields();
-  HashValue& hash = object.hash();
-  while (hash.has_expired_fields(db.keyspace().now_ms())) {
+  const std::int64_t now_ms = db.keyspace().now_ms();
+  FieldExpiries& expiries = *object.hash().expiries();
+  if (!expiries.are_due(now_ms)) return;
+  if (db.keyspace().keeps_expired()) {
+    UndoLog& hidden = db.keyspace().hidden_fields();
     hidden.reserve();
-    HashValue::Erased erased = hash.erase(std::string(hash.expiries()->first_field()));
-    FieldExpiries::Taken taken = hash.expiries()->take(hash.expiries()->first_field());
-    hidden.push([&db, &object, erased = std::move(erased), taken = std::move(taken)]() mutable {
-      object.hash().roll_back(std::move(erased));
-      object.hash().expiries()->roll_back(std::move(taken));
-      db.field_expiries_changed(object);
-      db.changes().memory().recount(object);
-    });
-    db.field_expiries_changed(object);
+    hidden.push(
+        [&expiries, old_ms = expiries.hidden_until_ms()] { expiries.set_hidden_until_ms(old_ms); });
+    expiries.set_hidden_until_ms(now_ms);
+    return;
   }
+  db.keyspace().note_change(object);
+  hide_until(db, object, now_ms);
+  db.keyspace().events().note(kHashEvents, "hexpired", db.number(), object.key());
 }
 
 void grow(Database& db, Object& object) {
@@ -149,7 +176,8 @@ void copy(Database& db, Object& made, const HashValue& from) {
   });
   if (from.expiries() == nullptr) return;
   from.expiries()->for_each([&](std::string_view field, std::int64_t expire_at_ms) {
-    set_expiry(db, made, field, expire_at_ms);
+    if (expire_at_ms > from.expiries()->hidden_until_ms())
+      set_expiry(db, made, field, expire_at_ms);
   });
 }
 

@@ -32,12 +32,13 @@ bool remove(Database& db, Object& object, std::string_view field);
 void set_expiry(Database& db, Object& object, std::string_view field,
                 std::optional<std::int64_t> expire_at_ms);
 
-/// Removes up to `count_max` expired fields, of which there must be one, in order of their times.
-/// Returns their number, or 1 if all fields have expired: they are removed at once, with the key.
-/// `object` is invalid then.
+/// Hides the expired fields, of which there must be one. Removes up to `count_max` of them, in order
+/// of their times. Returns their number, or 1 if all fields have expired: they are removed at once,
+/// with the key. `object` is invalid then.
 std::size_t remove_expired(Database& db, Object& object, std::size_t count_max);
 
-/// Hides the expired fields until Keyspace::set_keeps_expired(). Others must remain.
+/// Hides the expired fields; others must remain. Under Keyspace::keeps_expired() this is no change,
+/// and Keyspace::set_keeps_expired() shows them again.
 void hide_expired(Database& db, Object& object);
 
 /// Makes a small hash large: it exceeds the limits of Redis's compact encoding.

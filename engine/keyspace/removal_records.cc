@@ -21,8 +21,8 @@ void count_elements(const Object& object, RecordCounts& counts) {
       return;
     case ValueType::kHash: {
       const auto& hash = object.hash();
-      counts[RecordKind::kElement] += hash.size();
-      if (hash.has_expiries()) counts[RecordKind::kFieldExpiry] += hash.expiries()->size();
+      counts[RecordKind::kElement] += hash.stored_size();
+      if (hash.expiries() != nullptr) counts[RecordKind::kFieldExpiry] += hash.expiries()->size();
       return;
     }
     case ValueType::kSet: {
@@ -51,8 +51,8 @@ void remove_each(StoreBatch& batch, RecordKind kind, const Object& object) {
     case ValueType::kHash: {
       const auto& hash = object.hash();
       const auto remove_field = [&](std::string_view field, const auto&) { remove(field); };
-      if (kind == RecordKind::kElement) hash.for_each(remove_field);
-      if (kind == RecordKind::kFieldExpiry && hash.has_expiries())
+      if (kind == RecordKind::kElement) hash.for_each_stored(remove_field);
+      if (kind == RecordKind::kFieldExpiry && hash.expiries() != nullptr)
         hash.expiries()->for_each(remove_field);
       return;
     }

@@ -316,18 +316,25 @@ TEST_F(FieldExpiryTest, IncrementsKeepExpiry) {
   EXPECT_EQ(ttls(), "[(integer) -1, (integer) -1, (integer) -1]");
 }
 
-TEST_F(FieldExpiryTest, NoCommandSeesExpiredField) {
-  const auto expire = [this] {
+/// Runs commands on a hash with the field "c", and expired fields "a" and "b".
+class ExpiredFieldTest : public FieldExpiryTest {
+ protected:
+  virtual void expire() {
     run("DEL", "h");
     set_abc();
     run("HPEXPIRE", "h", 1, "FIELDS", 2, "a", "b");
     commit();
     advance_ms(1);
-  };
-  const auto after_expiry = [&](const auto&... args) {
+  }
+  template <class... Args>
+  std::string after_expiry(const Args&... args) {
     expire();
     return text(args...);
-  };
+  }
+  void expect_unseen();
+};
+
+void ExpiredFieldTest::expect_unseen() {
   EXPECT_EQ(after_expiry("HGET", "h", "a"), "(nil)");
   EXPECT_EQ(after_expiry("HMGET", "h", "a", "c"), R"([(nil), "3"])");
   EXPECT_EQ(after_expiry("HLEN", "h"), "(integer) 1");
@@ -338,7 +345,6 @@ TEST_F(FieldExpiryTest, NoCommandSeesExpiredField) {
   expire();
   EXPECT_EQ(run("HGETALL", "h").elements().size(), 2U);
   EXPECT_EQ(after_expiry("HRANDFIELD", "h", 5), R"(["c"])");
-  EXPECT_EQ(after_expiry("HSCAN", "h", 0), R"(["0", ["c", "3"]])");
   EXPECT_EQ(after_expiry("HDEL", "h", "a", "b"), "(integer) 0");
   EXPECT_EQ(after_expiry("HSETNX", "h", "a", 1), "(integer) 1");
   EXPECT_EQ(after_expiry("HTTL", "h", "FIELDS", 1, "a"), "[(integer) -2]");
@@ -350,6 +356,40 @@ TEST_F(FieldExpiryTest, NoCommandSeesExpiredField) {
   expire();
   run("RPUSH", "l", "h");
   EXPECT_EQ(text("SORT", "l", "BY", "nosort", "GET", "*->a", "GET", "*->c"), R"([(nil), "3"])");
+}
+
+TEST_F(ExpiredFieldTest, NoCommandSeesIt) {
+  expect_unseen();
+  EXPECT_EQ(after_expiry("HSCAN", "h", 0), R"(["0", ["c", "3"]])");
+}
+
+/// A large hash, of which a lookup removes other fields than "a" and "b".
+class HiddenFieldTest : public ExpiredFieldTest {
+ protected:
+  void expire() override {
+    run("DEL", "h");
+    run("HSET", "h", "!", std::string(100, 'x'));
+    for (int i = 0; i < 100; ++i) run("HSET", "h", "!" + std::to_string(i), i);
+    for (int i = 0; i < 100; ++i) run("HPEXPIRE", "h", 1, "FIELDS", 1, "!" + std::to_string(i));
+    run("HPEXPIRE", "h", 1, "FIELDS", 1, "!");
+    set_abc();
+    run("HPEXPIRE", "h", 1, "FIELDS", 2, "a", "b");
+    commit();
+    advance_ms(1);
+  }
+};
+
+TEST_F(HiddenFieldTest, NoCommandSeesIt) {
+  expect_unseen();
+  expire();
+  std::string seen;
+  std::string cursor = "0";
+  do {
+    const Reply reply = run("HSCAN", "h", cursor);
+    cursor = reply.elements()[0].text();
+    for (const Reply& element : reply.elements()[1].elements()) seen += element.text() + ' ';
+  } while (cursor != "0");
+  EXPECT_EQ(seen, "c 3 ");
 }
 
 TEST_F(FieldExpiryTest, LastExpiredFieldRemovesKey) {

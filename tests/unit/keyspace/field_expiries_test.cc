@@ -1,10 +1,13 @@
 #include "engine/keyspace/field_expiries.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "engine/keyspace/records.h"
 #include "tests/unit/keyspace/keyspace_dump.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {
@@ -321,6 +325,162 @@ TEST_F(FieldExpiriesTest, WatchIgnoresFieldThatHadExpired) {
   advance_ms(1);
   const WatchedKey watched = db().watch("h");
   EXPECT_FALSE(db().has_changed(watched));
+}
+
+// ---- Hidden fields of large hashes ----
+
+/// A large hash with the field "stays" and 300 fields "e<i>" that expire together, after 10 ms.
+class HiddenFieldsTest : public FieldExpiriesTest {
+ protected:
+  static constexpr std::size_t kExpiring = 300;
+
+  HiddenFieldsTest() {
+    set("stays", std::string(100, 'x'));
+    for (std::size_t i = 0; i < kExpiring; ++i) {
+      set(name(i));
+      expire_in_ms(name(i), 10);
+    }
+    commit();
+  }
+  static std::string name(std::size_t i) { return "e" + std::to_string(i); }
+  /// Returns the hash after the fields have expired.
+  HashValue& expired() {
+    advance_ms(10);
+    return find()->hash();
+  }
+};
+
+TEST_F(HiddenFieldsTest, FindRemovesFewAndHidesAll) {
+  const std::uint32_t revision = find()->revision;
+  HashValue& hash = expired();
+  EXPECT_EQ(find()->revision, revision + 1);
+  EXPECT_GT(hash.stored_size(), kExpiring - 50);
+  EXPECT_EQ(hash.size(), 1U);
+  EXPECT_EQ(fields(), Fields{"stays"});
+  EXPECT_FALSE(hash.contains("e299"));
+  EXPECT_EQ(hash.find("e299"), std::nullopt);
+  EXPECT_EQ(hash.expiry("e299"), std::nullopt);
+  EXPECT_FALSE(hash.has_expiries());
+  EXPECT_EQ(hash.draw(keyspace_->random()), "stays");
+  EXPECT_EQ(keyspace_->next_expiry_ms(), kStartMs + 10);
+}
+
+TEST_F(HiddenFieldsTest, ActiveRemovalTakesHiddenFields) {
+  HashValue& hash = expired();
+  const std::uint32_t revision = find()->revision;
+  std::size_t removed = 0;
+  while (const std::size_t count = keyspace_->remove_expired(20)) {
+    EXPECT_LE(count, 20U);
+    removed += count;
+    EXPECT_EQ(hash.size(), 1U);
+  }
+  EXPECT_GT(removed, kExpiring / 2);
+  EXPECT_EQ(hash.stored_size(), 1U);
+  EXPECT_EQ(find()->revision, revision) << "no visible change";
+  commit_and_reopen();
+  EXPECT_EQ(records(), 2U);
+}
+
+TEST_F(HiddenFieldsTest, SetReplacesHiddenField) {
+  HashValue& hash = expired();
+  const Changes::Savepoint before = keyspace_->changes().savepoint();
+  for (const std::size_t i : {298U, 299U}) EXPECT_TRUE(hashes::set(db(), *find(), name(i), "new"));
+  EXPECT_EQ(hash.find("e299"), "new");
+  EXPECT_EQ(hash.expiry("e299"), std::nullopt);
+  EXPECT_EQ(hash.size(), 3U);
+  EXPECT_FALSE(hashes::remove(db(), *find(), "e200"));
+  keyspace_->changes().roll_back_to(before);
+  EXPECT_EQ(hash.size(), 1U);
+  EXPECT_FALSE(hash.contains("e299"));
+  hashes::set(db(), *find(), "e299", "new");
+  commit();
+  while (keyspace_->remove_expired(100) > 0) continue;
+  commit_and_reopen();
+  EXPECT_EQ(find()->hash().find("e299"), "new");
+}
+
+TEST_F(HiddenFieldsTest, LastVisibleFieldTakesKeyWithIt) {
+  expired();
+  EXPECT_TRUE(hashes::remove(db(), *find(), "stays"));
+  EXPECT_EQ(find(), nullptr);
+  EXPECT_EQ(keyspace_->next_expiry_ms(), std::nullopt);
+  commit();
+  EXPECT_EQ(records(), 0U);
+}
+
+TEST_F(HiddenFieldsTest, RollbackShowsFieldsAgain) {
+  const auto lines = dump(*keyspace_);
+  const Changes::Savepoint before = keyspace_->changes().savepoint();
+  EXPECT_EQ(expired().size(), 1U);
+  keyspace_->changes().roll_back_to(before);
+  EXPECT_EQ(dump(*keyspace_), lines);
+  EXPECT_EQ(find()->hash().size(), 1U);
+}
+
+TEST_F(HiddenFieldsTest, WatchIgnoresRemovalOfHiddenFields) {
+  expired();
+  const WatchedKey watched = db().watch("h");
+  EXPECT_FALSE(db().has_changed(watched));
+  find();
+  while (keyspace_->remove_expired(100) > 0) continue;
+  EXPECT_FALSE(db().has_changed(watched));
+}
+
+TEST_F(HiddenFieldsTest, CopyOmitsHiddenFields) {
+  expired();
+  EXPECT_TRUE(copy_object(*find(), db(), "copy").ok());
+  EXPECT_EQ(find("copy")->hash().stored_size(), 1U);
+  EXPECT_EQ(find("copy")->hash().expiries(), nullptr);
+}
+
+TEST_F(HiddenFieldsTest, FieldsStayHiddenWhenClockGoesBack) {
+  expired();
+  keyspace_->set_now_ms(kStartMs);
+  EXPECT_EQ(find()->hash().size(), 1U);
+  expire_in_ms("stays", 5);
+  EXPECT_EQ(fields(), Fields{"stays"});
+  EXPECT_EQ(find()->hash().stored_size(), 1U);
+  EXPECT_EQ(find()->hash().expiry("stays"), kStartMs + 5);
+  advance_ms(5);
+  EXPECT_EQ(find(), nullptr);
+}
+
+TEST(FieldExpiriesCountTest, HiddenFieldsAreCounted) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  FieldExpiries expiries;
+  std::map<std::string, std::int64_t> model;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string field = std::to_string(random() % 50);
+    const auto at_ms = static_cast<std::int64_t>(random() % 100);
+    switch (random() % 5) {
+      case 0:
+        static_cast<void>(expiries.take(field));
+        model.erase(field);
+        break;
+      case 1:
+        expiries.set_hidden_until_ms(at_ms);
+        break;
+      case 2:
+        expiries.roll_back(expiries.take(field));
+        break;
+      default:
+        expiries.assign(field, at_ms);
+        model[field] = at_ms;
+    }
+    const std::int64_t until_ms = expiries.hidden_until_ms();
+    const auto hidden = static_cast<std::size_t>(std::ranges::count_if(
+        model, [until_ms](const auto& entry) { return entry.second <= until_ms; }));
+    ASSERT_EQ(expiries.hides_any(), hidden > 0);
+    ASSERT_EQ(expiries.hides(field), model.contains(field) && model[field] <= until_ms);
+    if (random() % 3 == 0) {
+      ASSERT_EQ(expiries.count_hidden(), hidden);
+    }
+    const bool are_due = std::ranges::any_of(
+        model, [&](const auto& entry) { return entry.second > until_ms && entry.second <= at_ms; });
+    ASSERT_EQ(expiries.are_due(at_ms), are_due);
+  }
 }
 
 TEST_F(FieldExpiriesTest, ExpiryOfMissingFieldIsDamage) {
