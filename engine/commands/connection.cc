@@ -100,6 +100,7 @@ Reply reset_command(CommandContext& context) {
   session.is_silent = false;  // CLIENT REPLY SKIP does not suppress this reply
   session.db = 0;
   session.protocol = 2;
+  session.keeps_idle_times = false;  // CLIENT NO-EVICT stays, as in Redis 7.0
   set_client_name(session, "");
   session.is_authenticated = session.password.empty();
   return Reply::status("RESET");

@@ -53,6 +53,9 @@ TEST_F(ConnectionTest, FlagOfIdleTimesIsShown) {
   EXPECT_EQ(text("CLIENT", "NO-TOUCH", "OFF"), "OK");
   EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=N "));
   EXPECT_EQ(text("CLIENT", "NO-TOUCH", "x"), kSyntaxError);
+  run("CLIENT", "NO-TOUCH", "ON");
+  EXPECT_EQ(text("RESET"), "RESET");
+  EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=N "));
 }
 
 }  // namespace
