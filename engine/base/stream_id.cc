@@ -5,7 +5,12 @@
 
 namespace rushgate {
 
-std::string StreamId::to_string() const { return std::to_string(ms) + '-' + std::to_string(seq); }
+std::string StreamId::to_string() const {
+  std::string text(DecimalText::of_unsigned(ms).view());
+  text += '-';
+  text += DecimalText::of_unsigned(seq).view();
+  return text;
+}
 
 std::optional<StreamId> StreamId::parse(std::string_view text, std::uint64_t missing_seq) {
   constexpr std::size_t kLongestId =

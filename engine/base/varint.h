@@ -12,7 +12,7 @@
 namespace rushgate {
 
 /// Appends integers and bytes to a string through a buffer, because many small appends are slow.
-/// The string is complete after flush() or bytes().
+/// The string is complete after flush().
 class VarintAppender {
  public:
   explicit VarintAppender(std::string& out) : out_(out) {}
@@ -28,8 +28,13 @@ class VarintAppender {
     buffer_[size_++] = static_cast<char>(value);
   }
   void bytes(std::string_view bytes) {
-    flush();
-    out_.append(bytes);
+    if (bytes.size() <= sizeof(buffer_) - size_) {
+      bytes.copy(buffer_ + size_, bytes.size());
+      size_ += bytes.size();
+    } else {
+      flush();
+      out_.append(bytes);
+    }
   }
 
  private:
@@ -39,6 +44,20 @@ class VarintAppender {
   std::size_t size_ = 0;
   char buffer_[8 * kLongest];
 };
+
+/// Returns the size of an integer.
+inline std::size_t varint_bytes(std::uint64_t value) {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+/// Writes an integer, for which there must be space. Returns its end.
+inline char* write_varint(char* to, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
+  *to++ = static_cast<char>(value);
+  return to;
+}
 
 inline void append_varint(std::string& out, std::uint64_t value) {
   VarintAppender appender(out);

@@ -122,7 +122,7 @@ Reply debug_htstats_key(CommandContext& context) {
     elements = object->hash().size();
   } else if (object->type() == ValueType::kSet && object->set().is_large()) {
     elements = object->set().size();
-  } else if (object->type() == ValueType::kSortedSet && !object->sorted_set().is_small()) {
+  } else if (object->type() == ValueType::kSortedSet && object->sorted_set().is_large()) {
     elements = object->sorted_set().size();
   } else {
     return errors::no_hash_table();

@@ -176,25 +176,12 @@ Reply run_timed(CommandContext& context, const CommandSpec& spec) {
   return reply;
 }
 
-Reply run_measured(CommandContext& context, const CommandSpec& spec) {
-  const bool is_timed = context.services().settings.times_commands();
-  return is_timed ? run_timed(context, spec) : run_function(context, spec);
-}
-
-/// Runs a command of a client with CLIENT NO-TOUCH, or the script that it calls.
-Reply run_without_uses(CommandContext& context, const CommandSpec& spec) {
-  Keyspace& keyspace = context.keyspace();
-  keyspace.set_keeps_last_uses(true);
-  const absl::Cleanup end = [&keyspace] { keyspace.set_keeps_last_uses(false); };
-  return run_measured(context, spec);
-}
-
 Reply run(CommandContext& context, const CommandSpec& spec) {
   CommandServices& services = context.services();
   const bool is_monitored = services.channels.has_monitors() && !context.ready_key();
   if (is_monitored && runs_script(spec)) show_to_monitors(context);
-  Reply reply = context.session().keeps_idle_times ? run_without_uses(context, spec)
-                                                   : run_measured(context, spec);
+  Reply reply =
+      services.settings.times_commands() ? run_timed(context, spec) : run_function(context, spec);
   if (is_monitored && (spec.flags & (kSkipMonitor | kAdmin)) == 0) show_to_monitors(context);
   Statistics& statistics = services.statistics;
   CommandStatistics& of_command = statistics.by_command[spec];
@@ -259,6 +246,7 @@ Reply run_client_command(CommandContext& context) {
   if (services.running_script == nullptr) {  // else the script replies it
     services.refuses_growth = services.memory_bytes_max != 0 &&
                               services.keyspace.needs_more_than(services.memory_bytes_max);
+    services.keyspace.set_keeps_last_uses(context.session().keeps_idle_times);
   }
   const CommandSpec* const spec = find_command(context.request());
   Reply reply = run_or_queue(context, spec);

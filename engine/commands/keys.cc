@@ -66,7 +66,7 @@ Reply touch_command(CommandContext& context) {
   for (const std::string_view key : context.request().subspan(1)) {
     Object* const object = context.db().peek(key);
     if (object == nullptr) continue;
-    context.keyspace().set_last_use(*object);
+    context.keyspace().set_last_use(*object, 0);
     ++found;
   }
   return Reply::integer(found);

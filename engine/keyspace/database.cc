@@ -151,18 +151,14 @@ void Database::warm(std::span<const std::string_view> keys) const {
   }
 }
 
-Object* Database::peek(std::string_view key) { return find_unused(key); }
+Object* Database::peek(std::string_view key) { return look_up(key, Lookup::kPeek); }
 
-Object* Database::find(std::string_view key) {
-  Object* const object = find_unused(key);
-  if (object != nullptr && object->last_use != keyspace_.use_clock().now()) [[unlikely]]
-    keyspace_.note_use(*object);
-  return object;
-}
+Object* Database::find(std::string_view key) { return look_up(key, Lookup::kUse); }
 
-/// The body of find() and peek().
-[[gnu::always_inline]] inline Object* Database::find_unused(std::string_view key) {
-  Object*& found = recent(key);
+/// The use of a recent key was noted when it was found in the table.
+[[gnu::always_inline]] inline Object* Database::look_up(std::string_view key, Lookup lookup) {
+  Object*& last = recent(key);
+  Object* found = last;
   if (found == nullptr || found->key() != key) {
     auto* const item = table_.find(key);
     if (item == nullptr) {
@@ -171,6 +167,7 @@ Object* Database::find(std::string_view key) {
       return nullptr;
     }
     found = item->get();
+    if (lookup == Lookup::kUse && keyspace_.note_use(*found)) last = found;
   }
   Object& object = *found;
   const std::int64_t now_ms = keyspace_.now_ms();

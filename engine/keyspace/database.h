@@ -40,6 +40,8 @@ class Database {
   Object* find(std::string_view key);
   /// As find(), without a use of the key.
   Object* peek(std::string_view key);
+  /// Called when a use of any key must be noted again.
+  void forget_recent() { recent_.fill(nullptr); }
 
   /// Returns true if find() would not return the object: it has expired, or all of its fields.
   [[nodiscard]] bool has_expired(const Object& object) const;
@@ -130,7 +132,8 @@ class Database {
 
   /// As create(), without an event.
   Object& insert(std::string_view key, Value value);
-  Object* find_unused(std::string_view key);
+  enum class Lookup : std::uint8_t { kPeek, kUse };
+  Object* look_up(std::string_view key, Lookup lookup);
   /// Removes an expired object.
   void expire(Object& object);
   /// Removes or hides an object that has expired, or the expired fields of a hash. Returns false if
@@ -254,12 +257,11 @@ class Database {
   void note_expiring();
 
   Object*& recent(std::string_view key);
-  void forget_recent() { recent_.fill(nullptr); }
 
   Keyspace& keyspace_;
   const std::uint8_t number_;
   Table table_;
-  std::array<Object*, 8> recent_{};  // of table_: most keys are used again soon
+  std::array<Object*, 8> recent_{};  // of table_, used in this second: most are used again soon
   Expiries expiries_;                // the expiring objects of table_
   HashesByExpiry expiring_hashes_;   // the hashes of table_ with fields that expire
 

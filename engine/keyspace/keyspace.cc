@@ -323,6 +323,10 @@ absl::Status Keyspace::load() {
   return find_next_object_id(loader.largest_id());
 }
 
+void Keyspace::forget_recent() {
+  for (const auto& database : databases_) database->forget_recent();
+}
+
 absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
   // Segments without a header are garbage, and must not become a new stream's.
   std::uint64_t last_stream = 0;

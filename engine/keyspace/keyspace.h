@@ -105,20 +105,23 @@ class Keyspace {
   [[nodiscard]] std::int64_t now_ms() const { return now_ms_; }
   void set_now_ms(std::int64_t now_ms) {
     now_ms_ = now_ms;
-    use_clock_.set_now_ms(now_ms);
+    if (use_clock_.set_now_ms(now_ms)) forget_recent();
   }
 
   // ---- The last uses of keys ----
   [[nodiscard]] const UseClock& use_clock() const { return use_clock_; }
   /// Whether Database::find() leaves the last uses of keys as they are (CLIENT NO-TOUCH).
   void set_keeps_last_uses(bool keeps_last_uses) { keeps_last_uses_ = keeps_last_uses; }
-  /// Notes a use of the object by find().
-  void note_use(Object& object) const {
-    if (!keeps_last_uses_) set_last_use(object);
+  /// Notes a use of the object by find(). Returns false if it keeps its last use.
+  bool note_use(Object& object) const {
+    if (keeps_last_uses_) return false;
+    object.last_use = use_clock_.now() & UseClock::kMax;
+    return true;
   }
-  /// Notes a use of the object now, or `idle_s` seconds ago.
-  void set_last_use(Object& object, std::int64_t idle_s = 0) const {
+  /// Notes a use of the object `idle_s` seconds ago.
+  void set_last_use(Object& object, std::int64_t idle_s) {
     object.last_use = use_clock_.last_use(idle_s) & UseClock::kMax;
+    forget_recent();
   }
 
   [[nodiscard]] KeyCounts& counts() { return counts_; }
@@ -185,6 +188,7 @@ class Keyspace {
 
  private:
   absl::Status find_next_object_id(std::uint64_t largest_loaded);
+  void forget_recent();
 
   Store& store_;
   const std::uint64_t seed_;

@@ -23,19 +23,6 @@ std::size_t bytes_of(std::uint64_t folded) {
   return (static_cast<std::size_t>(std::bit_width(folded)) + kBits - 1) / kBits;
 }
 
-std::size_t varint_bytes(std::uint64_t value) {
-  std::size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
-}
-
-/// Writes a varint. Returns its end.
-char* write_varint(char* to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
-  *to++ = static_cast<char>(value);
-  return to;
-}
-
 }  // namespace
 
 // ---- One element in its bytes ----

@@ -7,20 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/varint.h"
+
 namespace rushgate {
 namespace {
-
-std::size_t varint_bytes(std::size_t value) {
-  std::size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
-}
-
-char* write_varint(char* to, std::size_t value) {
-  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
-  *to++ = static_cast<char>(value);
-  return to;
-}
 
 /// Reads a varint, and moves `from` behind it.
 std::size_t read_varint(const char*& from) {

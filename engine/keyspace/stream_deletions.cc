@@ -9,28 +9,30 @@
 namespace rushgate {
 
 bool StreamDeletions::is_in_gap(StreamId id) const {
-  const auto next = gaps_.upper_bound(id);
-  return next != gaps_.begin() && std::prev(next)->second.last >= id;
+  const auto next = gaps().upper_bound(id);
+  return next != gaps().begin() && std::prev(next)->second.last >= id;
 }
 
 void StreamDeletions::insert_gap(StreamId first, const Gap& gap) {
-  gaps_.emplace(first, gap);
-  gap_entries_ += gap.count;
+  edit().gaps.emplace(first, gap);
+  edit().gap_entries += gap.count;
 }
 
 StreamDeletions::Gaps::node_type StreamDeletions::take_gap(StreamId first) {
-  const auto gap = gaps_.find(first);
-  gap_entries_ -= gap->second.count;
-  return gaps_.extract(gap);
+  const auto gap = edit().gaps.find(first);
+  edit().gap_entries -= gap->second.count;
+  return edit().gaps.extract(gap);
 }
 
 void StreamDeletions::put_back(Gaps::node_type gap) {
-  gap_entries_ += gap.mapped().count;
-  gaps_.insert(std::move(gap));
+  edit().gap_entries += gap.mapped().count;
+  edit().gaps.insert(std::move(gap));
 }
 
 std::size_t StreamDeletions::memory_bytes() const {
-  return tree_bytes<StreamId>(ids_.size()) + tree_bytes<Gaps::value_type>(gaps_.size());
+  if (deleted_ == nullptr) return 0;
+  return heap_block(sizeof(Deleted)) + tree_bytes<StreamId>(ids().size()) +
+         tree_bytes<Gaps::value_type>(gaps().size());
 }
 
 // ---- Records ----
@@ -59,15 +61,15 @@ void StreamDeletions::record_no_gap(StoreBatch& batch, StreamId first) const {
 }
 
 void StreamDeletions::count_records(RecordCounts& counts) const {
-  counts[RecordKind::kStreamDeleted] += ids_.size();
-  counts[RecordKind::kStreamGap] += gaps_.size();
+  counts[RecordKind::kStreamDeleted] += ids().size();
+  counts[RecordKind::kStreamGap] += gaps().size();
 }
 
 void StreamDeletions::remove_each_record(StoreBatch& batch, RecordKind kind) const {
   if (kind == RecordKind::kStreamDeleted) {
-    for (const StreamId id : ids_) record_no_longer_deleted(batch, id);
+    for (const StreamId id : ids()) record_no_longer_deleted(batch, id);
   } else if (kind == RecordKind::kStreamGap) {
-    for (const auto& [first, gap] : gaps_) record_no_gap(batch, first);
+    for (const auto& [first, gap] : gaps()) record_no_gap(batch, first);
   }
 }
 
@@ -84,7 +86,8 @@ bool StreamDeletions::load_id(RecordReader& key, RecordReader& value,
   const StreamId id = key.id();
   if (!key.ok() || !key.at_end() || !value.at_end()) return false;
   if (counters.length == 0 || id <= counters.first_id || id > counters.last_id) return false;
-  ids_.insert(ids_.end(), id);
+  Ids& ids = edit_ids();
+  ids.insert(ids.end(), id);
   return true;
 }
 
@@ -96,9 +99,9 @@ bool StreamDeletions::load_gap(RecordReader& key, RecordReader& value,
   if (!key.ok() || !key.at_end() || !value.ok() || !value.at_end()) return false;
   if (counters.length == 0 || first <= counters.first_id) return false;
   if (first > gap.last || gap.last > counters.last_id || gap.count == 0) return false;
-  if (!gaps_.empty() && gaps_.rbegin()->second.last >= first) return false;
-  const auto deleted = ids_.lower_bound(first);
-  if (deleted != ids_.end() && *deleted <= gap.last) return false;
+  if (!gaps().empty() && gaps().rbegin()->second.last >= first) return false;
+  const auto deleted = ids().lower_bound(first);
+  if (deleted != ids().end() && *deleted <= gap.last) return false;
   insert_gap(first, gap);
   return true;
 }

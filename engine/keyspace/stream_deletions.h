@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "engine/keyspace/stream_counters.h"
@@ -37,15 +38,16 @@ class StreamDeletions {
   explicit StreamDeletions(std::uint64_t object_id) : record_(object_id) {}
 
   /// Returns the number of deleted entries.
-  [[nodiscard]] std::uint64_t count() const { return ids_.size() + gap_entries_; }
+  [[nodiscard]] std::uint64_t count() const { return deleted().ids.size() + deleted().gap_entries; }
   [[nodiscard]] bool contains(StreamId id) const {
-    return (!ids_.empty() && ids_.contains(id)) || (!gaps_.empty() && is_in_gap(id));
+    return deleted_ != nullptr && (deleted_->ids.contains(id) || is_in_gap(id));
   }
   [[nodiscard]] bool is_in_gap(StreamId id) const;
 
-  [[nodiscard]] const Ids& ids() const { return ids_; }
-  [[nodiscard]] Ids& ids() { return ids_; }
-  [[nodiscard]] const Gaps& gaps() const { return gaps_; }
+  [[nodiscard]] const Ids& ids() const { return deleted().ids; }
+  /// Needs memory until it was called once.
+  [[nodiscard]] Ids& edit_ids() { return edit().ids; }
+  [[nodiscard]] const Gaps& gaps() const { return deleted().gaps; }
   void insert_gap(StreamId first, const Gap& gap);
   Gaps::node_type take_gap(StreamId first);
   void put_back(Gaps::node_type gap);
@@ -72,9 +74,21 @@ class StreamDeletions {
   bool load_id(RecordReader& key, RecordReader& value, const StreamCounters& counters);
   bool load_gap(RecordReader& key, RecordReader& value, const StreamCounters& counters);
 
-  Ids ids_;
-  Gaps gaps_;
-  std::uint64_t gap_entries_ = 0;
+  struct Deleted {
+    Ids ids;
+    Gaps gaps;
+    std::uint64_t gap_entries = 0;
+  };
+  [[nodiscard]] const Deleted& deleted() const {
+    static const Deleted kNone;
+    return deleted_ == nullptr ? kNone : *deleted_;
+  }
+  [[nodiscard]] Deleted& edit() {
+    if (deleted_ == nullptr) deleted_ = std::make_unique<Deleted>();
+    return *deleted_;
+  }
+
+  std::unique_ptr<Deleted> deleted_;  // null if no entry has been deleted
   StreamRecord record_;
 };
 

@@ -93,6 +93,9 @@ void StreamGroups::end_batch() {
   for (const auto& [group, consumer] : dirty_consumers_) consumer->is_dirty = false;
   dirty_groups_.clear();
   dirty_consumers_.clear();
+  if (!groups_.empty()) return;  // the next batch will need the memory again
+  dirty_groups_ = std::vector<StreamGroup*>();
+  dirty_consumers_ = std::vector<std::pair<StreamGroup*, StreamConsumer*>>();
 }
 
 // ---- Records ----

@@ -134,7 +134,8 @@ void SegmentWriter::begin_columns(std::size_t count, VarintAppender& out) {
 void SegmentWriter::write_column(std::string_view name, bool is_integer, VarintAppender& out) {
   out.varint(std::uint64_t{name.size()} << 1 | (is_integer ? 1 : 0));
   out.bytes(name);
-  columns_.push_back({bytes_.size() - name.size(), name.size(), is_integer, 0});
+  const std::size_t end = bytes_.size() + out.unflushed();
+  columns_.push_back({end - name.size(), name.size(), is_integer, 0});
 }
 
 void SegmentWriter::roll_back_to(const Savepoint& savepoint) {

@@ -36,7 +36,7 @@ void erase_gap(Database& db, Object& object, StreamId first) {
 /// Removes the deletion of these entries.
 void take_deleted(Database& db, Object& object, std::span<const StreamId> ids) {
   db.changes().reserve_undo(object);
-  StreamDeletions::Ids& deleted = object.stream().log().deletions().ids();
+  StreamDeletions::Ids& deleted = object.stream().log().deletions().edit_ids();
   StreamDeletions::Ids taken;
   for (const StreamId id : ids) taken.insert(taken.end(), deleted.extract(id));
   db.changes().push_undo(object,
@@ -153,12 +153,14 @@ void mark_deleted(Database& db, Object& object, const Ids& ids) {
   StreamCounters counters = old;
   counters.length -= ids.size();
   counters.max_deleted_id = std::max(counters.max_deleted_id, ids.back());
-  db.changes().push_undo(object, [&log, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
-    log.set_counters(old);
-    for (const StreamId id : ids) log.deletions().ids().erase(id);
-  });
+  StreamDeletions::Ids& deleted = log.deletions().edit_ids();
+  db.changes().push_undo(
+      object, [&log, &deleted, old, ids = std::vector<StreamId>(ids.begin(), ids.end())] {
+        log.set_counters(old);
+        for (const StreamId id : ids) deleted.erase(id);
+      });
   log.set_counters(counters);
-  log.deletions().ids().insert(ids.begin(), ids.end());
+  deleted.insert(ids.begin(), ids.end());
 }
 
 /// Records the deletion of entries above the first one, ascending, or removes their segments.

@@ -10,10 +10,12 @@ class UseClock {
  public:
   static constexpr std::uint32_t kMax = (1U << 24) - 1;
 
-  /// `now_ms`: ms since 1970 UTC.
-  void set_now_ms(std::int64_t now_ms) {
+  /// `now_ms`: ms since 1970 UTC. Returns true if the time in seconds has changed.
+  bool set_now_ms(std::int64_t now_ms) {
     constexpr std::int64_t kMsPerSecond = 1'000;
+    const std::uint32_t before = now_;
     now_ = static_cast<std::uint32_t>(now_ms / kMsPerSecond) & kMax;
+    return now_ != before;
   }
   [[nodiscard]] std::uint32_t now() const { return now_; }
 

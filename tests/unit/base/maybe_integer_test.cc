@@ -44,8 +44,9 @@ TEST(VarintTest, AppenderEqualsSingleAppends) {
     append_varint(one_by_one, value);
     appender.varint(value);
     if (shift % 20 != 7) continue;
-    one_by_one += "between";
-    appender.bytes("between");
+    const std::string between(3 * shift, 'b');  // shorter and longer than the buffer
+    one_by_one += between;
+    appender.bytes(between);
   }
   EXPECT_EQ(together.size() + appender.unflushed(), one_by_one.size());
   appender.flush();
