@@ -72,7 +72,7 @@ std::string flags_of(const CommandContext& context, const Session& session) {
   if (session.tracking) flags += 't';
   if (session.tracking && session.tracking->redirect_is_broken) flags += 'R';
   if (session.tracking && session.tracking->broadcasts) flags += 'B';
-  if (any_watched_key_has_changed(session, context.keyspace())) flags += 'd';
+  if (any_watched_key_was_written(session, context.keyspace())) flags += 'd';
   if (session.is_closing) flags += 'c';
   if (session.address.starts_with('/')) flags += 'U';
   if (session.is_protected) flags += 'e';

@@ -198,6 +198,18 @@ Reply run(CommandContext& context, const CommandSpec& spec) {
   return reply;
 }
 
+/// Queues a command between MULTI and EXEC, unless EXEC will fail.
+void queue(CommandContext& context, const CommandSpec& spec) {
+  Session& session = context.session();
+  Transaction& transaction = *session.transaction;
+  if (any_watched_key_was_written(session, context.keyspace())) transaction.has_lost_watch = true;
+  if (transaction.is_broken || transaction.has_lost_watch) return;
+  const Request& queued = transaction.requests.emplace_back(context.request());
+  session.held_bytes.requests = session.held_bytes.requests + sizeof(queued) + queued.heap_bytes();
+  if (asks_for_memory(context, spec)) transaction.asks_for_memory = true;
+  if (may_write(context, spec)) transaction.may_write = true;
+}
+
 /// Runs a client's command, or queues it between MULTI and EXEC.
 Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
   Session& session = context.session();
@@ -219,10 +231,7 @@ Reply run_or_queue(CommandContext& context, const CommandSpec* spec) {
     return Reply::nil();
   }
   if (!session.transaction || (spec->flags & kNotQueued) != 0) return run(context, *spec);
-  const Request& queued = session.transaction->requests.emplace_back(context.request());
-  session.held_bytes.requests = session.held_bytes.requests + sizeof(queued) + queued.heap_bytes();
-  if (asks_for_memory(context, *spec)) session.transaction->asks_for_memory = true;
-  if (may_write(context, *spec)) session.transaction->may_write = true;
+  queue(context, *spec);
   return Reply::status("QUEUED");
 }
 

@@ -27,6 +27,7 @@ struct CommandSpec;
 struct Transaction {
   std::vector<Request> requests;  // to run at EXEC
   bool is_broken = false;         // one of them was invalid: EXEC will fail
+  bool has_lost_watch = false;    // a watched key had changed before one of them: EXEC will fail
   bool asks_for_memory = false;   // one of them needs memory, so EXEC does
   bool may_write = false;         // one of them may write, so EXEC does
 };

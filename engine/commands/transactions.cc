@@ -30,9 +30,9 @@ std::size_t memory_bytes(const WatchedKey& watched) {
 
 }  // namespace
 
-bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace) {
+bool any_watched_key_was_written(const Session& session, Keyspace& keyspace) {
   return std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
-    return keyspace.db(watched.db).has_changed(watched);
+    return keyspace.db(watched.db).was_written(watched);
   });
 }
 
@@ -48,6 +48,12 @@ void end_transaction(const CommandContext& context) {
 
 namespace {
 
+bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace) {
+  return std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
+    return keyspace.db(watched.db).has_changed(watched);
+  });
+}
+
 Reply multi_command(CommandContext& context) {
   if (context.session().transaction) return errors::nested_multi();
   context.session().transaction.emplace();
@@ -58,7 +64,8 @@ Reply exec_command(CommandContext& context) {
   Session& session = context.session();
   if (!session.transaction) return errors::without_multi("EXEC");
   absl::Cleanup end = [&] { end_transaction(context); };  // also after an exception
-  const bool has_changed = any_watched_key_has_changed(session, context.keyspace());
+  const bool has_changed = session.transaction->has_lost_watch ||
+                           any_watched_key_has_changed(session, context.keyspace());
   const Transaction transaction = *std::move(session.transaction);
   std::move(end).Invoke();
   if (transaction.is_broken) return errors::transaction_broken();

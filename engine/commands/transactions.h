@@ -9,8 +9,9 @@ namespace rushgate {
 
 class CommandContext;
 
-/// Returns true if a watched key has changed, so that EXEC would fail.
-[[nodiscard]] bool any_watched_key_has_changed(const Session& session, Keyspace& keyspace);
+/// Returns true if a watched key was changed or removed, so that EXEC will fail. It also fails if
+/// one has expired.
+[[nodiscard]] bool any_watched_key_was_written(const Session& session, Keyspace& keyspace);
 
 /// Ends the transaction and the watches. Must be called inside the turn.
 void end_transaction(Session& session, Keyspace& keyspace);

@@ -421,12 +421,20 @@ void Database::unwatch(const WatchedKey& watched) {
 }
 
 bool Database::has_changed(const WatchedKey& watched) {
+  if (was_written(watched)) return true;
+  if (!watched.was_there) return false;
   const Object* const object = unexpired(table_.find(watched.key), keyspace_.now_ms());
+  return object == nullptr || has_due_fields(*object);
+}
+
+bool Database::was_written(const WatchedKey& watched) const {
+  const auto* const entry = table_.find(watched.key);
   if (!watched.was_there) {
-    return object != nullptr || watched_absences_.at(watched.key).creations != watched.creations;
+    return unexpired(entry, keyspace_.now_ms()) != nullptr ||
+           watched_absences_.at(watched.key).creations != watched.creations;
   }
-  return object == nullptr || object->id != watched.object_id ||
-         object->revision != watched.revision || has_due_fields(*object);
+  return entry == nullptr || (*entry)->id != watched.object_id ||
+         (*entry)->revision != watched.revision;
 }
 
 void Database::note_creation(std::string_view key) {

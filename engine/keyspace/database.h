@@ -79,6 +79,8 @@ class Database {
   /// Returns true if Redis's WATCH would see a change of the key since then. Changes that were
   /// rolled back count, too.
   [[nodiscard]] bool has_changed(const WatchedKey& watched);
+  /// As has_changed(), but a key that has expired is unchanged until it is removed.
+  [[nodiscard]] bool was_written(const WatchedKey& watched) const;
 
   /// FLUSHDB.
   void remove_all();

@@ -435,6 +435,28 @@ TEST_F(RespServerTest, ListShowsTransactionThatWouldFail) {
   EXPECT_EQ(flags(), "flags=U");
 }
 
+TEST_F(RespServerTest, TransactionThatWillFailQueuesNothing) {
+  start();
+  const auto watcher = connect();
+  const auto other = connect();
+  const std::int64_t id = watcher->call(Request::of("CLIENT", "ID")).integer();
+  const auto count = [&] {
+    return field_of(other->call(Request::of("CLIENT", "LIST", "ID", id)).text(), "multi");
+  };
+  watcher->call(Request::of("WATCH", "k"));
+  watcher->call(Request::of("MULTI"));
+  watcher->call(Request::of("PING"));
+  EXPECT_EQ(count(), 1U);
+  other->call(Request::of("SET", "k", "v"));
+  EXPECT_EQ(watcher->call(Request::of("PING")), Reply::status("QUEUED"));
+  EXPECT_EQ(count(), 1U);
+  EXPECT_TRUE(watcher->call(Request::of("EXEC")).is_nil());
+  watcher->call(Request::of("MULTI"));
+  watcher->call(Request::of("NOSUCH"));
+  watcher->call(Request::of("PING"));
+  EXPECT_EQ(count(), 0U);
+}
+
 // ---- Blocking ----
 
 constexpr std::string_view kBlockedRead = "XREAD BLOCK 0 STREAMS s $\r\n";
