@@ -29,6 +29,12 @@ const Object* unexpired(const std::unique_ptr<Object>* entry, std::int64_t now_m
   return object.is_expired(now_ms) ? nullptr : &object;
 }
 
+/// Returns true if a client can be blocked until there is a value of this type.
+bool can_unblock(const Object& object) {
+  return object.type() == ValueType::kList || object.type() == ValueType::kSortedSet ||
+         object.type() == ValueType::kStream;
+}
+
 }  // namespace
 
 /// The contents that remove_all() removes.
@@ -291,18 +297,19 @@ void Database::swap(Database& other) {
     db->for_each([db](Object& object) {
       ++object.revision;
       db->changes().mark_dirty(object);
-      db->note_creation(object.key());
-      db->keyspace_.signal(object, KeySignal::kReady);
+      // A key that has expired appears to no client.
+      if (!object.is_expired(db->keyspace_.now_ms())) db->note_creation(object.key());
+      if (can_unblock(object)) db->keyspace_.signal(object, KeySignal::kReady);
     });
   }
 }
 
-/// Signals the streams that are replaced by the contents of `other`.
-void Database::signal_streams_replaced_by(Database& other) {
+/// Signals the streams that are replaced by the contents of `other`. Removes no expired key.
+void Database::signal_streams_replaced_by(const Database& other) {
   for_each([&](Object& object) {
     if (object.type() != ValueType::kStream) return;
-    const Object* const next = other.find(object.key());
-    if (next == nullptr || next->type() != ValueType::kStream) {
+    const auto* const next = other.table_.find(std::string_view(object.key()));
+    if (next == nullptr || (*next)->type() != ValueType::kStream) {
       keyspace_.signal(object, KeySignal::kGone);
     }
   });

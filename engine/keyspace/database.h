@@ -141,7 +141,7 @@ class Database {
   /// Removes or hides an object that has expired, or the expired fields of a hash. Returns false if
   /// nothing remains of it.
   bool outlives_expiry(Object& object);
-  void signal_streams_replaced_by(Database& other);
+  void signal_streams_replaced_by(const Database& other);
   void record_header_removals();
   /// Removes all objects from memory, after the removal of their records was recorded.
   void drop_all();
