@@ -51,6 +51,28 @@ class Backend {
   /// then.
   virtual bool has_answer(int session) = 0;
 
+  /// Closes the session's connection. It begins again at its next use. The server may notice later.
+  virtual void close(int /*session*/) { throw std::runtime_error(name() + " has no connections"); }
+
+  /// Returns true if the server has closed the session's connection. Replies before that can still
+  /// be received.
+  virtual bool has_ended(int /*session*/) { return false; }
+
+  /// Blocks until the server closes the session's connection. Returns the bytes until then.
+  virtual std::string receive_all(int /*session*/) {
+    throw std::runtime_error(name() + " has no connections");
+  }
+
+  /// Begins receive_to_barrier(). The session must not be blocked. `in_transaction`: MULTI is open.
+  virtual void send_barrier(int /*session*/, bool /*in_transaction*/) {
+    throw std::runtime_error(name() + " has no connections");
+  }
+  /// Returns the bytes of all replies and messages that requests before send_barrier(), in any
+  /// session, have caused in this one.
+  virtual std::string receive_to_barrier(int /*session*/, bool /*in_transaction*/) {
+    throw std::runtime_error(name() + " has no connections");
+  }
+
   /// Lets time pass.
   virtual void elapse(std::chrono::milliseconds duration) = 0;
 

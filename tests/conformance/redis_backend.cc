@@ -69,7 +69,10 @@ void RedisBackend::send(int number, const Request& request) {
   session.connection->send(request);
   is_drained_ = false;
   // The server reads its sockets in no particular order, so this waits for the effect on this one.
-  while (!session.connection->has_reply() && !is_blocked(session)) std::this_thread::yield();
+  RawConnection& connection = *session.connection;
+  while (!connection.has_reply() && !connection.has_ended() && !is_blocked(session)) {
+    std::this_thread::yield();
+  }
 }
 
 std::string RedisBackend::receive(int number) { return session(number).connection->receive(); }
@@ -83,6 +86,29 @@ bool RedisBackend::has_answer(int number) {
   // The server replies to an earlier command before it replies to the next one.
   if (!std::exchange(is_drained_, true)) control_->call(Request::of("PING"));
   return session(number).connection->has_reply();
+}
+
+void RedisBackend::close(int number) {
+  is_drained_ = false;
+  sessions_.erase(number);
+}
+
+bool RedisBackend::has_ended(int number) {
+  has_answer(number);
+  return session(number).connection->has_ended();
+}
+
+std::string RedisBackend::receive_all(int number) {
+  return session(number).connection->receive_all();
+}
+
+void RedisBackend::send_barrier(int number, bool in_transaction) {
+  is_drained_ = false;
+  session(number).connection->send_barrier(in_transaction);
+}
+
+std::string RedisBackend::receive_to_barrier(int number, bool in_transaction) {
+  return session(number).connection->receive_to_barrier(in_transaction);
 }
 
 void RedisBackend::elapse(std::chrono::milliseconds duration) {

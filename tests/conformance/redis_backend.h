@@ -31,6 +31,11 @@ class RedisBackend final : public Backend {
   std::string receive(int session) override;
   std::vector<std::string> call_all(int session, std::span<const Request> requests) override;
   bool has_answer(int session) override;
+  void close(int session) override;
+  bool has_ended(int session) override;
+  std::string receive_all(int session) override;
+  void send_barrier(int session, bool in_transaction) override;
+  std::string receive_to_barrier(int session, bool in_transaction) override;
   void elapse(std::chrono::milliseconds duration) override;
   /// Uses DEBUG RELOAD, after which encodings are those of loaded data.
   void reopen() override;

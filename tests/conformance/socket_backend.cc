@@ -53,6 +53,27 @@ bool SocketBackend::has_answer(int number) {
   return session(number).has_reply();
 }
 
+void SocketBackend::close(int number) {
+  is_drained_ = false;
+  sessions_.erase(number);
+}
+
+bool SocketBackend::has_ended(int number) {
+  has_answer(number);
+  return session(number).has_ended();
+}
+
+std::string SocketBackend::receive_all(int number) { return session(number).receive_all(); }
+
+void SocketBackend::send_barrier(int number, bool in_transaction) {
+  is_drained_ = false;
+  session(number).send_barrier(in_transaction);
+}
+
+std::string SocketBackend::receive_to_barrier(int number, bool in_transaction) {
+  return session(number).receive_to_barrier(in_transaction);
+}
+
 void SocketBackend::elapse(std::chrono::milliseconds duration) {
   is_drained_ = false;
   const Reply moved = control_->call(Request::of("RUSHGATE.ADVANCE", duration.count()));

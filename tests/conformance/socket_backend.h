@@ -23,6 +23,11 @@ class SocketBackend : public Backend {
   std::string receive(int session) final;
   std::vector<std::string> call_all(int session, std::span<const Request> requests) final;
   bool has_answer(int session) final;
+  void close(int session) final;
+  bool has_ended(int session) final;
+  std::string receive_all(int session) final;
+  void send_barrier(int session, bool in_transaction) final;
+  std::string receive_to_barrier(int session, bool in_transaction) final;
   void elapse(std::chrono::milliseconds duration) final;
 
  protected:

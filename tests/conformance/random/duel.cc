@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/conformance/command_counts.h"
+#include "tests/conformance/random/connection_duel.h"
 #include "tests/conformance/random/exchange.h"
 #include "tests/support/redis_server/raw_reply.h"
 
@@ -32,7 +33,9 @@ std::int64_t now_ms(Backend& backend) {
 std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
   try {
     begin();
-    auto difference = sessions_ == 1 ? play_in_one_session(steps) : play_in_sessions(steps);
+    auto difference = has_connections_ ? play_on_connections(steps)
+                      : sessions_ == 1 ? play_in_one_session(steps)
+                                       : play_in_sessions(steps);
     if (difference) return difference;
     if (auto what = contents_differ(oracle_, subject_, databases_)) {
       return Difference{steps.size(), *std::move(what)};
@@ -60,22 +63,10 @@ void Duel::begin() {
   }
 }
 
-Duel::ClientIds Duel::ask_client_ids(Backend& backend) const {
+ClientIds Duel::ask_client_ids(Backend& backend) const {
   ClientIds ids;
-  for (int session = 0; session < sessions_; ++session) {
-    const std::int64_t id = backend.ask(session, Request::of("CLIENT", "ID")).integer();
-    ids.emplace("$client" + std::to_string(session), std::to_string(id));
-  }
+  for (int session = 0; session < sessions_; ++session) ids.ask(backend, session);
   return ids;
-}
-
-Request Duel::with_ids(const Request& request, const ClientIds& ids) {
-  Request replaced;
-  for (std::size_t i = 0; i < request.size(); ++i) {
-    const auto id = ids.find(request[i]);
-    replaced.add(id == ids.end() ? request[i] : std::string_view(id->second));
-  }
-  return replaced;
 }
 
 void Duel::catch_up() {
@@ -157,11 +148,31 @@ std::optional<std::string> Duel::play_one(const RandomCommand& command) {
   last_.insert_or_assign(command.session, command);
   waiting_.insert(command.session);
   ++sent_;
-  oracle_.send(command.session, with_ids(command.request, oracle_ids_));
-  subject_.send(command.session, with_ids(command.request, subject_ids_));
+  oracle_.send(command.session, oracle_ids_.inserted_in(command.request));
+  subject_.send(command.session, subject_ids_.inserted_in(command.request));
   auto what = receive_what_is_there();
   if (what) *what = "after " + transcript_line(command) + "\n  " + *what;
   return what;
+}
+
+std::optional<Difference> Duel::play_on_connections(std::span<const RandomStep> steps) {
+  ConnectionDuel duel(oracle_, subject_, sessions_);
+  const auto play_one = [&](const RandomCommand& command) {
+    if (command.request[0] != kElapse) {
+      if (!duel.is_blocked(command.session)) ++sent_;
+      return duel.play(command);
+    }
+    elapse(command);
+    return duel.elapsed();
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const RandomCommand& command : steps[i]) {
+      auto what = play_one(command);
+      if (what) return Difference{i + 1, "after " + transcript_line(command) + "\n  " + *what};
+    }
+  }
+  auto what = duel.finish();
+  return what ? std::optional(Difference{steps.size(), "finally: " + *what}) : std::nullopt;
 }
 
 std::optional<std::string> Duel::receive_what_is_there() {

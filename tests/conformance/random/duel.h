@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "tests/conformance/backend.h"
+#include "tests/conformance/random/client_ids.h"
 #include "tests/conformance/random/grammar.h"
 
 namespace rushgate::testing {
@@ -24,6 +24,8 @@ struct Difference {
 /// command gets no further commands until its reply. An argument $client2 stands for the CLIENT ID
 /// of session 2, a different one on each backend.
 ///
+/// If the sessions are connections, ConnectionDuel plays the commands.
+///
 /// A command "@elapse" lets the backends' clocks advance by so many ms. With `reopens`, and one
 /// session, both backends are reopened at times, with a comparison of all data before and after.
 class Duel {
@@ -33,6 +35,7 @@ class Duel {
         subject_(subject),
         sessions_(grammar.sessions()),
         databases_(grammar.databases()),
+        has_connections_(grammar.has_connections()),
         reopens_(reopens) {}
 
   /// Runs steps from empty data on. Finally compares all data, and the counts of calls and
@@ -42,11 +45,8 @@ class Duel {
   [[nodiscard]] std::size_t sent() const { return sent_; }
 
  private:
-  using ClientIds = std::map<std::string, std::string, std::less<>>;  // by variable
-
   void begin();
   ClientIds ask_client_ids(Backend& backend) const;
-  static Request with_ids(const Request& request, const ClientIds& ids);
   /// Advances the subject's clock to the oracle's, which may run by itself.
   void catch_up();
   void elapse(const RandomCommand& command);
@@ -57,6 +57,7 @@ class Duel {
   std::optional<Difference> play_in_one_session(std::span<const RandomStep> steps);
   std::optional<Difference> play_in_sessions(std::span<const RandomStep> steps);
   std::optional<std::string> play_one(const RandomCommand& command);
+  std::optional<Difference> play_on_connections(std::span<const RandomStep> steps);
   std::optional<std::string> receive_what_is_there();
   std::optional<std::string> receive_what_is_there(int session);
 
@@ -64,6 +65,7 @@ class Duel {
   Backend& subject_;
   const int sessions_;
   const int databases_;
+  const bool has_connections_;
   const bool reopens_;
   std::size_t sent_ = 0;
   ClientIds oracle_ids_;

@@ -22,8 +22,8 @@ RandomStep RandomRound::next() { return step(grammar_.shapes_[random_.pick(gramm
 
 RandomStep RandomRound::step(const Grammar::Shape& shape) {
   constexpr std::size_t kMistakenPercent = 4;
-  const auto session =
-      static_cast<int>(random_.between(shape.first_session, grammar_.sessions_ - 1));
+  const int last_session = std::min(shape.last_session, grammar_.sessions_ - 1);
+  const auto session = static_cast<int>(random_.between(shape.first_session, last_session));
   RandomStep step;
   for (const Grammar::Shape::Command& command : shape.commands) {
     std::vector<std::string> words;

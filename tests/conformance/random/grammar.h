@@ -11,6 +11,9 @@
 //   SPOP one ; DEL one               Commands that are sent together or not at all.
 //   @first CONFIG SET …              A command for the beginning of a round.
 //   @sessions 3                      Interleaves commands of sessions 0 to 2. Default: session 0.
+//   @connections 9                   As @sessions, for servers: @close ends a session, and the states of
+//                                    all connections are compared after each step (Duel).
+//   @by 6..8 …                       The command is sent in one of these sessions.
 //   @databases 2                     Number of databases compared at the end. Default: 1.
 //   key = a|b|"key c"                Defines a name for use in shapes. A later one replaces it.
 //   member := 1..9|"x"~bytes         Defines a name that is chosen once per round.
@@ -31,6 +34,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +64,8 @@ class Grammar {
 
   [[nodiscard]] int sessions() const { return sessions_; }
   [[nodiscard]] int databases() const { return databases_; }
+  /// Returns true if the sessions are connections to a server.
+  [[nodiscard]] bool has_connections() const { return has_connections_; }
 
  private:
   friend class GrammarParser;
@@ -98,10 +104,12 @@ class Grammar {
     bool once = false;  // chosen once per round
     Node node = {};     // a choice
   };
+  static constexpr int kLastOfAll = std::numeric_limits<int>::max();
   struct Shape {
     std::size_t weight = 1;
     Mistakes mistakes = Mistakes::kAny;
     int first_session = 0;
+    int last_session = kLastOfAll;
     struct Command {
       std::string directives;
       std::vector<Slack> slack;
@@ -116,6 +124,7 @@ class Grammar {
   std::vector<Shape> first_;
   int sessions_ = 1;
   int databases_ = 1;
+  bool has_connections_ = false;
 };
 
 /// Generates the commands of one round, which begins with empty data. Keeps references to both.

@@ -102,7 +102,7 @@ class GrammarParser {
     }
     for (std::size_t i = 0; i < grammar_.shapes_.size(); ++i) {
       if (grammar_.shapes_[i].first_session >= grammar_.sessions_) {
-        throw std::runtime_error(std::string(file) + ": @waits needs @sessions");
+        throw std::runtime_error(std::string(file) + ": @waits and @by need @sessions");
       }
       grammar_.weighted_.insert(grammar_.weighted_.end(), grammar_.shapes_[i].weight, i);
     }
@@ -119,6 +119,9 @@ class GrammarParser {
     if (line.empty() || line.at("#")) return;
     if (line.take("@sessions ")) {
       grammar_.sessions_ = number(line);
+    } else if (line.take("@connections ")) {
+      grammar_.sessions_ = number(line);
+      grammar_.has_connections_ = true;
     } else if (line.take("@databases ")) {
       grammar_.databases_ = number(line);
     } else if (!see_rule(line)) {
@@ -150,11 +153,17 @@ class GrammarParser {
     Grammar::Shape shape;
     const bool is_first = line.take("@first ");
     if (is_first) shape.mistakes = Mistakes::kNone;
+    if (line.take("@by ")) {
+      const auto sessions = range(line);
+      shape.first_session = static_cast<int>(sessions.first);
+      shape.last_session = static_cast<int>(sessions.second);
+      line.skip_blanks();
+    }
     if (line.take("@exact ")) shape.mistakes = Mistakes::kNone;
     if (line.take("@timed ")) shape.mistakes = Mistakes::kNoShortTimes;
     if (line.take("@waits ")) {
       shape.mistakes = Mistakes::kNoShortTimes;
-      shape.first_session = 1;
+      shape.first_session = std::max(shape.first_session, 1);
     }
     Line ahead = line;
     if (const auto weight = parse_int64(ahead.take_until(is_blank))) {

@@ -116,7 +116,7 @@ TEST(GrammarTest, ErrorNamesItsLine) {
   EXPECT_EQ(error_of("@any @times 2 GET"), "f:1: only slack may stand here");
   EXPECT_EQ(error_of("GET nothing"), "f: nothing is called nothing");
   EXPECT_EQ(error_of("# only\n"), "f: no shapes");
-  EXPECT_EQ(error_of("@waits GET"), "f: @waits needs @sessions");
+  EXPECT_EQ(error_of("@waits GET"), "f: @waits and @by need @sessions");
 }
 
 TEST(TranscriptLineTest, WrittenShapeIsReadBack) {

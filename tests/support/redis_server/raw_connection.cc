@@ -16,6 +16,14 @@
 namespace rushgate::testing {
 namespace {
 
+constexpr std::string_view kBarrier = "the messages before this reply";
+
+/// The replies to two commands that are refused without effect, rather than queued. It takes two,
+/// since the client may have sent one of them itself.
+constexpr std::string_view kBarrierInTransaction =
+    "-ERR WATCH inside MULTI is not allowed\r\n"
+    "-ERR MULTI calls can not be nested\r\n";
+
 [[noreturn]] void fail(const std::string& what, int error) {
   throw std::runtime_error(what + ": " + std::strerror(error));
 }
@@ -90,6 +98,29 @@ std::string RawConnection::receive_all(std::chrono::milliseconds patience) {
     if (!read_some(patience)) throw std::runtime_error("the server does not hang up");
   }
   return std::exchange(received_, {});
+}
+
+void RawConnection::send_barrier(bool in_transaction) {
+  if (in_transaction) {
+    send(Request::of("WATCH", "key"));
+    send(Request::of("MULTI"));
+  } else {
+    send(Request::of("PING", kBarrier));
+  }
+}
+
+std::string RawConnection::receive_to_barrier(bool in_transaction) {
+  std::string bytes;
+  for (;;) {
+    const std::string raw = receive();
+    const bool is_barrier = !in_transaction && raw.find(kBarrier) != std::string::npos;
+    if (is_barrier) return bytes;
+    bytes += raw;
+    if (in_transaction && bytes.ends_with(kBarrierInTransaction)) {
+      bytes.resize(bytes.size() - kBarrierInTransaction.size());
+      return bytes;
+    }
+  }
 }
 
 bool RawConnection::has_reply() {

@@ -1,5 +1,6 @@
 #include "tests/support/redis_server/raw_reply.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
@@ -93,6 +94,30 @@ class Reader {
   std::size_t position_ = 0;
 };
 
+/// Copies the item at the beginning of `rest`, with its elements, to `item`, and removes it from
+/// `rest`. Messages in it go to `messages` instead. Returns false for a message.
+bool take_item(std::string_view& rest, std::string& item, std::vector<std::string>& messages) {
+  const std::size_t line_end = rest.find("\r\n");
+  if (line_end == std::string_view::npos) throw std::runtime_error("an incomplete reply");
+  const char type = rest.front();
+  std::int64_t size = 0;
+  const bool has_size = std::string_view("*~%>$=").find(type) != std::string_view::npos;
+  if (has_size) size = parse_int64(rest.substr(1, line_end - 1)).value();
+  const bool is_string = type == '$' || type == '=';
+  const std::size_t bytes =
+      line_end + 2 + (is_string && size >= 0 ? static_cast<std::size_t>(size) + 2 : 0);
+  const bool is_message = type == '>';
+  std::string message;
+  std::string& copy = is_message ? message : item;
+  copy += rest.substr(0, bytes);
+  rest.remove_prefix(std::min(bytes, rest.size()));
+  for (std::int64_t left = is_string ? 0 : size * (type == '%' ? 2 : 1); left > 0;) {
+    if (take_item(rest, copy, messages)) --left;
+  }
+  if (is_message) messages.push_back(std::move(message));
+  return !is_message;
+}
+
 std::string escape(unsigned char byte) {
   constexpr char kDigits[] = "0123456789abcdef";
   if (byte == '\r') return "\\r";
@@ -109,6 +134,15 @@ std::optional<ParsedReply> parse_raw_reply(std::string_view bytes) {
   auto reply = reader.read();
   if (!reply) return std::nullopt;
   return ParsedReply{*std::move(reply), reader.position()};
+}
+
+RawOutput separate_messages(std::string_view bytes) {
+  RawOutput output;
+  while (!bytes.empty()) {
+    std::string item;
+    if (take_item(bytes, item, output.messages)) output.replies.push_back(std::move(item));
+  }
+  return output;
 }
 
 std::string escaped(std::string_view bytes) {

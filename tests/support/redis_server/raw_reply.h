@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rushgate/reply.h>
 
@@ -18,6 +19,15 @@ struct ParsedReply {
 /// Parses the reply at the beginning of `bytes`. Returns nothing if it is incomplete. Throws
 /// std::runtime_error if it is invalid.
 std::optional<ParsedReply> parse_raw_reply(std::string_view bytes);
+
+struct RawOutput {
+  std::vector<std::string> replies;
+  std::vector<std::string> messages;  // of RESP3
+};
+
+/// Separates replies from messages. Redis 7.0 sends a message to the client that causes it before,
+/// after, or in the middle of the reply. Throws std::runtime_error if the bytes are not complete.
+RawOutput separate_messages(std::string_view bytes);
 
 /// Returns the bytes escaped as in a C string, for messages. Long strings are cut in the middle.
 std::string escaped(std::string_view bytes);

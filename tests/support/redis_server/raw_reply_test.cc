@@ -31,6 +31,16 @@ const std::vector<Reply>& replies_of_every_kind() {
   return kReplies;
 }
 
+TEST(RawReplyTest, MessagesInRepliesAreSeparated) {
+  const RawOutput output = separate_messages(
+      ":1\r\n*2\r\n$1\r\na\r\n>2\r\n+x\r\n$2\r\n>1\r\n%1\r\n+k\r\n>1\r\n:7\r\n*-1\r\n");
+  EXPECT_EQ(output.replies,
+            (std::vector<std::string>{":1\r\n", "*2\r\n$1\r\na\r\n%1\r\n+k\r\n*-1\r\n"}));
+  EXPECT_EQ(output.messages,
+            (std::vector<std::string>{">2\r\n+x\r\n$2\r\n>1\r\n", ">1\r\n:7\r\n"}));
+  EXPECT_THROW(separate_messages("*2\r\n:1\r\n"), std::runtime_error);
+}
+
 TEST(RawReplyTest, EncodedRepliesAreParsed) {
   for (const Reply& reply : replies_of_every_kind()) {
     std::string bytes;
