@@ -32,7 +32,7 @@ Reply debug_digest(CommandContext& context) {
 Reply debug_digest_value(CommandContext& context) {
   std::vector<Reply> digests;
   for (const std::string_view key : context.request().subspan(2)) {
-    const Object* const object = context.db().peek(key);
+    const Object* const object = context.db().find_stored(key);
     auto digest = object == nullptr ? empty_digest() : value_digest(*object);
     if (!digest.ok()) return errors::store_failed(digest.status());
     digests.push_back(Reply::status(*std::move(digest)));
@@ -56,7 +56,7 @@ absl::StatusOr<std::size_t> serialized_bytes(const CommandContext& context, cons
 }  // namespace
 
 Reply debug_object(CommandContext& context) {
-  const Object* const object = context.db().peek(context[2]);
+  const Object* const object = context.db().find_stored(context[2]);
   if (object == nullptr) return errors::no_such_key();
   const absl::StatusOr<std::size_t> bytes = serialized_bytes(context, *object);
   if (absl::IsResourceExhausted(bytes.status())) return errors::reply_too_large();
@@ -70,7 +70,7 @@ Reply debug_object(CommandContext& context) {
 
 /// Strings of Redis may have unused bytes at their ends. There are none here.
 Reply debug_sdslen(CommandContext& context) {
-  const Object* const object = context.db().peek(context[2]);
+  const Object* const object = context.db().find_stored(context[2]);
   if (object == nullptr) return errors::no_such_key();
   if (object->type() != ValueType::kString || object->string().is_integer())
     return errors::no_sds();

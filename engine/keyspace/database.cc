@@ -159,6 +159,11 @@ void Database::warm(std::span<const std::string_view> keys) const {
 
 Object* Database::peek(std::string_view key) { return look_up(key, Lookup::kPeek); }
 
+const Object* Database::find_stored(std::string_view key) const {
+  const auto* const item = table_.find(key);
+  return item == nullptr ? nullptr : item->get();
+}
+
 Object* Database::find(std::string_view key) { return look_up(key, Lookup::kUse); }
 
 /// The use of a recent key was noted when it was found in the table.
