@@ -6,19 +6,34 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "engine/commands/command_table.h"
 
 namespace rushgate {
+
+namespace {
+
+/// Returns the type of the values that a blocked command waits for.
+ValueType type_waited_for(std::string_view command) {
+  const std::string_view name = find_command(command)->name;
+  if (name.starts_with("x")) return ValueType::kStream;
+  return name.starts_with("bz") ? ValueType::kSortedSet : ValueType::kList;
+}
+
+}  // namespace
 
 void BlockedOperations::add(Operation& operation, std::uint8_t db, BlockRequest request,
                             std::int64_t now_monotonic_ms) {
   const std::uint64_t ticket = next_ticket_++;
   constexpr std::int64_t kForeverMs = std::int64_t{1}
                                       << 60;  // longer timeouts would overflow the clock
+  const ValueType type = type_waited_for(request.retry[0]);
   const std::int64_t deadline_ms =
       request.timeout_ms > 0 ? now_monotonic_ms + std::min(request.timeout_ms, kForeverMs) : 0;
   Blocked& blocked =
-      operations_.emplace(ticket, Blocked{&operation, db, std::move(request), deadline_ms, ticket})
+      operations_
+          .emplace(ticket, Blocked{&operation, db, std::move(request), deadline_ms, ticket, type})
           .first->second;
+  ++counts_[static_cast<std::size_t>(type)];
   absl::Cleanup undo = [&] { remove(ticket); };
   for (const std::string& key : blocked.request.keys) tickets_by_key_[{db, key}].insert(ticket);
   if (deadline_ms != 0) deadlines_.emplace(deadline_ms, ticket);
@@ -55,6 +70,7 @@ BlockedOperations::Blocked BlockedOperations::remove(std::uint64_t ticket) {
   auto node = operations_.extract(ticket);
   assert(!node.empty());
   Blocked blocked = std::move(node.mapped());
+  --counts_[static_cast<std::size_t>(blocked.type)];
   for (const std::string& key : blocked.request.keys) {
     const auto found = tickets_by_key_.find(KeyView{blocked.db, key});
     if (found == tickets_by_key_.end()) continue;

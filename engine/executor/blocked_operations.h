@@ -1,6 +1,8 @@
 // Operations whose current request is blocked on a key (XREADGROUP … BLOCK, BLPOP).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -9,11 +11,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/btree_set.h"
 #include "engine/commands/command_context.h"
 #include "engine/executor/operation.h"
+#include "engine/keyspace/object.h"
 
 namespace rushgate {
 
@@ -28,6 +32,7 @@ class BlockedOperations {
     BlockRequest request;
     std::int64_t deadline_ms;        // monotonic; 0: none
     std::uint64_t ticket;            // ascending in order of arrival
+    ValueType type;                  // of the values that it waits for
     std::int64_t retry_ms = kNever;  // the first of request.timed_retries
   };
 
@@ -38,6 +43,10 @@ class BlockedOperations {
   [[nodiscard]] bool empty() const { return operations_.empty(); }
   [[nodiscard]] std::size_t size() const { return operations_.size(); }
   [[nodiscard]] std::size_t size_with_deadline() const { return deadlines_.size(); }
+  /// Returns true if an operation is blocked until there is a value of this type.
+  [[nodiscard]] bool has_waiter_for(ValueType type) const {
+    return counts_[static_cast<std::size_t>(type)] > 0;
+  }
   /// Returns true if an operation is blocked on this key.
   [[nodiscard]] bool has_waiter(std::uint8_t db, std::string_view key) const;
 
@@ -86,6 +95,7 @@ class BlockedOperations {
   std::set<std::pair<std::uint64_t, std::uint64_t>> tickets_by_session_;  // (session's id, ticket)
   std::set<std::pair<std::int64_t, std::uint64_t>> deadlines_;            // (deadline, ticket)
   std::set<std::pair<std::int64_t, std::uint64_t>> retries_;              // (retry_ms, ticket)
+  std::array<std::size_t, std::variant_size_v<Value>> counts_{};          // of operations_, by type
   std::uint64_t next_ticket_ = 1;
 };
 

@@ -46,8 +46,10 @@ void Unblocker::drop_paused(std::uint64_t session_id) {
   });
 }
 
-void Unblocker::key_signalled(std::uint8_t db, std::string_view key, KeySignal signal) {
-  if (!blocked_.has_waiter(db, key)) return;
+void Unblocker::key_signalled(std::uint8_t db, std::string_view key, ValueType type,
+                              KeySignal signal) {
+  // As in Redis, which decides the order in which keys are served.
+  if (!blocked_.has_waiter_for(type) || !blocked_.has_waiter(db, key)) return;
   Signalled signalled{db, std::string(key), signal};
   const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
   if (!is_repeated) signalled_.push_back(std::move(signalled));

@@ -35,8 +35,9 @@ class Unblocker final : public KeyListener, public BlockedClients {
   [[nodiscard]] bool empty() const { return blocked_.empty(); }
 
   // ---- KeyListener ----
-  /// Notes the signal for serve_signalled().
-  void key_signalled(std::uint8_t db, std::string_view key, KeySignal signal) override;
+  /// Notes the signal for serve_signalled(), if any client is blocked by this type.
+  void key_signalled(std::uint8_t db, std::string_view key, ValueType type,
+                     KeySignal signal) override;
   [[nodiscard]] bool listens() const override { return !blocked_.empty(); }
   [[nodiscard]] bool has_signals() const { return !signalled_.empty(); }
   /// Retries the commands that are blocked on signalled keys, in order of the signals. A retried

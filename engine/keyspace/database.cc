@@ -29,12 +29,6 @@ const Object* unexpired(const std::unique_ptr<Object>* entry, std::int64_t now_m
   return object.is_expired(now_ms) ? nullptr : &object;
 }
 
-/// Returns true if a client can be blocked until there is a value of this type.
-bool can_unblock(const Object& object) {
-  return object.type() == ValueType::kList || object.type() == ValueType::kSortedSet ||
-         object.type() == ValueType::kStream;
-}
-
 }  // namespace
 
 /// The contents that remove_all() removes.
@@ -304,7 +298,7 @@ void Database::swap(Database& other) {
       db->changes().mark_dirty(object);
       // A key that has expired appears to no client.
       if (!object.is_expired(db->keyspace_.now_ms())) db->note_creation(object.key());
-      if (can_unblock(object)) db->keyspace_.signal(object, KeySignal::kReady);
+      db->keyspace_.signal(object, KeySignal::kReady);
     });
   }
 }

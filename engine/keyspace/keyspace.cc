@@ -388,7 +388,8 @@ void Keyspace::signal(const Object& object, KeySignal what) {
   const bool is_popped =
       object.type() == ValueType::kList || object.type() == ValueType::kSortedSet;
   const bool may_matter = is_stream || (is_popped && what == KeySignal::kReady);
-  if (may_matter && listener_ != nullptr) listener_->key_signalled(object.db, object.key(), what);
+  if (!may_matter || listener_ == nullptr) return;
+  listener_->key_signalled(object.db, object.key(), object.type(), what);
 }
 
 void Keyspace::remove_all() {

@@ -48,8 +48,10 @@ struct StoredLibrary {
 class KeyListener {
  public:
   virtual ~KeyListener() = default;
-  /// The key's blocked clients must be served after the command or script.
-  virtual void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) = 0;
+  /// The key's blocked clients must be served after the command or script. `type`: that of the
+  /// value.
+  virtual void key_signalled(std::uint8_t db, std::string_view key, ValueType type,
+                             KeySignal what) = 0;
   /// Returns false if no key has a blocked client.
   [[nodiscard]] virtual bool listens() const { return true; }
 };

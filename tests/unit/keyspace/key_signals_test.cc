@@ -31,7 +31,8 @@ class KeySignalsTest : public ::testing::Test, private KeyListener {
   Database& db(std::size_t number = 0) { return keyspace_.db(number); }
 
  private:
-  void key_signalled(std::uint8_t db, std::string_view key, KeySignal what) override {
+  void key_signalled(std::uint8_t db, std::string_view key, ValueType /*type*/,
+                     KeySignal what) override {
     signals_.push_back(std::to_string(db) + ' ' + std::string(key) +
                        (what == KeySignal::kReady ? " is ready" : " is gone"));
   }
