@@ -11,8 +11,8 @@
 //   SPOP one ; DEL one               Commands that are sent together or not at all.
 //   @first CONFIG SET …              A command for the beginning of a round.
 //   @sessions 3                      Interleaves commands of sessions 0 to 2. Default: session 0.
-//   @connections 9                   As @sessions, for servers: @close ends a session, and the states of
-//                                    all connections are compared after each step (Duel).
+//   @connections 9                   As @sessions, for connections to servers: "@close" closes one,
+//                                    and their states are compared as well (ConnectionDuel).
 //   @by 6..8 …                       The command is sent in one of these sessions.
 //   @databases 2                     Number of databases compared at the end. Default: 1.
 //   key = a|b|"key c"                Defines a name for use in shapes. A later one replaces it.

@@ -40,8 +40,8 @@ class RawConnection {
   /// Returns all bytes until the server closes the connection. Blocks until then.
   std::string receive_all(std::chrono::milliseconds patience = kPatience);
 
-  /// Sends requests without effect, whose replies receive_to_barrier() recognizes. `in_transaction`:
-  /// MULTI is open.
+  /// Sends requests without effect, whose replies receive_to_barrier() recognizes.
+  /// `in_transaction`: MULTI is open.
   void send_barrier(bool in_transaction = false);
   /// Returns the bytes of all replies and messages before those to send_barrier().
   std::string receive_to_barrier(bool in_transaction = false);
