@@ -10,8 +10,12 @@ struct Waiter : Operation {
   Session own_session;
 };
 
-BlockRequest block_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0) {
-  return {.keys = std::move(keys), .timeout_ms = timeout_ms, .retry = {}, .on_timeout = {}};
+BlockRequest block_on(std::vector<std::string> keys, std::int64_t timeout_ms = 0,
+                      const char* command = "BLPOP") {
+  return {.keys = std::move(keys),
+          .timeout_ms = timeout_ms,
+          .retry = Request::of(command),
+          .on_timeout = {}};
 }
 
 TEST(BlockedOperationsTest, WaitersOfKeyComeInArrivalOrder) {
@@ -42,6 +46,19 @@ TEST(BlockedOperationsTest, RemovedWaiterWaitsForNoKey) {
   EXPECT_TRUE(blocked.empty());
   EXPECT_FALSE(blocked.has_waiter(3, "a"));
   EXPECT_EQ(blocked.next_deadline_ms(), std::nullopt);
+}
+
+TEST(BlockedOperationsTest, WaitersAreCountedByType) {
+  BlockedOperations blocked;
+  Waiter first;
+  Waiter second;
+  blocked.add(first, 0, block_on({"a"}, 0, "bzpopmin"), 0);
+  blocked.add(second, 0, block_on({"b"}, 0, "XREAD"), 0);
+  EXPECT_TRUE(blocked.has_waiter_for(ValueType::kSortedSet));
+  EXPECT_TRUE(blocked.has_waiter_for(ValueType::kStream));
+  EXPECT_FALSE(blocked.has_waiter_for(ValueType::kList));
+  blocked.remove(*blocked.next_waiting(0, "a"));
+  EXPECT_FALSE(blocked.has_waiter_for(ValueType::kSortedSet));
 }
 
 TEST(BlockedOperationsTest, WaiterIsFoundBySession) {
