@@ -180,6 +180,9 @@ Reply run(CommandContext& context, const CommandSpec& spec) {
   CommandServices& services = context.services();
   const bool is_monitored = services.channels.has_monitors() && !context.ready_key();
   if (is_monitored && runs_script(spec)) show_to_monitors(context);
+  if (services.running_script == nullptr) {  // the commands of a script have another session
+    services.keyspace.set_keeps_last_uses(context.session().keeps_idle_times);
+  }
   Reply reply =
       services.settings.times_commands() ? run_timed(context, spec) : run_function(context, spec);
   if (is_monitored && (spec.flags & (kSkipMonitor | kAdmin)) == 0) show_to_monitors(context);
@@ -255,7 +258,6 @@ Reply run_client_command(CommandContext& context) {
   if (services.running_script == nullptr) {  // else the script replies it
     services.refuses_growth = services.memory_bytes_max != 0 &&
                               services.keyspace.needs_more_than(services.memory_bytes_max);
-    services.keyspace.set_keeps_last_uses(context.session().keeps_idle_times);
   }
   const CommandSpec* const spec = find_command(context.request());
   Reply reply = run_or_queue(context, spec);

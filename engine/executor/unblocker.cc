@@ -89,7 +89,6 @@ bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key) {
   std::optional<Reply> error = run_guarded(services_.keyspace, [&] {
     CommandContext context(services_, *blocked.operation->session, blocked.request.retry,
                            CommandContext::Origin::kClient, false, ready_key);
-    services_.keyspace.set_keeps_last_uses(context.session().keeps_idle_times);
     reply = run_command(context);
     stays_blocked = context.block_request().has_value();
     if (stays_blocked) {
