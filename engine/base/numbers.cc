@@ -1,6 +1,7 @@
 #include "engine/base/numbers.h"
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cctype>
 #include <cerrno>
@@ -109,6 +110,22 @@ std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
+namespace {
+
+/// Returns the digits of a number below 100,000,000 as the values of eight bytes, the first digit in
+/// the lowest byte. Works on all at once, as parse_eight_digits(): halves of four digits become
+/// quarters of two, and these become digits. A product and a shift divide by 100, then by 10.
+std::uint64_t eight_digits(std::uint32_t number) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::uint64_t halves = number / 10'000 | std::uint64_t{number % 10'000} << 32;
+  const std::uint64_t hundreds = (halves * 10'486 >> 20) & 0x0000'007F'0000'007F;
+  const std::uint64_t quarters = hundreds | (halves - 100 * hundreds) << 16;
+  const std::uint64_t tens = (quarters * 103 >> 10) & 0x000F'000F'000F'000F;
+  return tens | (quarters - 10 * tens) << 8;
+}
+
+}  // namespace
+
 DecimalText::DecimalText(std::uint64_t magnitude, bool is_negative) {
   // Digits are written from the end. std::to_chars would have to count them first.
   static constexpr auto kPairs = [] {
@@ -119,25 +136,21 @@ DecimalText::DecimalText(std::uint64_t magnitude, bool is_negative) {
     }
     return pairs;
   }();
+  constexpr std::uint32_t kBlock = 100'000'000;
+  constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;
+  constexpr std::ptrdiff_t kDigits = 8;
   char* begin = std::end(buffer_);
-  const auto put_pair = [&begin](std::uint32_t pair) {
-    begin -= 2;
-    std::memcpy(begin, &kPairs[std::size_t{pair} * 2], 2);
-  };
-  std::uint64_t left = magnitude;
-  constexpr std::uint32_t kBlock = 100'000'000;  // eight digits at a time: 32 bits divide faster
-  while (left >= kBlock) {
-    const auto block = static_cast<std::uint32_t>(left % kBlock);
-    left /= kBlock;
-    const std::uint32_t low = block % 10'000;
-    const std::uint32_t high = block / 10'000;
-    put_pair(low % 100);
-    put_pair(low / 100);
-    put_pair(high % 100);
-    put_pair(high / 100);
+  for (; magnitude >= kBlock; magnitude /= kBlock) {
+    const std::uint64_t block =
+        eight_digits(static_cast<std::uint32_t>(magnitude % kBlock)) + kZeros;
+    begin -= kDigits;
+    std::memcpy(begin, &block, sizeof(block));
   }
-  auto rest = static_cast<std::uint32_t>(left);
-  for (; rest >= 10; rest /= 100) put_pair(rest % 100);
+  auto rest = static_cast<std::uint32_t>(magnitude);
+  for (; rest >= 10; rest /= 100) {
+    begin -= 2;
+    std::memcpy(begin, &kPairs[std::size_t{rest % 100} * 2], 2);
+  }
   if (rest > 0 || begin == std::end(buffer_)) *--begin = static_cast<char>('0' + rest);
   if (is_negative) *--begin = '-';
   begin_ = begin;

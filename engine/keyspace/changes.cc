@@ -44,15 +44,38 @@ void Changes::complete_records() {
   }
 }
 
+namespace {
+
+/// Releases what the value needed for the batch.
+void end_batch(Object& object) {
+  switch (object.type()) {
+    case ValueType::kString:
+      break;
+    case ValueType::kHash:
+      object.hash().shrink();
+      break;
+    case ValueType::kSet:
+      object.set().shrink();
+      break;
+    case ValueType::kStream:
+      object.stream().end_batch();
+      break;
+    case ValueType::kList:
+      object.list().shrink();
+      break;
+    case ValueType::kSortedSet:
+      object.sorted_set().shrink();
+      break;
+  }
+}
+
+}  // namespace
+
 void Changes::forget() {
   forget_newborn();
   for (Object* object : dirty_) {
     object->change = ObjectChange::kNone;
-    if (object->attached && object->type() == ValueType::kStream) object->stream().end_batch();
-    if (object->attached && object->type() == ValueType::kList) object->list().shrink();
-    if (object->attached && object->type() == ValueType::kSet) object->set().shrink();
-    if (object->attached && object->type() == ValueType::kHash) object->hash().shrink();
-    if (object->attached && object->type() == ValueType::kSortedSet) object->sorted_set().shrink();
+    if (object->attached) end_batch(*object);
     if (!object->is_noted) memory_.recount(*object);  // its buffers are empty now
   }
   dirty_.clear();
