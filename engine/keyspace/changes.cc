@@ -46,7 +46,7 @@ void Changes::complete_records() {
 
 namespace {
 
-/// Releases what the value needed for the batch.
+/// Releases the buffers and the unused memory of the value.
 void end_batch(Object& object) {
   switch (object.type()) {
     case ValueType::kString:
