@@ -9,13 +9,21 @@
 
 namespace rushgate {
 
-/// Returns the bytes that glibc's malloc uses for a block of `bytes`: 8 bytes of overhead, rounded
-/// up to a multiple of 16, at least 32. Returns 0 for 0 bytes.
+/// The overhead of a block of glibc's malloc.
+inline constexpr std::size_t kHeapBlockOwnBytes = 8;
+
+/// Returns the bytes that glibc's malloc uses for a block of `bytes`: its overhead, rounded up to a
+/// multiple of 16, at least 32. Returns 0 for 0 bytes.
 constexpr std::size_t heap_block(std::size_t bytes) {
-  constexpr std::size_t kOwn = 8;
   constexpr std::size_t kGrain = 16;
   constexpr std::size_t kLeast = 32;
-  return bytes == 0 ? 0 : std::max(kLeast, (bytes + kOwn + kGrain - 1) / kGrain * kGrain);
+  return bytes == 0 ? 0
+                    : std::max(kLeast, (bytes + kHeapBlockOwnBytes + kGrain - 1) / kGrain * kGrain);
+}
+
+/// Returns how many bytes a block of `bytes`, at least 1, has space for.
+constexpr std::size_t heap_space(std::size_t bytes) {
+  return heap_block(bytes) - kHeapBlockOwnBytes;
 }
 
 /// Returns the bytes on the heap that belong to the object, without the object itself.

@@ -11,6 +11,32 @@
 
 namespace rushgate {
 
+/// Returns the size of an integer.
+inline std::size_t varint_bytes(std::uint64_t value) {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+/// Writes an integer, for which there must be space. Returns its end.
+inline char* write_varint(char* to, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+/// Reads an integer, which must be valid, and moves `from` behind it.
+inline std::uint64_t read_varint(const char*& from) {
+  std::uint64_t value = static_cast<unsigned char>(*from++);
+  if (value < 0x80) return value;
+  value &= 0x7F;
+  for (unsigned shift = 7;; shift += 7) {
+    const auto part = static_cast<unsigned char>(*from++);
+    value |= std::uint64_t{part & 0x7FU} << shift;
+    if (part < 0x80) return value;
+  }
+}
+
 /// Appends integers and bytes to a string through a buffer, because many small appends are slow.
 /// The string is complete after flush().
 class VarintAppender {
@@ -24,8 +50,7 @@ class VarintAppender {
   [[nodiscard]] std::size_t unflushed() const { return size_; }
   void varint(std::uint64_t value) {
     if (size_ > sizeof(buffer_) - kLongest) flush();
-    for (; value >= 0x80; value >>= 7) buffer_[size_++] = static_cast<char>(value | 0x80);
-    buffer_[size_++] = static_cast<char>(value);
+    size_ = static_cast<std::size_t>(write_varint(buffer_ + size_, value) - buffer_);
   }
   void bytes(std::string_view bytes) {
     if (bytes.size() <= sizeof(buffer_) - size_) {
@@ -44,20 +69,6 @@ class VarintAppender {
   std::size_t size_ = 0;
   char buffer_[8 * kLongest];
 };
-
-/// Returns the size of an integer.
-inline std::size_t varint_bytes(std::uint64_t value) {
-  std::size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
-}
-
-/// Writes an integer, for which there must be space. Returns its end.
-inline char* write_varint(char* to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) *to++ = static_cast<char>(value | 0x80);
-  *to++ = static_cast<char>(value);
-  return to;
-}
 
 inline void append_varint(std::string& out, std::uint64_t value) {
   VarintAppender appender(out);

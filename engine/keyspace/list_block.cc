@@ -35,12 +35,7 @@ std::size_t ListBlock::packed_size(const MaybeInteger& element) {
 ListBlock::Packed ListBlock::packed_at(std::size_t byte) const {
   const char* const begin = bytes() + byte;
   const char* end = begin;
-  std::uint64_t head = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const auto part = static_cast<std::uint8_t>(*end++);
-    head |= std::uint64_t{part & 0x7FU} << shift;
-    if (part < 0x80) break;
-  }
+  const std::uint64_t head = read_varint(end);
   const std::size_t length = head >> 1;
   return {.is_integer = (head & 1) != 0,
           .bytes = {end, length},
@@ -188,8 +183,7 @@ void ListBlock::append(const ListBlock& taken) {
 
 /// Returns a block with space for so many bytes. It uses the whole block of the allocator.
 ListBlock::Block ListBlock::make_block(const Shape& shape, std::size_t bytes_wanted) {
-  constexpr std::size_t kAllocatorBytes = 8;
-  const std::size_t memory = heap_block(block_bytes(shape, bytes_wanted)) - kAllocatorBytes;
+  const std::size_t memory = heap_space(block_bytes(shape, bytes_wanted));
   const std::size_t capacity = memory - shape.bytes();
   if (capacity > std::numeric_limits<std::uint32_t>::max()) {
     throw std::length_error("an element of a list");

@@ -58,8 +58,7 @@ void PackedIntegers::append_all(std::span<const std::int64_t> members) {
 
 /// Returns a block for so many members. It uses the whole block of the allocator.
 PackedIntegers::Block PackedIntegers::make_block(std::size_t capacity_wanted) {
-  constexpr std::size_t kAllocatorBytes = 8;
-  const std::size_t bytes = heap_block(block_bytes(capacity_wanted)) - kAllocatorBytes;
+  const std::size_t bytes = heap_space(block_bytes(capacity_wanted));
   const std::size_t capacity = (bytes - sizeof(Header)) / sizeof(std::int64_t);
   return Block(new (::operator new(block_bytes(capacity)))
                    Header{.capacity = static_cast<std::uint32_t>(capacity), .size = 0});

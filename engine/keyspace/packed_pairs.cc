@@ -12,18 +12,6 @@
 namespace rushgate {
 namespace {
 
-/// Reads a varint, and moves `from` behind it.
-std::size_t read_varint(const char*& from) {
-  std::size_t value = static_cast<unsigned char>(*from++);
-  if (value < 0x80) return value;
-  value &= 0x7F;
-  for (unsigned shift = 7;; shift += 7) {
-    const auto part = static_cast<unsigned char>(*from++);
-    value |= static_cast<std::size_t>(part & 0x7FU) << shift;
-    if (part < 0x80) return value;
-  }
-}
-
 /// The sizes of the parts of a pair.
 struct PairSizes {
   PairSizes(std::size_t field_bytes, std::size_t value_bytes, std::size_t position)
@@ -183,8 +171,7 @@ void PackedPairs::resize_gap(std::size_t place, std::size_t old_bytes, std::size
 
 /// Returns a block with space for pairs of so many bytes. It uses the whole block of the allocator.
 PackedPairs::Block PackedPairs::make_block(std::size_t bytes_wanted) {
-  constexpr std::size_t kAllocatorBytes = 8;
-  const std::size_t bytes = heap_block(sizeof(Header) + bytes_wanted) - kAllocatorBytes;
+  const std::size_t bytes = heap_space(sizeof(Header) + bytes_wanted);
   const auto capacity = static_cast<std::uint32_t>(bytes - sizeof(Header));
   return Block(new (::operator new(bytes))
                    Header{.capacity = capacity, .used = 0, .pairs = 0, .next_position = 0});

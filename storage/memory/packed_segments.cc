@@ -14,15 +14,6 @@ namespace {
 // Finding a segment reads half a chunk, so chunks are small. A larger segment has its own chunk.
 constexpr std::size_t kChunkBytesMax = 4096;
 
-std::uint64_t read_varint(const std::string& from, std::size_t& at) {
-  std::uint64_t value = 0;
-  for (int shift = 0;; shift += 7) {
-    const auto byte = static_cast<std::uint8_t>(from[at++]);
-    value |= std::uint64_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) return value;
-  }
-}
-
 // Appends the segments of a read and counts their bytes.
 class Collector {
  public:
@@ -71,13 +62,14 @@ class PackedSegments::Walk {
 
  private:
   void read_segment(bool relative) {
-    std::size_t at = at_;
-    const std::uint64_t length = read_varint(chunk_->bytes, at);
-    const std::uint64_t ms = read_varint(chunk_->bytes, at);
-    const std::uint64_t seq = read_varint(chunk_->bytes, at);
+    const char* const begin = chunk_->bytes.data();
+    const char* at = begin + at_;
+    const std::uint64_t length = read_varint(at);
+    const std::uint64_t ms = read_varint(at);
+    const std::uint64_t seq = read_varint(at);
     if (relative) first_ = {first_.ms + ms, ms == 0 ? first_.seq + seq : seq};
-    bytes_begin_ = at;
-    end_ = at + length;
+    bytes_begin_ = static_cast<std::size_t>(at - begin);
+    end_ = bytes_begin_ + length;
   }
 
   const Chunk* chunk_;
