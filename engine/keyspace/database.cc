@@ -21,12 +21,9 @@ void record_header_removal(Changes& changes, const Object& object) {
       [&object](std::string& key) { write_header_key(object.db, object.key(), key); });
 }
 
-/// Returns the object of an entry of the table. Null if there is no entry, or the object has expired.
-/// In contrast to find(), this is no access: it removes, counts and reports nothing.
-const Object* unexpired(const std::unique_ptr<Object>* entry, std::int64_t now_ms) {
-  if (entry == nullptr) return nullptr;
-  const Object& object = **entry;
-  return object.is_expired(now_ms) ? nullptr : &object;
+/// Returns the object unless it has expired, else null.
+const Object* unexpired(const Object* object, std::int64_t now_ms) {
+  return object == nullptr || object->is_expired(now_ms) ? nullptr : object;
 }
 
 }  // namespace
@@ -307,8 +304,8 @@ void Database::swap(Database& other) {
 void Database::signal_streams_replaced_by(const Database& other) {
   for_each([&](Object& object) {
     if (object.type() != ValueType::kStream) return;
-    const auto* const next = other.table_.find(std::string_view(object.key()));
-    if (next == nullptr || (*next)->type() != ValueType::kStream) {
+    const Object* const next = other.find_stored(object.key());
+    if (next == nullptr || next->type() != ValueType::kStream) {
       keyspace_.signal(object, KeySignal::kGone);
     }
   });
@@ -399,7 +396,7 @@ std::size_t Database::measured_bytes() const {
 // ---- WATCH ----
 
 WatchedKey Database::watch(std::string_view key) {
-  const Object* object = unexpired(table_.find(key), keyspace_.now_ms());
+  const Object* object = unexpired(find_stored(key), keyspace_.now_ms());
   // Fields that have expired before the watch are no change.
   if (object != nullptr && has_due_fields(*object)) object = peek(key);
   WatchedKey watched{.db = number_, .key = std::string(key), .was_there = object != nullptr};
@@ -429,18 +426,18 @@ void Database::unwatch(const WatchedKey& watched) {
 bool Database::has_changed(const WatchedKey& watched) {
   if (was_written(watched)) return true;
   if (!watched.was_there) return false;
-  const Object* const object = unexpired(table_.find(watched.key), keyspace_.now_ms());
+  const Object* const object = unexpired(find_stored(watched.key), keyspace_.now_ms());
   return object == nullptr || has_due_fields(*object);
 }
 
 bool Database::was_written(const WatchedKey& watched) const {
-  const auto* const entry = table_.find(watched.key);
+  const Object* const object = find_stored(watched.key);
   if (!watched.was_there) {
-    return unexpired(entry, keyspace_.now_ms()) != nullptr ||
+    return unexpired(object, keyspace_.now_ms()) != nullptr ||
            watched_absences_.at(watched.key).creations != watched.creations;
   }
-  return entry == nullptr || (*entry)->id != watched.object_id ||
-         (*entry)->revision != watched.revision;
+  return object == nullptr || object->id != watched.object_id ||
+         object->revision != watched.revision;
 }
 
 void Database::note_creation(std::string_view key) {

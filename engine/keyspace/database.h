@@ -40,7 +40,8 @@ class Database {
   Object* find(std::string_view key);
   /// As find(), without a use of the key.
   Object* peek(std::string_view key);
-  /// Returns the object at `key`, expired or not, or null. This is no access.
+  /// Returns the object at `key`, expired or not, or null. This is no access: it removes, counts and
+  /// reports nothing.
   [[nodiscard]] const Object* find_stored(std::string_view key) const;
   /// Called when a use of any key must be noted again.
   void forget_recent() { recent_.fill(nullptr); }

@@ -327,6 +327,8 @@ void Keyspace::forget_recent() {
   for (const auto& database : databases_) database->forget_recent();
 }
 
+void Keyspace::forget_recent(const Object& object) { db(object.db).forget_recent(); }
+
 absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
   // Segments without a header are garbage, and must not become a new stream's.
   std::uint64_t last_stream = 0;

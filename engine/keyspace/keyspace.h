@@ -123,7 +123,7 @@ class Keyspace {
   /// Notes a use of the object `idle_s` seconds ago.
   void set_last_use(Object& object, std::int64_t idle_s) {
     object.last_use = use_clock_.last_use(idle_s) & UseClock::kMax;
-    forget_recent();
+    forget_recent(object);
   }
 
   [[nodiscard]] KeyCounts& counts() { return counts_; }
@@ -191,6 +191,7 @@ class Keyspace {
  private:
   absl::Status find_next_object_id(std::uint64_t largest_loaded);
   void forget_recent();
+  void forget_recent(const Object& object);
 
   Store& store_;
   const std::uint64_t seed_;

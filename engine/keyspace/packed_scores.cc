@@ -37,12 +37,12 @@ std::optional<std::size_t> PackedScores::rank(std::string_view member) const {
   return rank < size() ? std::optional(rank) : std::nullopt;
 }
 
-/// Returns the place of an element among the others: where it would begin without its own pair.
-std::size_t PackedScores::place_for(const ScoredElement& element) const {
-  std::size_t own_bytes = 0;  // of the element's pair, if it was passed
+/// Returns the place of an element among the others, without the pair at `old_place`.
+std::size_t PackedScores::place_for(const ScoredElement& element, std::size_t old_place) const {
+  std::size_t own_bytes = 0;  // of the pair at `old_place`, if it was passed
   for (std::size_t place = 0; place < pairs_.bytes();) {
     const PackedPairs::Pair pair = pairs_.at(place);
-    if (pair.field == element.member) {
+    if (place == old_place) {
       own_bytes = pair.end - place;
     } else if (element.is_before(element_of(pair))) {
       return place - own_bytes;
@@ -63,7 +63,7 @@ void PackedScores::assign_score(std::size_t place, double score) {
 
 PackedScores::Assigned PackedScores::assign(std::string_view member, double score) {
   const PackedPairs::Pair pair = pairs_.find(member);
-  const std::size_t place = place_for({.member = member, .score = score});
+  const std::size_t place = place_for({.member = member, .score = score}, pair.place);
   if (pair.place == PackedPairs::kNone) {
     insert(place, {.member = member, .score = score});
     return {.place = place, .old_place = PackedPairs::kNone, .old_score = std::nullopt};
@@ -80,10 +80,10 @@ void PackedScores::roll_back(const Assigned& assigned) {
   pairs_.move(assigned.place, assigned.old_place);
 }
 
-std::size_t PackedScores::erase(std::string_view member) {
+std::optional<PackedScores::Found> PackedScores::find(std::string_view member) const {
   const PackedPairs::Pair pair = pairs_.find(member);
-  if (pair.place != PackedPairs::kNone) pairs_.erase(pair);
-  return pair.place;
+  if (pair.place == PackedPairs::kNone) return std::nullopt;
+  return Found{.place = pair.place, .score = read_score(pair.value)};
 }
 
 }  // namespace rushgate

@@ -39,8 +39,13 @@ class PackedScores {
   Assigned assign(std::string_view member, double score);
   void roll_back(const Assigned& assigned);
 
-  /// Erases a member. Returns its former place, or PackedPairs::kNone if there is no such member.
-  std::size_t erase(std::string_view member);
+  struct Found {
+    std::size_t place;
+    double score;
+  };
+  [[nodiscard]] std::optional<Found> find(std::string_view member) const;
+  /// Erases the element at a place.
+  void erase(std::size_t place) { pairs_.erase(pairs_.at(place)); }
   /// Undoes erase().
   void put_back(std::size_t place, const ScoredElement& element) { insert(place, element); }
 
@@ -83,7 +88,7 @@ class PackedScores {
 
  private:
   static ScoredElement element_of(const PackedPairs::Pair& pair);
-  [[nodiscard]] std::size_t place_for(const ScoredElement& element) const;
+  [[nodiscard]] std::size_t place_for(const ScoredElement& element, std::size_t old_place) const;
   void insert(std::size_t place, const ScoredElement& element);
   void assign_score(std::size_t place, double score);
 

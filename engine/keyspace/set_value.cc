@@ -102,16 +102,10 @@ bool SetValue::has_space_for_integers(const EncodingLimits& limits, std::size_t 
   return static_cast<std::int64_t>(size() + more) <= limits.set_integers;
 }
 
-/// Replaces a packed form. Returns it.
-SetValue::Packed SetValue::exchange_packed(std::variant<PackedMembers, TablesOwner> form) {
-  Packed packed;
-  if (is_large()) {
-    packed = std::move(members());
-  } else {
-    packed = std::move(integers());
-  }
-  std::visit([&](auto& made) { form_ = std::move(made); }, form);
-  return packed;
+/// Moves a packed form out, before another one replaces it.
+SetValue::Packed SetValue::take_packed() {
+  if (is_large()) return std::move(members());
+  return std::move(integers());
 }
 
 SetValue::Packed SetValue::grow(const MaybeInteger& member, std::uint64_t seed) {
@@ -119,7 +113,9 @@ SetValue::Packed SetValue::grow(const MaybeInteger& member, std::uint64_t seed) 
   if (!has_few || member.text().size() > PackedMembers::kMemberBytesMax) return make_tables(seed);
   PackedMembers made;
   for_each([&](std::string_view text) { made.insert(text); });
-  return exchange_packed(std::move(made));
+  Packed packed = take_packed();
+  form_ = std::move(made);
+  return packed;
 }
 
 SetValue::Packed SetValue::make_tables(std::uint64_t seed) {
@@ -130,7 +126,9 @@ SetValue::Packed SetValue::make_tables(std::uint64_t seed) {
   } else {
     made->integers.insert_missing(integers().members(), [](auto...) { return true; });
   }
-  return exchange_packed(std::move(made));
+  Packed packed = take_packed();
+  form_ = std::move(made);
+  return packed;
 }
 
 void SetValue::roll_back(Packed packed) {

@@ -222,7 +222,7 @@ class SetValue {
   [[nodiscard]] const Tables& tables() const { return **std::get_if<2>(&form_); }
   [[nodiscard]] Tables& tables() { return **std::get_if<2>(&form_); }
 
-  Packed exchange_packed(std::variant<PackedMembers, TablesOwner> form);
+  Packed take_packed();
 
   static const SetRecords& no_records();
   /// Returns true if the set is small, and its records can be created again.

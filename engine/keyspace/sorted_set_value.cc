@@ -28,9 +28,10 @@ SortedSetValue::Erased SortedSetValue::erase(std::string_view member) {
     IndexedScores::Erased erased = indexed_->erase(member);
     done.element = std::move(erased.element);
     done.removal = std::move(erased.removal);
-  } else if (const std::optional<double> score = packed_.score(member)) {
-    done.element = SortedSetElement::make(member, *score);
-    done.place = packed_.erase(done.element->member());
+  } else if (const std::optional<PackedScores::Found> found = packed_.find(member)) {
+    done.element = SortedSetElement::make(member, found->score);
+    done.place = found->place;
+    packed_.erase(found->place);
   }
   return done;
 }

@@ -14,19 +14,22 @@ bool StreamDeletions::is_in_gap(StreamId id) const {
 }
 
 void StreamDeletions::insert_gap(StreamId first, const Gap& gap) {
-  edit().gaps.emplace(first, gap);
-  edit().gap_entries += gap.count;
+  Deleted& deleted = edit();
+  deleted.gaps.emplace(first, gap);
+  deleted.gap_entries += gap.count;
 }
 
 StreamDeletions::Gaps::node_type StreamDeletions::take_gap(StreamId first) {
-  const auto gap = edit().gaps.find(first);
-  edit().gap_entries -= gap->second.count;
-  return edit().gaps.extract(gap);
+  Deleted& deleted = edit();
+  const auto gap = deleted.gaps.find(first);
+  deleted.gap_entries -= gap->second.count;
+  return deleted.gaps.extract(gap);
 }
 
 void StreamDeletions::put_back(Gaps::node_type gap) {
-  edit().gap_entries += gap.mapped().count;
-  edit().gaps.insert(std::move(gap));
+  Deleted& deleted = edit();
+  deleted.gap_entries += gap.mapped().count;
+  deleted.gaps.insert(std::move(gap));
 }
 
 std::size_t StreamDeletions::memory_bytes() const {
