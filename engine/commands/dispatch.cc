@@ -205,8 +205,9 @@ Reply run(CommandContext& context, const CommandSpec& spec) {
 void queue(CommandContext& context, const CommandSpec& spec) {
   Session& session = context.session();
   Transaction& transaction = *session.transaction;
-  if (any_watched_key_was_written(session, context.keyspace())) transaction.has_lost_watch = true;
   if (transaction.is_broken || transaction.has_lost_watch) return;
+  transaction.has_lost_watch = any_watched_key_was_written(session, context.keyspace());
+  if (transaction.has_lost_watch) return;
   const Request& queued = transaction.requests.emplace_back(context.request());
   session.held_bytes.requests = session.held_bytes.requests + sizeof(queued) + queued.heap_bytes();
   if (asks_for_memory(context, spec)) transaction.asks_for_memory = true;

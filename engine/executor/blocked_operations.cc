@@ -12,11 +12,17 @@ namespace rushgate {
 
 namespace {
 
-/// Returns the type of the values that a blocked command waits for.
+/// Returns the type of the values that a blocked command waits for. WAIT, which has no keys, counts
+/// as one that waits for lists.
 ValueType type_waited_for(std::string_view command) {
-  const std::string_view name = find_command(command)->name;
-  if (name.starts_with("x")) return ValueType::kStream;
-  return name.starts_with("bz") ? ValueType::kSortedSet : ValueType::kList;
+  switch (find_command(command)->group) {
+    case CommandGroup::kStream:
+      return ValueType::kStream;
+    case CommandGroup::kSortedSet:
+      return ValueType::kSortedSet;
+    default:
+      return ValueType::kList;
+  }
 }
 
 }  // namespace
