@@ -1,4 +1,3 @@
-#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -24,6 +23,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "adapters/resp/connection.h"
+#include "engine/base/process_info.h"
 #include "engine/executor/served_session.h"
 #include "engine/executor/untaken_output.h"
 #include <rushgate/resp_server.h>
@@ -548,9 +548,7 @@ void RespServer::Impl::give_back_memory() {
     return;
   }
   used_bytes_max_ = used;
-#ifdef __GLIBC__
-  ::malloc_trim(0);
-#endif
+  release_free_memory();
 }
 
 void RespServer::Impl::look_around_every_second() {

@@ -25,6 +25,7 @@
 #include "apps/signals.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
+#include "engine/base/process_info.h"
 #include "engine/sale/admission/admission.h"
 #include <rushgate/engine.h>
 #include <rushgate/open_backend.h>
@@ -120,6 +121,7 @@ absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
 
 int run_serve(ServeArguments arguments) {
   ignore_closed_pipes();  // a closed log pipe must not end the server
+  bound_free_memory();
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
   arguments.server.password = *std::move(password);

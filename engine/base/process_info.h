@@ -36,6 +36,11 @@ std::uint64_t allocated_bytes();
 std::uint64_t allocator_bytes();
 /// Returns free memory to the system.
 void release_free_memory();
+/// Bounds the memory of freed blocks that release_free_memory() does not return: the end of each
+/// heap, up to 16 MiB. Unbounded, it grows to twice the size of the largest block that was freed,
+/// up to 64 MiB. For programs, not for libraries: it holds for the whole process. (mallopt(3):
+/// M_TRIM_THRESHOLD, M_MMAP_THRESHOLD)
+void bound_free_memory();
 /// Returns the allocator's own report, in XML.
 std::string allocator_report();
 
