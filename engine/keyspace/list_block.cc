@@ -48,20 +48,23 @@ std::int64_t ListBlock::integer(const Packed& element) {
   return unfold(folded);
 }
 
+/// Writes an element, for which there must be space. Returns its end.
+char* ListBlock::write(const MaybeInteger& element, char* to) {
+  if (!element.is_integer()) {
+    to = write_varint(to, element.text().size() << 1);
+    return std::ranges::copy(element.text(), to).out;
+  }
+  const std::uint64_t folded = fold(element.integer());
+  const std::size_t length = bytes_of(folded);
+  to = write_varint(to, length << 1 | 1);
+  std::memcpy(to, &folded, length);
+  return to + length;
+}
+
 /// Appends the bytes of an element, for which there must be space. Returns where it begins.
 std::uint16_t ListBlock::append(const MaybeInteger& element) {
   const std::size_t begin = header().used;
-  char* end = bytes() + begin;
-  if (element.is_integer()) {
-    const std::uint64_t folded = fold(element.integer());
-    const std::size_t length = bytes_of(folded);
-    end = write_varint(end, length << 1 | 1);
-    std::memcpy(end, &folded, length);
-    end += length;
-  } else {
-    end = write_varint(end, element.text().size() << 1);
-    end = std::ranges::copy(element.text(), end).out;
-  }
+  const char* const end = write(element, bytes() + begin);
   header().used = static_cast<std::uint32_t>(end - bytes());
   assert(header().used <= header().capacity);
   return static_cast<std::uint16_t>(begin);
@@ -115,6 +118,10 @@ void ListBlock::insert(std::size_t at, ListPosition position, const MaybeInteger
 
 void ListBlock::assign(std::size_t at, const MaybeInteger& element) {
   const std::size_t wanted = packed_size(element);
+  if (wanted == packed(at).size) {
+    write(element, bytes() + begins()[at]);
+    return;
+  }
   const std::size_t kept = header().used - header().wasted - packed(at).size;
   if (kept + wanted > header().capacity) move_to_block(shape(), kept + wanted);
   waste(at);

@@ -54,8 +54,6 @@ class ListBlock {
     return is_regular() ? header().first + at * kListStep : positions()[at];
   }
   [[nodiscard]] ListPosition last_position() const { return position(size() - 1); }
-  /// Returns the index of the first element whose position is not below `position`, or size().
-  [[nodiscard]] std::size_t lower_bound(ListPosition position) const;
   /// Returns true if the positions are known to have equal distances.
   [[nodiscard]] bool is_regular() const { return block_ == nullptr || header().is_regular; }
   /// Restores equal distances, when a change is undone before which they existed.
@@ -150,6 +148,7 @@ class ListBlock {
 
   void reserve(std::size_t elements, bool has_positions, std::size_t more_bytes);
   void move_to_block(const Shape& shape, std::size_t bytes_wanted);
+  static char* write(const MaybeInteger& element, char* to);
   std::uint16_t append(const MaybeInteger& element);
   void append_packed(const ListBlock& from, std::size_t at);
   void insert_begin(std::size_t at, std::uint16_t begin);

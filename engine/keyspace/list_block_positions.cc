@@ -6,16 +6,6 @@
 
 namespace rushgate {
 
-std::size_t ListBlock::lower_bound(ListPosition position) const {
-  if (empty()) return 0;
-  if (!is_regular()) {
-    const std::span<const ListPosition> all = positions();
-    return static_cast<std::size_t>(std::ranges::lower_bound(all, position) - all.begin());
-  }
-  if (position <= header().first) return 0;
-  return std::min<std::size_t>(size(), (position - header().first - 1) / kListStep + 1);
-}
-
 /// Returns true if distances are equal and stay so with this position.
 bool ListBlock::continues(std::size_t at, ListPosition position) const {
   if (!is_regular()) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <new>
 #include <utility>
 
 namespace rushgate {
@@ -13,11 +14,18 @@ void ListBlockVector::reserve(std::size_t at) {
   if (at == 0 && size() > 0) {
     if (unused_ > 0) return;
     const std::size_t room = size() / 2 + 1;
-    std::vector<ListBlock> wider;
-    wider.reserve(room + blocks_.capacity());  // never less than before
-    wider.resize(room);
-    std::ranges::move(blocks_, std::back_inserter(wider));
-    blocks_ = std::move(wider);
+    if (blocks_.capacity() - blocks_.size() >= room) {
+      blocks_.resize(blocks_.size() + room);
+      std::move_backward(blocks_.begin(),
+                         std::prev(blocks_.end(), static_cast<std::ptrdiff_t>(room)),
+                         blocks_.end());
+    } else {
+      std::vector<ListBlock> wider;
+      wider.reserve(room + blocks_.capacity());  // never less than before
+      wider.resize(room);
+      std::ranges::move(blocks_, std::back_inserter(wider));
+      blocks_ = std::move(wider);
+    }
     unused_ = room;
   } else if (blocks_.size() == blocks_.capacity()) {
     blocks_.reserve(2 * blocks_.size() + 1);
@@ -68,8 +76,18 @@ void ListBlockVector::put_back(std::size_t at, std::span<ListBlock> taken) {
   note_inserted(at, count);
 }
 
+void ListBlockVector::note_to_shrink(std::size_t at) {
+  // Changes are mostly near the ends of a list, so two ranges have few other blocks in them.
+  constexpr std::size_t kNear = 64;
+  Range& first = to_shrink_.front();
+  const bool is_near = first.empty() || (at + kNear >= first.begin && at < first.end + kNear);
+  (is_near ? first : to_shrink_.back()).add(at);
+}
+
 void ListBlockVector::note_inserted(std::size_t at, std::size_t count) {
-  if (at < shrink_end_) shrink_end_ += count;
+  for (Range& range : to_shrink_) {
+    if (at < range.end) range.end += count;
+  }
   for (std::size_t i = at; i < at + count; ++i) {
     const ListBlock& block = (*this)[i];
     block_bytes_ += block.memory_bytes();
@@ -78,17 +96,31 @@ void ListBlockVector::note_inserted(std::size_t at, std::size_t count) {
 }
 
 void ListBlockVector::note_taken(std::size_t at, std::size_t count) {
-  if (shrink_begin_ != kNone && shrink_begin_ > at) {
-    shrink_begin_ -= std::min(count, shrink_begin_ - at);
+  for (Range& range : to_shrink_) {
+    if (!range.empty() && range.begin > at) range.begin -= std::min(count, range.begin - at);
   }
 }
 
 void ListBlockVector::shrink() {
-  const std::size_t end = std::min(shrink_end_, size());
-  const std::size_t begin = std::exchange(shrink_begin_, kNone);
-  shrink_end_ = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    if ((*this)[i].wants_to_shrink()) edit(i, [](ListBlock& block) { block.shrink(); });
+  for (const Range& range : std::exchange(to_shrink_, {})) {
+    const std::size_t end = std::min(range.end, size());
+    for (std::size_t i = range.begin; i < end; ++i) {
+      if ((*this)[i].wants_to_shrink()) edit(i, [](ListBlock& block) { block.shrink(); });
+    }
+  }
+  if (has_much_room()) shrink_room();
+}
+
+/// Does nothing if there is no memory for the copy.
+void ListBlockVector::shrink_room() {
+  try {
+    std::vector<ListBlock> fitting;
+    fitting.reserve(2 * size());
+    const auto used = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(unused_));
+    std::move(used, blocks_.end(), std::back_inserter(fitting));
+    blocks_ = std::move(fitting);
+    unused_ = 0;
+  } catch (const std::bad_alloc&) {
   }
 }
 

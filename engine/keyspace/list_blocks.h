@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -46,9 +46,11 @@ class ListBlockVector {
   void take(std::size_t at, std::span<ListBlock> taken);
   void put_back(std::size_t at, std::span<ListBlock> taken);
 
-  /// Returns true if a block wants to shrink.
-  [[nodiscard]] bool wants_to_shrink() const { return shrink_begin_ < shrink_end_; }
-  /// Shrinks the blocks that want to.
+  /// Returns true if shrink() would release memory.
+  [[nodiscard]] bool wants_to_shrink() const {
+    return !to_shrink_.front().empty() || has_much_room();
+  }
+  /// Shrinks the blocks that want to, and the capacity.
   void shrink();
 
   /// Returns the memory on the heap.
@@ -57,21 +59,30 @@ class ListBlockVector {
   [[nodiscard]] std::size_t measured_bytes() const;
 
  private:
-  void note_to_shrink(std::size_t at) {
-    shrink_end_ = std::max(shrink_end_, at + 1);
-    shrink_begin_ = std::min(shrink_begin_, at);
-  }
+  struct Range {
+    [[nodiscard]] bool empty() const { return begin >= end; }
+    void add(std::size_t at) {
+      begin = empty() ? at : std::min(begin, at);
+      end = empty() ? at + 1 : std::max(end, at + 1);
+    }
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  void note_to_shrink(std::size_t at);
   void note_inserted(std::size_t at, std::size_t count);
   void note_taken(std::size_t at, std::size_t count);
   void drop_unused();
-
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  [[nodiscard]] bool has_much_room() const {
+    constexpr std::size_t kMuch = 64;
+    return blocks_.capacity() > 4 * size() + kMuch;
+  }
+  void shrink_room();
 
   std::vector<ListBlock> blocks_;
   std::size_t block_bytes_ = 0;       // their memory
   std::size_t unused_ = 0;            // in front
-  std::size_t shrink_begin_ = kNone;  // blocks that want to shrink are between these
-  std::size_t shrink_end_ = 0;
+  std::array<Range, 2> to_shrink_{};  // blocks that want to shrink are in these ranges
 };
 
 /// As ListBlockVector, which it has for several blocks. None of them is empty.

@@ -22,21 +22,6 @@ ListValue::Place ListValue::place_of(std::size_t index) const {
   return {block, blocks_[block].size() - left};
 }
 
-ListValue::Place ListValue::lower_bound(ListPosition position) const {
-  std::size_t begin = 0;
-  std::size_t end = blocks_.size();
-  while (begin < end) {  // the first block whose last element is not below it
-    const std::size_t middle = (begin + end) / 2;
-    if (blocks_[middle].last_position() < position) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  if (begin == blocks_.size()) return this->end();
-  return {begin, blocks_[begin].lower_bound(position)};
-}
-
 // ---- Changes ----
 
 ListValue::Inserted ListValue::insert(Place place, ListPosition position,

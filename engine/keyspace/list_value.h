@@ -47,8 +47,6 @@ class ListValue {
   }
   /// Returns the place of the element at `index`, or end().
   [[nodiscard]] Place place_of(std::size_t index) const;
-  /// Returns the place of the first element not below `position`.
-  [[nodiscard]] Place lower_bound(ListPosition position) const;
 
   // ---- The element at a place ----
   [[nodiscard]] std::string element(Place place) const { return blocks_[place.block][place.at]; }

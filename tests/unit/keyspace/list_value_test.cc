@@ -122,7 +122,6 @@ TEST(ListBlockTest, PositionsAreSpelledOutOnlyIfIrregular) {
   EXPECT_EQ(block.position(19), 29 * kListStep);
   EXPECT_EQ(block.position(20), 29 * kListStep + 5);
   EXPECT_EQ(block.last_position(), 49 * kListStep);
-  EXPECT_EQ(block.lower_bound(29 * kListStep + 1), 20U);
   block.erase(20);
   block.make_regular();
   EXPECT_EQ(block.position(39), 49 * kListStep);
@@ -146,6 +145,57 @@ TEST(ListValueTest, ListOfOneBlockNeedsNoVector) {
   list.shrink();
   EXPECT_EQ(list.memory_bytes(), 48U);
   EXPECT_EQ(contents(list), (Elements{{2'999 * kListStep, "element"}}));
+}
+
+/// As RPOPLPUSH of a list to itself. Each element is a block.
+void rotate(ListValue& list, int times) {
+  const std::string large(5'000, 'x');
+  for (int i = 0; i < times; ++i) {
+    list.erase(list.place_of(list.size() - 1));
+    list.insert(list.begin(), list.position(list.begin()) - kListStep, large);
+    list.shrink();
+  }
+}
+
+TEST(ListValueTest, RotatedListDoesNotGrow) {
+  constexpr ListPosition kMiddle = ListPosition{1} << 63;
+  ListValue list;
+  for (ListPosition i = 0; i < 50; ++i) {
+    list.insert(list.end(), kMiddle + i * kListStep, std::string(5'000, 'x'));
+  }
+  rotate(list, 200);
+  const std::size_t bytes = list.memory_bytes();
+  rotate(list, 10'000);
+  EXPECT_LE(list.memory_bytes(), bytes + 1'000);
+  EXPECT_EQ(list.memory_bytes(), list.measured_bytes());
+}
+
+TEST(ListValueTest, DrainedListReleasesItsVector) {
+  ListValue list;
+  for (ListPosition i = 1; i <= 10'000; ++i) {
+    list.insert(list.end(), i * kListStep, std::string(4'000, 'x'));
+  }
+  list.shrink();
+  const std::size_t bytes_of_two = 2 * (list.memory_bytes() / list.size());
+  for (int i = 0; i < 9'998; ++i) list.erase(list.place_of(1));
+  EXPECT_TRUE(list.wants_to_shrink());
+  list.shrink();
+  EXPECT_FALSE(list.wants_to_shrink());
+  EXPECT_LT(list.memory_bytes(), bytes_of_two + 200);
+  EXPECT_EQ(list.position(list.place_of(1)), 10'000 * kListStep);
+}
+
+TEST(ListBlockTest, ElementOfEqualSizeIsOverwritten) {
+  ListBlock block;
+  for (std::size_t i = 0; i < 100; ++i) block.insert(i, i * kListStep, std::to_string(10'000 + i));
+  block.shrink();
+  const std::size_t bytes = block.memory_bytes();
+  block.assign(50, "20000");
+  EXPECT_FALSE(block.wants_to_shrink());
+  EXPECT_EQ(block.memory_bytes(), bytes);
+  EXPECT_EQ(block[49], "10049");
+  EXPECT_EQ(block[50], "20000");
+  EXPECT_EQ(block[51], "10051");
 }
 
 /// A list and a simple model of it.
@@ -184,8 +234,6 @@ class ListValueModel {
     const std::size_t index = below(elements_.size());
     const ListValue::Place place = list_.place_of(index);
     EXPECT_EQ(list_.element(place), elements_[index].second);
-    EXPECT_EQ(list_.lower_bound(elements_[index].first), place);
-    EXPECT_EQ(list_.lower_bound(elements_[index].first + 1), list_.next(place));
     if (index > 0) {
       EXPECT_EQ(list_.previous(place), list_.place_of(index - 1));
     }
