@@ -48,6 +48,9 @@ class Database {
 
   /// Returns true if find() would not return the object: it has expired, or all of its fields.
   [[nodiscard]] bool has_expired(const Object& object) const;
+  /// Removes an object that has expired, or the expired fields of a hash. Under
+  /// Keyspace::keeps_expired() only hides the fields. Returns false if find() would return null.
+  bool outlives_expiry(Object& object);
 
   /// Prefetches the memory that find() reads for these keys, at most kWarmedMax, so that their
   /// cache misses overlap.
@@ -141,9 +144,6 @@ class Database {
   Object* look_up(std::string_view key, Lookup lookup);
   /// Removes an expired object.
   void expire(Object& object);
-  /// Removes or hides an object that has expired, or the expired fields of a hash. Returns false if
-  /// nothing remains of it.
-  bool outlives_expiry(Object& object);
   void signal_streams_replaced_by(const Database& other);
   void record_header_removals();
   /// Removes all objects from memory, after the removal of their records was recorded.

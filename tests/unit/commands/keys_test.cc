@@ -143,6 +143,26 @@ TEST_F(KeysTest, RandomkeySkipsExpiredKeys) {
   EXPECT_EQ(text("RANDOMKEY"), "\"stays\"");
 }
 
+TEST_F(KeysTest, RandomkeyCountsNoHits) {
+  run("SET", "expires", 1, "PX", 10);
+  run("SET", "stays", 1);
+  advance_ms(10);
+  EXPECT_EQ(text("RANDOMKEY"), "\"stays\"");
+  EXPECT_EQ(services().statistics.keys_found, 0U);
+  EXPECT_EQ(services().statistics.keys_missed, 0U);
+}
+
+TEST_F(KeysTest, RandomkeyEndsAlthoughAllKeysHaveExpired) {
+  run("SET", "s", 1, "PX", 10);
+  run("HSET", "h", "f", "v");
+  run("HPEXPIRE", "h", 10, "FIELDS", 1, "f");
+  run("CLIENT", "PAUSE", 1'000, "WRITE");
+  advance_ms(10);
+  EXPECT_NE(text("RANDOMKEY"), "(nil)");
+  run("CLIENT", "UNPAUSE");
+  EXPECT_EQ(text("RANDOMKEY"), "(nil)");
+}
+
 TEST_F(KeysTest, RenamedHashKeepsItsFields) {
   run("HSET", "h", "f", "v", 1, 2);
   commit();
