@@ -113,6 +113,9 @@ class CommandContext {
     kScript,       // as kTransaction
   };
 
+  /// The cause of the retry of a blocking command.
+  enum class Woken : std::uint8_t { kBySignal, kByTime };
+
   CommandContext(CommandServices& services, Session& session, RequestView request, Origin origin,
                  bool read_only)
       : services_(services),
@@ -121,14 +124,16 @@ class CommandContext {
         origin_(origin),
         read_only_(read_only) {}
   CommandContext(CommandServices& services, Session& session, const Request& request, Origin origin,
-                 bool read_only, std::optional<std::string_view> ready_key = std::nullopt)
+                 bool read_only, std::optional<std::string_view> ready_key = std::nullopt,
+                 Woken woken = Woken::kBySignal)
       : services_(services),
         session_(session),
         views_(request.views()),
         request_(views_),
         origin_(origin),
         read_only_(read_only),
-        ready_key_(ready_key) {}
+        ready_key_(ready_key),
+        woken_(woken) {}
   CommandContext(const CommandContext&) = delete;
   CommandContext& operator=(const CommandContext&) = delete;
 
@@ -160,9 +165,11 @@ class CommandContext {
     return false;
   }
 
-  /// Returns the key that was signalled, when a blocking command is retried. Only this key may be
-  /// examined. If it has the wrong type, the command blocks again.
+  /// Returns the key for which a blocking command is retried. Only this key may be examined. If it
+  /// has the wrong type, the command blocks again.
   [[nodiscard]] const std::optional<std::string_view>& ready_key() const { return ready_key_; }
+  /// Returns true if a blocking command is retried because ready_key() was signalled.
+  [[nodiscard]] bool is_woken_by_signal() const { return ready_key_ && woken_ == Woken::kBySignal; }
   /// Returns true if a blocking command may examine `key`.
   [[nodiscard]] bool may_serve(std::string_view key) const {
     return !ready_key_ || *ready_key_ == key;
@@ -209,6 +216,7 @@ class CommandContext {
   const Origin origin_;
   const bool read_only_;
   const std::optional<std::string_view> ready_key_;
+  const Woken woken_ = Woken::kBySignal;
   std::optional<BlockRequest> block_request_;
   std::optional<std::uint64_t> failures_;
   bool is_paused_ = false;

@@ -236,7 +236,7 @@ Reply wait_for_entries(CommandContext& context, const StreamReadRequest& read,
 }
 
 bool ends_waiting(const CommandContext& context, const StreamLog& log, StreamId after) {
-  return context.ready_key() && log.last_id() > after;
+  return context.is_woken_by_signal() && log.last_id() > after;
 }
 
 // ---- Consumers ----

@@ -209,7 +209,8 @@ void advance_group(Database& db, const Source& source, const std::vector<StreamI
 
 using Delivery = StreamGroup::Deliveries::value_type;
 
-/// Claims a pending entry. `claimed` stays nil if the entry was deleted from the stream.
+/// Claims a pending entry. If the entry was deleted from the stream, `claimed` stays nil, and the
+/// group forgets it, as for XCLAIM.
 absl::Status claim(CommandContext& context, const StreamReadRequest& read, const Source& source,
                    StreamId id, Reply& claimed) {
   const std::int64_t now_ms = context.now_ms();
@@ -218,7 +219,11 @@ absl::Status claim(CommandContext& context, const StreamReadRequest& read, const
     claimed = delivered_entry_reply(entry, now_ms - pending.delivered_ms, pending.deliveries);
     return false;
   });
-  if (!status.ok() || claimed.is_nil()) return status;
+  if (!status.ok()) return status;
+  if (claimed.is_nil()) {
+    streams::acknowledge(context.db(), *source.object, *source.group, id);
+    return status;
+  }
   const PendingEntry taken{&seen_consumer(context, *source.object, *source.group, read.consumer),
                            now_ms, pending.deliveries + 1};
   streams::assign_pending(context.db(), *source.object, *source.group, id, taken);

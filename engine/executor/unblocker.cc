@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "engine/commands/dispatch.h"
 #include "engine/executor/guarded_part.h"
 
@@ -51,12 +52,14 @@ void Unblocker::key_signalled(std::uint8_t db, std::string_view key, ValueType t
   // As in Redis, which decides the order in which keys are served.
   if (!blocked_.has_waiter_for(type) || !blocked_.has_waiter(db, key)) return;
   Signalled signalled{db, std::string(key), signal};
-  const bool is_repeated = !signalled_.empty() && signalled_.back() == signalled;
-  if (!is_repeated) signalled_.push_back(std::move(signalled));
+  if (is_signalled_.contains(signalled)) return;
+  signalled_.push_back(signalled);
+  is_signalled_.insert(std::move(signalled));
 }
 
 void Unblocker::serve_signalled() {
   while (!signalled_.empty()) {
+    is_signalled_.clear();
     for (const Signalled& signalled : std::exchange(signalled_, {})) serve(signalled);
   }
 }
@@ -66,29 +69,33 @@ void Unblocker::serve(const Signalled& signalled) {
   const bool existed = exists(signalled);
   auto ticket = blocked_.next_waiting(db, key);
   for (; ticket; ticket = blocked_.next_waiting(db, key, *ticket)) {
-    const bool is_served = retry(*ticket, key);
+    const bool is_served = retry(*ticket, key, CommandContext::Woken::kBySignal);
     if (!is_served || !existed || signal == KeySignal::kGone) continue;
     // The key is empty now: stop serving waiters.
     if (!exists(signalled)) return;
   }
 }
 
-bool Unblocker::exists(const Signalled& signalled) {
-  bool exists = false;
-  run_guarded(services_.keyspace, [&] {  // the key may expire by this
-    exists = services_.keyspace.db(signalled.db).find(signalled.key) != nullptr;
-  });
-  return exists;
+bool Unblocker::exists(const Signalled& signalled) const {
+  const Database& db = services_.keyspace.db(signalled.db);
+  const Object* const object = db.find_stored(signalled.key);
+  return object != nullptr && !db.has_expired(*object);
 }
 
-bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key) {
+bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key,
+                      CommandContext::Woken woken) {
   const BlockedOperations::Blocked& blocked = *blocked_.find(ticket);
   if (!blocked.operation->takes_reply()) return false;
+  Session& session = *blocked.operation->session;
+  // A later request of the session may have selected another database.
+  const absl::Cleanup restore = [&session, db = std::exchange(session.db, blocked.db)] {
+    session.db = db;
+  };
   Reply reply;
   bool stays_blocked = false;
   std::optional<Reply> error = run_guarded(services_.keyspace, [&] {
-    CommandContext context(services_, *blocked.operation->session, blocked.request.retry,
-                           CommandContext::Origin::kClient, false, ready_key);
+    CommandContext context(services_, session, blocked.request.retry,
+                           CommandContext::Origin::kClient, false, ready_key, woken);
     reply = run_command(context);
     stays_blocked = context.block_request().has_value();
     if (stays_blocked) {
@@ -103,7 +110,9 @@ bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key) {
 }
 
 void Unblocker::retry_due(std::int64_t now_ms) {
-  while (const auto due = blocked_.take_due_retry(now_ms)) retry(due->ticket, due->key);
+  while (const auto due = blocked_.take_due_retry(now_ms)) {
+    retry(due->ticket, due->key, CommandContext::Woken::kByTime);
+  }
 }
 
 void Unblocker::time_out(std::int64_t now_monotonic_ms) {

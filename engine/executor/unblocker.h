@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "engine/commands/command_context.h"
 #include "engine/executor/batch_operations.h"
 #include "engine/executor/blocked_operations.h"
@@ -77,6 +78,10 @@ class Unblocker final : public KeyListener, public BlockedClients {
     KeySignal signal;
 
     friend bool operator==(const Signalled&, const Signalled&) = default;
+    template <class Hash>
+    friend Hash AbslHashValue(Hash hash, const Signalled& signalled) {
+      return Hash::combine(std::move(hash), signalled.db, signalled.key, signalled.signal);
+    }
   };
 
   struct Paused {
@@ -86,9 +91,9 @@ class Unblocker final : public KeyListener, public BlockedClients {
 
   void resume(const Paused& paused);
   void serve(const Signalled& signalled);
-  [[nodiscard]] bool exists(const Signalled& signalled);
+  [[nodiscard]] bool exists(const Signalled& signalled) const;
   /// Runs a blocked command for one key. Returns false if it stays blocked.
-  bool retry(std::uint64_t ticket, std::string_view ready_key);
+  bool retry(std::uint64_t ticket, std::string_view ready_key, CommandContext::Woken woken);
   void finish(std::uint64_t ticket, Reply reply);
   void finish_as_timed_out(std::uint64_t ticket);
 
@@ -96,8 +101,9 @@ class Unblocker final : public KeyListener, public BlockedClients {
   BatchOperations& batch_;
   OperationQueue& queue_;
   BlockedOperations blocked_;
-  std::vector<Signalled> signalled_;  // in order
-  std::vector<Paused> paused_;        // in order
+  std::vector<Signalled> signalled_;             // in order
+  absl::flat_hash_set<Signalled> is_signalled_;  // of signalled_
+  std::vector<Paused> paused_;                   // in order
 };
 
 }  // namespace rushgate

@@ -107,6 +107,17 @@ TEST_F(ClaimWaitsTest, ForcedClaimIsAwaited) {
   EXPECT_EQ(waiting.reply, claimed("1-0", 100, 2));
 }
 
+TEST_F(ClaimWaitsTest, DeletedEntryServesNothingAndIsForgotten) {
+  call("XADD", "s", "2-0", "f", "v");
+  call("XDEL", "s", "1-0", "2-0");
+  const Wait& waiting = wait_for_claim(100);
+  engine_->advance_ms(1'000);
+  EXPECT_EQ(waiting.reply, "");
+  EXPECT_EQ(call("XPENDING", "s", "g", "-", "+", 10), "[]");
+  call("XADD", "s", "3-0", "f", "v");
+  EXPECT_EQ(waiting.reply, claimed("3-0", 0, 0));
+}
+
 TEST_F(ClaimWaitsTest, AcknowledgedEntryServesNothing) {
   const Wait& waiting = wait_for_claim(100, "two", 150);
   call("XACK", "s", "g", "1-0");
