@@ -1,11 +1,11 @@
 // XDELEX and XACKDEL of Redis 8.2: https://redis.io/docs/latest/commands/xdelex/
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
@@ -108,18 +108,16 @@ Reply xdelex_command(CommandContext& context) {
 
   const Changes::Savepoint savepoint = context.db().changes().savepoint();
   std::vector<std::int64_t> results;
-  for (std::size_t i = 0; i < request.ids.size(); ++i) {
-    const StreamId id = request.ids[i];
+  absl::btree_set<StreamId> removed;
+  for (const StreamId id : request.ids) {
     bool exists = false;
     if (absl::Status read = object->stream().log().contains(id, exists); !read.ok()) {
       context.db().changes().roll_back_to(savepoint);
       return errors::store_failed(read);
     }
-    const auto earlier = request.ids.begin() + static_cast<std::ptrdiff_t>(i);
     const std::int64_t result = prepare_removal(context, *object, request.pending, id);
-    const bool is_repeated =
-        result == kRemoved && std::find(request.ids.begin(), earlier, id) != earlier;
-    results.push_back(exists && !is_repeated ? result : kNone);
+    const bool is_there = exists && (result != kRemoved || removed.insert(id).second);
+    results.push_back(is_there ? result : kNone);
   }
   return remove_entries(context, *object, request, results, savepoint);
 }
