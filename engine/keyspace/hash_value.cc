@@ -221,8 +221,9 @@ bool HashValue::outgrows(const EncodingLimits& limits, std::string_view field,
 }
 
 std::string HashValue::draw(Random& random) const {
-  constexpr int kAttemptsMax = 64;
-  for (int i = 0; i < kAttemptsMax; ++i) {
+  // Less work than the search below, and almost always enough.
+  const std::size_t attempts_max = std::max<std::size_t>(64, stored_size() / 16);
+  for (std::size_t i = 0; i < attempts_max; ++i) {
     std::string field = draw_stored(random);
     if (!hides(field)) return field;
   }

@@ -197,6 +197,11 @@ class HashValue {
     rushgate::for_each_between(tables().texts, begin, end,
                                [&](const TextField::Item& item) { visit_texts(item, visit); });
   }
+  /// Returns true if most fields are hidden, so that draw() takes many steps.
+  [[nodiscard]] bool hides_most() const {
+    constexpr std::size_t kMost = 8;
+    return hides_any() && size() < stored_size() / kMost;
+  }
   /// Returns a random field; there must be one.
   [[nodiscard]] std::string draw(Random& random) const;
 

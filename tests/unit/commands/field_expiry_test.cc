@@ -1,5 +1,6 @@
 // HEXPIRE and its like, and other commands on fields that expire.
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -490,6 +491,34 @@ TEST_F(FieldExpiryTest, ExpiryBreaksWatch) {
   run("MULTI");
   run("SET", "k", 1);
   EXPECT_TRUE(run("EXEC").is_nil());
+}
+
+TEST_F(FieldExpiryTest, FieldsAreDrawnFromTheFewVisibleOnes) {
+  constexpr int kHidden = 5'000;
+  Request set = Request::of("HSET", "h", "a", "v", 1, "v");
+  Request expire = Request::of("HPEXPIRE", "h", 1, "FIELDS", kHidden);
+  for (int i = 0; i < kHidden; ++i) {
+    const std::string field = "f" + std::to_string(i);
+    set.add(field);
+    set.add("v");
+    expire.add(field);
+  }
+  run_request(set);
+  run_request(expire);
+  commit();
+  run("CLIENT", "PAUSE", 1'000, "WRITE");
+  advance_ms(1);
+  const auto drawn = [this](int count) {
+    const Reply reply = run("HRANDFIELD", "h", count);
+    std::set<std::string> names;
+    for (const Reply& field : reply.elements()) names.insert(field.text());
+    return names;
+  };
+  const std::set<std::string> visible{"1", "a"};
+  EXPECT_EQ(drawn(10), visible);
+  EXPECT_EQ(drawn(-10'000), visible);
+  EXPECT_EQ(drawn(1).size(), 1U);
+  EXPECT_TRUE(visible.contains(run("HRANDFIELD", "h").text()));
 }
 
 TEST_F(FieldExpiryTest, PauseHidesExpiredFields) {
