@@ -31,26 +31,38 @@ bool find_sets(const CommandContext& context, RequestView keys, Sets& sets) {
   return true;
 }
 
-/// Calls visit(member) for each common member until it returns false.
-template <class Visit>
-void intersect(Sets sets, Visit visit) {
-  if (std::find(sets.begin(), sets.end(), nullptr) != sets.end()) return;
-  std::sort(sets.begin(), sets.end(),
-            [](const SetValue* a, const SetValue* b) { return a->size() < b->size(); });
-  bool wants_more = true;
-  sets.front()->for_each([&](std::string_view member) {
-    const auto has_member = [&](const SetValue* set) { return set->contains(member); };
-    if (wants_more && std::all_of(sets.begin() + 1, sets.end(), has_member))
-      wants_more = visit(member);
-  });
+/// Sorts sets that are to be intersected by size. Returns false if the intersection is empty
+/// because one does not exist.
+bool sort_by_size(Sets& sets) {
+  if (std::ranges::find(sets, nullptr) != sets.end()) return false;
+  std::ranges::sort(sets, {}, &SetValue::size);
+  return true;
 }
 
-SetValue intersection(const Sets& sets, const Keyspace& keyspace) {
+bool is_in_all(std::span<const SetValue* const> sets, std::string_view member) {
+  return std::ranges::all_of(sets, [&](const SetValue* set) { return set->contains(member); });
+}
+
+SetValue intersection(const Sets& of, const Keyspace& keyspace) {
   SetValue result;
-  intersect(sets, [&](std::string_view member) {
-    return result.insert(member, keyspace.limits(), keyspace.seed()), true;
+  Sets sets = of;
+  if (!sort_by_size(sets)) return result;
+  sets.front()->for_each([&](std::string_view member) {
+    if (is_in_all(std::span(sets).subspan(1), member))
+      result.insert(member, keyspace.limits(), keyspace.seed());
   });
   return result;
+}
+
+/// Counts up to `limit` common members.
+std::uint64_t count_common(Sets sets, std::uint64_t limit) {
+  std::uint64_t found = 0;
+  if (!sort_by_size(sets)) return found;
+  sets.front()->for_each_while([&](std::string_view member) {
+    if (is_in_all(std::span(sets).subspan(1), member)) ++found;
+    return found < limit;
+  });
+  return found;
 }
 
 SetValue union_of(const Sets& sets, const Keyspace& keyspace) {
@@ -165,8 +177,8 @@ Reply sintercard_command(CommandContext& context) {
   Sets sets;
   if (!find_sets(context, context.request().subspan(2, first_option - 2), sets))
     return errors::wrong_type();
-  std::uint64_t found = 0;
-  intersect(sets, [&](std::string_view) { return ++found != limit; });
+  constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t found = count_common(std::move(sets), limit == 0 ? kNoLimit : limit);
   return Reply::integer(static_cast<std::int64_t>(found));
 }
 

@@ -55,6 +55,20 @@ class Input {
     value.for_each(0, value.size(),
                    [&](const ScoredElement& element) { visit(element.member, element.score); });
   }
+  /// Calls visit(std::string_view member) until it returns false.
+  template <class Visit>
+  void for_each_while(Visit visit) const {
+    if (object_ == nullptr) return;
+    if (is_set()) return object_->set().for_each_while(visit);
+    constexpr std::size_t kStep = 64;
+    const SortedSetValue& value = object_->sorted_set();
+    bool goes_on = true;
+    for (std::size_t at = 0; goes_on && at < value.size(); at += kStep) {
+      value.for_each(at, std::min(at + kStep, value.size()), [&](const ScoredElement& element) {
+        goes_on = goes_on && visit(element.member);
+      });
+    }
+  }
 
   double weight = 1;
 
@@ -247,12 +261,12 @@ Reply zintercard_command(CommandContext& context) {
 
   sort_by_size(inputs);
   std::uint64_t count = 0;
-  inputs.front().for_each([&](std::string_view member, double) {
-    if (limit != 0 && count == limit) return;
+  inputs.front().for_each_while([&](std::string_view member) {
     const bool is_everywhere =
         std::all_of(inputs.begin() + 1, inputs.end(),
                     [&](const Input& input) { return input.score(member).has_value(); });
     if (is_everywhere) ++count;
+    return count == 0 || count != limit;
   });
   return Reply::integer(static_cast<std::int64_t>(count));
 }
