@@ -100,8 +100,8 @@ Reply scan_elements(CommandContext& context, ValueType type, Step step) {
 
 /// Returns the score in Redis's form: integral scores of a listpack are integers.
 Reply scanned_score(double score, bool is_small) {
-  constexpr double kIntegersEnd = 0x1p62;
-  if (is_small && score == std::trunc(score) && std::fabs(score) < kIntegersEnd) {
+  constexpr double kIntegerMax = 0x1p62;
+  if (is_small && score == std::trunc(score) && std::fabs(score) <= kIntegerMax) {
     return Reply::bulk(DecimalText(static_cast<std::int64_t>(score)));
   }
   return Reply::bulk(DoubleText(score).view());

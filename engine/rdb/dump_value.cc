@@ -48,7 +48,6 @@ void write(const SetValue& set, RdbWriter& out) {
   if (!set.is_large()) {
     std::vector<std::int64_t> integers;
     set.for_each_integer([&](std::int64_t member) { integers.push_back(member); });
-    std::ranges::sort(integers);
     type(out, RdbType::kSetIntset).string(write_intset(integers));
     return;
   }
