@@ -492,7 +492,7 @@ constexpr CommandSpec kCommands[] = {
                "min-idle-time]@8.4.0 [NOACK] STREAMS key [key ...] id [id ...]",
      .summary = "Delivers new entries of a group to a consumer, or returns its pending ones; "
                 "blocks if BLOCK is given. With CLAIM, first delivers entries that have been "
-                "pending for so many milliseconds, and forgets those that were deleted.",
+                "pending for so many milliseconds, and forgets deleted ones.",
      .since = "5.0.0",
      .complexity = "O(N), N entries returned"},
     {.name = "xack",
