@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -419,6 +420,7 @@ void SaleProcess::be_one_if_told(int argc, char** argv) {
   constexpr int kArguments =
       10;  // program, flag, directory, seed, URL, own orders, payments, role, point, nth
   if (argc != kArguments || std::string_view(argv[1]) != kFlag) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   SaleProcess process{.dir = argv[2],
                       .seed = std::strtoull(argv[3], nullptr, 10),
                       .redis_url = argv[4],

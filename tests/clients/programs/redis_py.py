@@ -176,7 +176,7 @@ def messages():
         listener.psubscribe("n*")
         show("subscribe", [listener.get_message(timeout=PATIENCE) for _ in range(3)])
         show("publish", db.publish("news", "first"), db.publish("none", "lost"))
-        show("messages", [listener.get_message(timeout=PATIENCE) for _ in range(2)])
+        show("messages", [listener.get_message(timeout=PATIENCE) for _ in range(3)])
         show("numbers", db.pubsub_channels("s*"), db.pubsub_numsub("news", "none"), db.pubsub_numpat())
         listener.unsubscribe("news")
         show("unsubscribe", listener.get_message(timeout=PATIENCE), db.publish("news", "second"))
