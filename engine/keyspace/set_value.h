@@ -155,18 +155,21 @@ class SetValue {
     rushgate::for_each_between(tables().texts, begin, end,
                                [&](const std::string& member) { visit(std::string_view(member)); });
   }
-  /// Calls visit(std::string_view member) until it returns false. Slower than for_each(), if it
-  /// visits all.
+  /// Calls visit(std::string_view member) until it returns false.
   template <class Visit>
   void for_each_while(Visit visit) const {
-    constexpr std::size_t kStep = 64;
-    bool goes_on = true;
-    for (std::uint64_t at = 0; goes_on && at < kPositionEnd;) {
-      const std::uint64_t end = step_end(at, kStep);
-      for_each_between(at, end,
-                       [&](std::string_view member) { goes_on = goes_on && visit(member); });
-      at = end;
+    if (!has_tables()) {
+      bool goes_on = true;
+      return for_each([&](std::string_view member) { goes_on = goes_on && visit(member); });
     }
+    const auto visit_integer = [&](std::int64_t member) {
+      return visit(DecimalText(member).view());
+    };
+    const auto visit_text = [&](const std::string& member) {
+      return visit(std::string_view(member));
+    };
+    if (rushgate::for_each_while(tables().integers, visit_integer))
+      rushgate::for_each_while(tables().texts, visit_text);
   }
   /// Returns a random member; there must be one.
   [[nodiscard]] std::string draw(Random& random) const;

@@ -47,4 +47,16 @@ void for_each_between(Table& table, std::uint64_t begin, std::uint64_t end, Visi
   }
 }
 
+/// Calls visit(item), which must not insert or remove, until it returns false. Returns its last
+/// result; true for an empty table.
+template <class Table, class Visit>
+bool for_each_while(Table& table, Visit visit) {
+  bool goes_on = true;
+  for (std::uint64_t at = 0; goes_on && at < Table::kPositionEnd;) {
+    at = table.visit_segment(at,
+                             [&](auto& item, std::uint64_t) { goes_on = goes_on && visit(item); });
+  }
+  return goes_on;
+}
+
 }  // namespace rushgate
