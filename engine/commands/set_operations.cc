@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -54,13 +53,13 @@ SetValue intersection(const Sets& of, const Keyspace& keyspace) {
   return result;
 }
 
-/// Counts up to `limit` common members.
+/// Counts up to `limit` common members; 0: all.
 std::uint64_t count_common(Sets sets, std::uint64_t limit) {
   std::uint64_t found = 0;
   if (!sort_by_size(sets)) return found;
   sets.front()->for_each_while([&](std::string_view member) {
     if (is_in_all(std::span(sets).subspan(1), member)) ++found;
-    return found < limit;
+    return limit == 0 || found < limit;
   });
   return found;
 }
@@ -177,8 +176,7 @@ Reply sintercard_command(CommandContext& context) {
   Sets sets;
   if (!find_sets(context, context.request().subspan(2, first_option - 2), sets))
     return errors::wrong_type();
-  constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t found = count_common(std::move(sets), limit == 0 ? kNoLimit : limit);
+  const std::uint64_t found = count_common(std::move(sets), limit);
   return Reply::integer(static_cast<std::int64_t>(found));
 }
 

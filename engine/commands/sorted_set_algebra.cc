@@ -266,7 +266,7 @@ Reply zintercard_command(CommandContext& context) {
         std::all_of(inputs.begin() + 1, inputs.end(),
                     [&](const Input& input) { return input.score(member).has_value(); });
     if (is_everywhere) ++count;
-    return count == 0 || count != limit;
+    return limit == 0 || count < limit;
   });
   return Reply::integer(static_cast<std::int64_t>(count));
 }

@@ -1,5 +1,7 @@
 #include "engine/keyspace/hash_value.h"
 
+#include <algorithm>
+
 #include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 
