@@ -169,15 +169,16 @@ std::optional<ServedSession::Batch> Connection::next_batch() {
   if (!alone_ || moves_clock(*alone_)) return std::nullopt;
   is_blocked_ = true;
   blocking_ = *std::exchange(alone_, std::nullopt);
-  return ServedSession::Batch{.session = session_.get(),
-                              .requests = {&blocking_, 1},
-                              .completion = [io = io_, weak = weak_from_this()](Reply reply) {
-                                boost::asio::post(*io, [weak, reply = std::move(reply)]() mutable {
-                                  if (const auto self = weak.lock()) {
-                                    self->unblocked(std::move(reply));
-                                  }
-                                });
-                              }};
+  return ServedSession::Batch{
+      .session = session_.get(),
+      .requests = {&blocking_, 1},
+      .completion = [io = io_, weak = weak_from_this()](std::optional<Reply> reply) {
+        boost::asio::post(*io, [weak, reply = std::move(reply)]() mutable {
+          if (const auto self = weak.lock()) {
+            self->unblocked(std::move(reply));
+          }
+        });
+      }};
 }
 
 /// Finds the requests of the next batch, or one that runs alone, in the received bytes or the
@@ -315,11 +316,16 @@ void Connection::advance_clock() {
   append(Reply::ok());
 }
 
-void Connection::unblocked(Reply reply) {
+/// Without a reply, the request waits for the end of CLIENT PAUSE.
+void Connection::unblocked(std::optional<Reply> reply) {
   is_blocked_ = false;
-  free_memory(blocking_);
-  collect_messages();
-  append_reply(std::move(reply));
+  if (reply) {
+    free_memory(blocking_);
+    collect_messages();
+    append_reply(*std::move(reply));
+  } else {
+    alone_ = std::exchange(blocking_, Request());
+  }
   session_->reply_is_taken();
   count_memory();
   want_turn();

@@ -112,7 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void end_batch();
   [[nodiscard]] bool moves_clock(const Request& request) const;
   [[nodiscard]] bool can_run() const;
-  void unblocked(Reply reply);
+  void unblocked(std::optional<Reply> reply);
 
   // ---- Output ----
   void append(Reply&& reply);

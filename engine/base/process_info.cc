@@ -78,10 +78,10 @@ std::uint64_t allocator_bytes() {
 
 void release_free_memory() { ::malloc_trim(0); }
 
-void bound_free_memory() {
+void use_one_heap() {
   constexpr int kBytes = 16 * 1'024 * 1'024;
-  // malloc_trim() trims the end of the main heap only. Other threads' heaps are trimmed by free(),
-  // beyond this threshold, which malloc raises by itself unless it is set.
+  ::mallopt(M_ARENA_MAX, 1);
+  // If unset, both grow with the largest block that was freed.
   ::mallopt(M_TRIM_THRESHOLD, kBytes);
   ::mallopt(M_MMAP_THRESHOLD, kBytes);
 }

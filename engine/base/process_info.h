@@ -34,13 +34,14 @@ std::uint64_t memory_bytes_of_machine();
 std::uint64_t allocated_bytes();
 /// Returns the memory that the allocator has taken from the system.
 std::uint64_t allocator_bytes();
-/// Returns free memory to the system.
+/// Returns free memory to the system. malloc_trim() omits the end of each heap that a thread other
+/// than the main one has begun: up to 64 MiB each, unless use_one_heap() was called.
 void release_free_memory();
-/// Bounds the memory of freed blocks that release_free_memory() does not return: the end of each
-/// heap, up to 16 MiB. Unbounded, it grows to twice the size of the largest block that was freed,
-/// up to 64 MiB. For programs, not for libraries: it holds for the whole process. (mallopt(3):
-/// M_TRIM_THRESHOLD, M_MMAP_THRESHOLD)
-void bound_free_memory();
+/// Lets all threads allocate from one heap, so that release_free_memory() returns all whole pages
+/// that are free. Of the end of this heap, free() keeps up to 16 MiB until then. Call it before the
+/// first thread begins. For programs, not for libraries: it holds for the whole process.
+/// (mallopt(3): M_ARENA_MAX, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD)
+void use_one_heap();
 /// Returns the allocator's own report, in XML.
 std::string allocator_report();
 

@@ -140,8 +140,7 @@ bool CommitBatch::block(Operation& operation, BlockRequest& request) {
 }
 
 bool CommitBatch::pause(Operation& operation) {
-  const bool is_kept_by_server = operation.reply_budget != nullptr;
-  if (!is_kept_by_server && !may_wait(operation)) return false;
+  if (!operation.returns_when_paused && !may_wait(operation)) return false;
   unblocker_.pause(operation);
   return true;
 }

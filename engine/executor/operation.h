@@ -53,7 +53,8 @@ struct Operation {
   std::shared_ptr<Session> owned_session;  // owns `session`, if no other object does
   Kind kind = Kind::kRequests;
   ReplyBudget* reply_budget = nullptr;  // null: no bound
-  bool submitter_serves = false;        // the service thread in a callback: a reply kicks it
+  bool returns_when_paused = false;  // CLIENT PAUSE ends it; its submitter keeps the other requests
+  bool submitter_serves = false;     // the service thread in a callback: a reply kicks it
 
   // ---- The replies ----
   Replies replies;

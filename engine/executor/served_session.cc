@@ -155,6 +155,7 @@ void ServedSession::run(std::span<Batch> batches, std::size_t reply_bytes_max,
     awaited[i].requests = batch.requests;
     budgets[i] = {.bytes_left = batch.reply_bytes_max, .bytes_left_for_all = &reply_bytes_max};
     awaited[i].reply_budget = &budgets[i];
+    awaited[i].returns_when_paused = true;
   }
   const auto take_replied = [&] {
     for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -187,8 +188,9 @@ std::unique_ptr<Operation> ServedSession::operation_of(Batch& batch) {
   operation->requests = operation->owned_requests;
   operation->completion = [completion = std::move(batch.completion)](Operation::Replies replies,
                                                                      int /*protocol*/) mutable {
-    completion(std::move(replies.front()));
+    completion(replies.empty() ? std::nullopt : std::optional(std::move(replies.front())));
   };
+  operation->returns_when_paused = true;
   return operation;
 }
 

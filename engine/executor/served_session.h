@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,7 +55,9 @@ struct ServedSessionOptions {
 /// result of to_resp2().
 class ServedSession {
  public:
-  using Completion = absl::AnyInvocable<void(Reply)>;
+  /// Without a reply, CLIENT PAUSE delays the request, which has not begun: submit it again when
+  /// is_paused() is false.
+  using Completion = absl::AnyInvocable<void(std::optional<Reply>)>;
 
   ServedSession(Engine& engine, ServedSessionOptions options);
   ~ServedSession();

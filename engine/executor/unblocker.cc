@@ -15,9 +15,9 @@ void Unblocker::block(Operation& operation, BlockRequest request, std::int64_t n
 }
 
 void Unblocker::pause(Operation& operation) {
-  const bool is_kept_by_server = operation.reply_budget != nullptr;
-  paused_.push_back({operation.session, is_kept_by_server ? nullptr : &operation});
-  if (is_kept_by_server) {
+  const bool returns = operation.returns_when_paused;
+  paused_.push_back({operation.session, returns ? nullptr : &operation});
+  if (returns) {
     operation.session->is_paused = true;
     operation.drop_rest();
   } else {

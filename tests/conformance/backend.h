@@ -29,6 +29,11 @@ class Backend {
   /// session then run after it.
   virtual void send(int session, const Request& request) = 0;
 
+  /// Sends requests in one piece. Blocks until the first reply or until one of them blocks.
+  virtual void send_pipelined(int /*session*/, std::span<const Request> /*requests*/) {
+    throw std::runtime_error(name() + " has no connections");
+  }
+
   /// Returns the raw bytes of the session's next reply, in the Redis protocol.
   virtual std::string receive(int session) = 0;
 

@@ -29,8 +29,9 @@ void RedisBackend::reset() {
 
 void RedisBackend::flush() {
   wait_for_children();
-  for (const Request& request : {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"),
-                                 Request::of("FUNCTION", "FLUSH")}) {
+  for (const Request& request :
+       {Request::of("CLIENT", "UNPAUSE"), Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"),
+        Request::of("FUNCTION", "FLUSH")}) {
     expect_ok(request);
   }
   set_usual_limits();
@@ -65,8 +66,12 @@ void RedisBackend::set_usual_limits() {
 }
 
 void RedisBackend::send(int number, const Request& request) {
+  send_pipelined(number, {&request, 1});
+}
+
+void RedisBackend::send_pipelined(int number, std::span<const Request> requests) {
   Session& session = this->session(number);
-  session.connection->send(request);
+  session.connection->send(requests);
   is_drained_ = false;
   // The server reads its sockets in no particular order, so this waits for the effect on this one.
   RawConnection& connection = *session.connection;

@@ -28,6 +28,7 @@ class RedisBackend final : public Backend {
   [[nodiscard]] std::string name() const override { return "redis"; }
   void reset() override;
   void send(int session, const Request& request) override;
+  void send_pipelined(int session, std::span<const Request> requests) override;
   std::string receive(int session) override;
   std::vector<std::string> call_all(int session, std::span<const Request> requests) override;
   bool has_answer(int session) override;

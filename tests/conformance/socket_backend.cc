@@ -28,7 +28,11 @@ RawConnection& SocketBackend::session(int number) {
 }
 
 void SocketBackend::send(int number, const Request& request) {
-  session(number).send(request);
+  send_pipelined(number, {&request, 1});
+}
+
+void SocketBackend::send_pipelined(int number, std::span<const Request> requests) {
+  session(number).send(requests);
   is_drained_ = false;
   has_answer(number);
 }

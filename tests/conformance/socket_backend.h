@@ -20,6 +20,7 @@ class SocketBackend : public Backend {
  public:
   void reset() final;
   void send(int session, const Request& request) final;
+  void send_pipelined(int session, std::span<const Request> requests) final;
   std::string receive(int session) final;
   std::vector<std::string> call_all(int session, std::span<const Request> requests) final;
   bool has_answer(int session) final;

@@ -21,6 +21,14 @@ class ClientIds {
 
   [[nodiscard]] const std::string& of(int session) const { return ids_.at(variable_of(session)); }
 
+  /// Returns "$client2" for the id of session 2, and "unknown" for one that has ended.
+  [[nodiscard]] std::string name_of(std::string_view id) const {
+    for (const auto& [variable, known] : ids_) {
+      if (known == id) return variable;
+    }
+    return "unknown";
+  }
+
   /// Returns the request with the id of session 2 in place of $client2.
   [[nodiscard]] Request inserted_in(const Request& request) const {
     Request replaced;

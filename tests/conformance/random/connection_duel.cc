@@ -4,6 +4,7 @@
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/conformance/random/exchange.h"
 #include "tests/support/redis_server/raw_reply.h"
@@ -14,6 +15,11 @@ namespace {
 constexpr std::string_view kClose = "@close";
 
 constexpr int kAskingSession = 1'003;
+
+/// Ends pipelined commands, so that the connection's state shows whether they have run.
+constexpr std::string_view kEndOfPipeline = "echo";
+
+constexpr std::string_view kBrokenRedirect = "tracking-redir-broken";
 
 /// For effects that no command of a session has caused.
 const RandomCommand kNoCommand{-1, "", {}, Request()};
@@ -59,6 +65,10 @@ std::optional<std::string> ConnectionDuel::elapsed() {
 
 std::optional<std::string> ConnectionDuel::finish() {
   for (const Side* const side : {&oracle_, &subject_}) {
+    side->backend.ask(kAskingSession, Request::of("CLIENT", "UNPAUSE"));
+  }
+  if (auto what = effects_differ(kNoCommand)) return what;
+  for (const Side* const side : {&oracle_, &subject_}) {
     for (const int session : blocked_) {
       side->backend.ask(kAskingSession, Request::of("CLIENT", "UNBLOCK", side->ids.of(session)));
     }
@@ -69,12 +79,34 @@ std::optional<std::string> ConnectionDuel::finish() {
 /// Returns when the command has a reply, is blocked, or has ended its connection.
 void ConnectionDuel::send(const Side& side, const RandomCommand& command) {
   const int session = command.session;
+  if (!command.pipelined.empty()) return send_pipelined(side, command);
   side.backend.send(session, side.ids.inserted_in(command.request));
   const auto is_done = [&] {
     if (side.backend.has_answer(session) || side.backend.has_ended(session)) return true;
     return connection_states(side.backend)[side.ids.of(session)].is_blocked;
   };
   while (!is_done()) std::this_thread::yield();
+}
+
+void ConnectionDuel::send_pipelined(const Side& side, const RandomCommand& command) {
+  std::vector<Request> requests{side.ids.inserted_in(command.request)};
+  for (const Request& request : command.pipelined)
+    requests.push_back(side.ids.inserted_in(request));
+  requests.push_back(Request::of(kEndOfPipeline, "the end"));
+  side.backend.send_pipelined(command.session, requests);
+  pipelines_.insert(command.session);
+}
+
+/// Reads the states of the connections when the pipelined commands have run or are blocked.
+void ConnectionDuel::read_states(Side& side) const {
+  const auto is_running = [&side](int session) {
+    const auto state = side.states.find(side.ids.of(session));
+    return state != side.states.end() && !state->second.is_blocked &&
+           state->second.command != kEndOfPipeline;
+  };
+  do {
+    side.states = connection_states(side.backend);
+  } while (std::ranges::any_of(pipelines_, is_running));
 }
 
 void ConnectionDuel::reconnect(Side& side, int session) {
@@ -84,11 +116,12 @@ void ConnectionDuel::reconnect(Side& side, int session) {
 }
 
 void ConnectionDuel::reconnect(int session) {
+  pipelines_.erase(session);
   for (Side* const side : {&oracle_, &subject_}) reconnect(*side, session);
 }
 
 std::optional<std::string> ConnectionDuel::effects_differ(const RandomCommand& command) {
-  for (Side* const side : {&oracle_, &subject_}) side->states = connection_states(side->backend);
+  for (Side* const side : {&oracle_, &subject_}) read_states(*side);
   blocked_.clear();
   const auto of_session = [](int session, const std::string& what) {
     return "session " + std::to_string(session) + ": " + what;
@@ -112,9 +145,20 @@ std::optional<std::string> ConnectionDuel::states_differ(int session) {
     return has_ended ? "the connection was not closed" : "the connection was closed";
   }
   if (has_ended) return std::nullopt;
-  if (expected->second.is_blocked) blocked_.insert(session);
-  if (expected->second.fields == actual->second.fields) return std::nullopt;
-  return "\n  expected: " + expected->second.fields + "\n  actual:   " + actual->second.fields;
+  if (expected->second.is_blocked) {
+    blocked_.insert(session);
+  } else {
+    pipelines_.erase(session);
+  }
+  const auto shown = [](const Side& side, const ConnectionState& state) {
+    const bool has_redirect = state.redirect != "-1" && state.redirect != "0";
+    return state.fields +
+           " redir=" + (has_redirect ? side.ids.name_of(state.redirect) : state.redirect);
+  };
+  const std::string expected_shown = shown(oracle_, expected->second);
+  const std::string actual_shown = shown(subject_, actual->second);
+  if (expected_shown == actual_shown) return std::nullopt;
+  return "\n  expected: " + expected_shown + "\n  actual:   " + actual_shown;
 }
 
 void ConnectionDuel::send_barriers(const Side& side) const {
@@ -129,7 +173,12 @@ std::optional<std::string> ConnectionDuel::received_differs(const RandomCommand&
                                                             int session) {
   const auto received = [session](const Side& side) {
     const ConnectionState& state = side.states.at(side.ids.of(session));
-    return separate_messages(side.backend.receive_to_barrier(session, state.is_in_transaction));
+    RawOutput output =
+        separate_messages(side.backend.receive_to_barrier(session, state.is_in_transaction));
+    for (std::string& message : output.messages) {  // with a CLIENT ID
+      if (message.find(kBrokenRedirect) != std::string::npos) message = kBrokenRedirect;
+    }
+    return output;
   };
   if (!oracle_.states.contains(oracle_.ids.of(session))) return last_bytes_differ(session);
   const RawOutput expected = received(oracle_);

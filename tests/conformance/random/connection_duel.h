@@ -15,7 +15,7 @@ namespace rushgate::testing {
 /// Keeps references to both backends. The oracle is right by definition. Each command has taken
 /// effect on both before the next one is sent. Then the states of all connections are compared, and
 /// all that they have received: the replies, and the messages of RESP3, each in their order. A
-/// blocked connection is compared when it continues. Expired keys are removed only when a command
+/// blocked connection is compared when it continues. Pipelined commands run until they block. Expired keys are removed only when a command
 /// finds them.
 ///
 /// A connection that the server has closed begins again. "@close" closes the connection of its
@@ -42,7 +42,9 @@ class ConnectionDuel {
     ConnectionStates states = {};
   };
 
-  static void send(const Side& side, const RandomCommand& command);
+  void send(const Side& side, const RandomCommand& command);
+  void send_pipelined(const Side& side, const RandomCommand& command);
+  void read_states(Side& side) const;
   static void reconnect(Side& side, int session);
   void reconnect(int session);
   std::optional<std::string> effects_differ(const RandomCommand& command);
@@ -55,6 +57,7 @@ class ConnectionDuel {
   Side oracle_;
   Side subject_;
   std::set<int> blocked_;
+  std::set<int> pipelines_;  // sessions with pipelined commands that may not have run yet
 };
 
 }  // namespace rushgate::testing

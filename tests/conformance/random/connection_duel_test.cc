@@ -35,12 +35,12 @@ class FaultyBackend final : public Backend {
   [[nodiscard]] std::string name() const override { return "faulty"; }
   void reset() override { backend_.reset(); }
   void send(int session, const Request& request) override {
-    std::vector<std::string> words;
-    for (const std::string_view word : request.views()) words.emplace_back(word);
-    fault_(words);
-    Request sent;
-    for (const std::string& word : words) sent.add(word);
-    backend_.send(session, sent);
+    send_pipelined(session, {&request, 1});
+  }
+  void send_pipelined(int session, std::span<const Request> requests) override {
+    std::vector<Request> sent;
+    for (const Request& request : requests) sent.push_back(with_fault(request));
+    backend_.send_pipelined(session, sent);
   }
   std::string receive(int session) override { return backend_.receive(session); }
   std::vector<std::string> call_all(int session, std::span<const Request> requests) override {
@@ -59,6 +59,15 @@ class FaultyBackend final : public Backend {
   void elapse(std::chrono::milliseconds duration) override { backend_.elapse(duration); }
 
  private:
+  [[nodiscard]] Request with_fault(const Request& request) const {
+    std::vector<std::string> words;
+    for (const std::string_view word : request.views()) words.emplace_back(word);
+    fault_(words);
+    Request changed;
+    for (const std::string& word : words) changed.add(word);
+    return changed;
+  }
+
   Backend& backend_;
   Fault fault_ = [](std::vector<std::string>&) {};
 };
@@ -156,6 +165,12 @@ TEST_F(ConnectionDuelTest, ClosedConnectionLosesItsState) {
   step(1, {"SELECT", "1"}).step(1, {"BLPOP", "k", "0"}).step(1, {"@close"});
   step(0, {"RPUSH", "k", "a"}).step(1, {"LPOP", "k"});
   expect_found(replacing("LPOP", 1, "other"), 5, "expected: $1\\r\\na");
+}
+
+TEST_F(ConnectionDuelTest, PipelinedCommandsRunAfterBlock) {
+  step(1, {"BLPOP", "k", "0"}).step(0, {"RPUSH", "k", "a"}).step(0, {"GET", "other"});
+  steps_[0][0].pipelined.push_back(Request::of("SET", "other", "v"));
+  expect_found(replacing("SET", 1, "another"), 3, "expected: $1\\r\\nv");
 }
 
 TEST_F(ConnectionDuelTest, ElapsedTimeEndsBlocks) {

@@ -11,8 +11,8 @@
 namespace rushgate::testing {
 namespace {
 
-constexpr absl::string_view kDecided[] = {"name", "db",    "sub",   "psub", "ssub", "multi",
-                                          "cmd",  "flags", "redir", "resp", "user"};
+constexpr absl::string_view kDecided[] = {"name",  "db",  "sub",   "psub", "ssub",
+                                          "multi", "cmd", "flags", "resp", "user"};
 
 /// Not one of a grammar's sessions.
 constexpr int kLookingSession = 1'002;
@@ -33,6 +33,8 @@ ConnectionStates connection_states(Backend& backend) {
       const auto& [name, value] = parts;
       if (name == "id") id = value;
       if (name == "multi") state.is_in_transaction = value != "-1";
+      if (name == "cmd") state.command = value;
+      if (name == "redir") state.redirect = value;
       if (name == "flags") {
         state.is_blocked = value.find('b') != std::string::npos;
         is_closing = value.find_first_of("cA") != std::string::npos;

@@ -11,6 +11,8 @@ namespace rushgate::testing {
 
 struct ConnectionState {
   std::string fields;  // those of CLIENT LIST that commands decide: "db=0 sub=1 … cmd=blpop"
+  std::string command;
+  std::string redirect;  // the CLIENT ID that gets the messages of tracking; "0", "-1": none
   bool is_blocked = false;
   bool is_in_transaction = false;
 };

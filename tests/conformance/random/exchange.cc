@@ -46,6 +46,15 @@ std::string quoted(std::string_view word) {
   return text + "\"";
 }
 
+std::string words_of(const Request& request) {
+  std::string words;
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    if (i > 0) words += ' ';
+    words += quoted(request[i]);
+  }
+  return words;
+}
+
 RandomCommand question(std::string_view directives, Request request) {
   std::string_view rest = directives;
   return {kLookingSession, std::string(directives), take_slack(rest), std::move(request)};
@@ -111,10 +120,8 @@ std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subj
 std::string transcript_line(const RandomCommand& command) {
   std::string line = command.directives;
   if (command.session != 0) line += std::to_string(command.session) + ": ";
-  for (std::size_t i = 0; i < command.request.size(); ++i) {
-    if (i > 0) line += ' ';
-    line += quoted(command.request[i]);
-  }
+  line += words_of(command.request);
+  for (const Request& request : command.pipelined) line += " ; " + words_of(request);
   return line;
 }
 

@@ -25,13 +25,18 @@ RandomStep RandomRound::step(const Grammar::Shape& shape) {
   const int last_session = std::min(shape.last_session, grammar_.sessions_ - 1);
   const auto session = static_cast<int>(random_.between(shape.first_session, last_session));
   RandomStep step;
-  for (const Grammar::Shape::Command& command : shape.commands) {
+  for (std::size_t i = 0; i < shape.commands.size(); ++i) {
+    const Grammar::Shape::Command& command = shape.commands[i];
     std::vector<std::string> words;
     say(command.node, words);
     if (random_.chance(kMistakenPercent)) make_mistakes(words, shape.mistakes, random_);
     Request request;
     for (const std::string& word : words) request.add(word);
-    step.push_back({session, command.directives, command.slack, std::move(request)});
+    if (shape.pipelined_from && i > *shape.pipelined_from) {
+      step.back().pipelined.push_back(std::move(request));
+    } else {
+      step.push_back({session, command.directives, command.slack, std::move(request)});
+    }
   }
   return step;
 }

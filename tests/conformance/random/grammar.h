@@ -8,7 +8,10 @@
 //   @timed …                         No mistake makes a time that passes during the run.
 //   @waits …                         As @timed. The command is never sent in session 0, so that
 //                                    session 0 always continues.
-//   SPOP one ; DEL one               Commands that are sent together or not at all.
+//   SPOP one ; DEL one               Commands that are sent one after the other, or not at all.
+//   @pipelined GET key ; DEL key     Sends this command and the rest of the line at once. Only with
+//                                    @connections. One of them must reply or block. The slack of the
+//                                    first holds for all.
 //   @first CONFIG SET …              A command for the beginning of a round.
 //   @sessions 3                      Interleaves commands of sessions 0 to 2. Default: session 0.
 //   @connections 9                   As @sessions, for connections to servers: "@close" closes one,
@@ -35,6 +38,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +55,7 @@ struct RandomCommand {
   std::string directives;  // the slack in the notation of a transcript
   std::vector<Slack> slack;
   Request request;
+  std::vector<Request> pipelined = {};  // sent at once with `request`, after it
 };
 
 /// Commands that are sent or left out together.
@@ -110,6 +115,7 @@ class Grammar {
     Mistakes mistakes = Mistakes::kAny;
     int first_session = 0;
     int last_session = kLastOfAll;
+    std::optional<std::size_t> pipelined_from = {};  // index of a command
     struct Command {
       std::string directives;
       std::vector<Slack> slack;

@@ -104,6 +104,9 @@ class GrammarParser {
       if (grammar_.shapes_[i].first_session >= grammar_.sessions_) {
         throw std::runtime_error(std::string(file) + ": @waits and @by need @sessions");
       }
+      if (grammar_.shapes_[i].pipelined_from && !grammar_.has_connections_) {
+        throw std::runtime_error(std::string(file) + ": @pipelined needs @connections");
+      }
       grammar_.weighted_.insert(grammar_.weighted_.end(), grammar_.shapes_[i].weight, i);
     }
     if (grammar_.weighted_.empty()) throw std::runtime_error(std::string(file) + ": no shapes");
@@ -172,6 +175,7 @@ class GrammarParser {
     }
     do {
       line.skip_blanks();
+      if (line.take("@pipelined ")) shape.pipelined_from = shape.commands.size();
       Grammar::Shape::Command command;
       const char* const begin = line.rest().data();
       command.slack = take_slack(line.rest());

@@ -47,9 +47,9 @@ RawConnection::RawConnection(const std::string& unix_path)
 
 RawConnection::~RawConnection() { ::close(fd_); }
 
-void RawConnection::send(const Request& request) {
+void RawConnection::send(std::span<const Request> requests) {
   std::string bytes;
-  append_request(request, bytes);
+  for (const Request& request : requests) append_request(request, bytes);
   send_bytes(bytes);
 }
 
@@ -85,9 +85,7 @@ std::string RawConnection::receive_bytes(std::size_t count, std::chrono::millise
 }
 
 std::vector<std::string> RawConnection::exchange(std::span<const Request> requests) {
-  std::string bytes;
-  for (const Request& request : requests) append_request(request, bytes);
-  send_bytes(bytes);
+  send(requests);
   std::vector<std::string> replies;
   for (std::size_t i = 0; i < requests.size(); ++i) replies.push_back(receive());
   return replies;

@@ -25,7 +25,9 @@ class RawConnection {
   RawConnection(const RawConnection&) = delete;
   RawConnection& operator=(const RawConnection&) = delete;
 
-  void send(const Request& request);
+  void send(const Request& request) { send({&request, 1}); }
+  /// Sends all requests at once.
+  void send(std::span<const Request> requests);
   void send_bytes(std::string_view bytes);
 
   /// Returns the bytes of the next reply.
