@@ -150,6 +150,14 @@ void forget_pending(Database& db, Object& object, StreamId first, StreamId last)
   }
 }
 
+StreamId delivered_to_all(const Stream& stream) {
+  StreamId delivered = StreamId::max();
+  for (const auto& [name, group] : stream.groups()) {
+    delivered = std::min(delivered, group->last_delivered);
+  }
+  return delivered;
+}
+
 bool is_awaited(const Stream& stream, StreamId id) {
   return std::ranges::any_of(stream.groups(), [id](const auto& entry) {
     const StreamGroup& group = *entry.second;

@@ -262,9 +262,11 @@ absl::Status trim_acknowledged(Database& db, Object& object, const StreamLog::Tr
   const StreamLog& log = object.stream().log();
   const bool has_end = to.whole_nodes || !to.length_max;
   const StreamId end = has_end && cut.first_id != StreamId{} ? cut.first_id : StreamId::max();
+  const StreamId delivered = delivered_to_all(object.stream());
   std::vector<StreamId> ids;
   absl::Status read = log.read(StreamId::min(), end, [&](const StreamEntry& entry) {
-    if (entry.id() == end || ids.size() == cut.removed) return false;
+    const bool is_last = entry.id() == end || ids.size() == cut.removed;
+    if (is_last || entry.id() > delivered) return false;
     if (!is_awaited(object.stream(), entry.id())) ids.push_back(entry.id());
     return true;
   });

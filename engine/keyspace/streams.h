@@ -84,6 +84,8 @@ const StreamGroup::Deliveries& ordered_deliveries(Database& db, Object& object, 
 bool acknowledge(Database& db, Object& object, StreamGroup& group, StreamId id);
 /// Acknowledges the entries from `first` up to `last` in all groups.
 void forget_pending(Database& db, Object& object, StreamId first, StreamId last);
+/// Returns the last id that all groups have delivered; the maximum if there is no group.
+[[nodiscard]] StreamId delivered_to_all(const Stream& stream);
 /// Returns true if a group has the entry pending, or has not yet delivered it.
 [[nodiscard]] bool is_awaited(const Stream& stream, StreamId id);
 
