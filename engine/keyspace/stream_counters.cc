@@ -21,8 +21,6 @@ void StreamCounters::write(RecordWriter& writer) const {
 }
 
 bool StreamCounters::read(RecordReader& reader) {
-  // Above the limit of XSETID's ENTRIESADDED, and low enough that it can still count up.
-  constexpr std::uint64_t kEntriesAddedMax = 3ULL << 62;
   length = reader.varint();
   entries_added = reader.varint();
   first_id = reader.varint_id();

@@ -27,6 +27,9 @@ struct StreamCounters {
   /// Returns true if no readable entry has an id up to `id`.
   [[nodiscard]] bool are_trimmed_to(StreamId id) const { return length == 0 || id < first_id; }
 
+  /// Above the limit of XSETID's ENTRIESADDED, and low enough that the number can still count up.
+  static constexpr std::uint64_t kEntriesAddedMax = 3ULL << 62;
+
   void write(RecordWriter& writer) const;
   /// Returns false if the record is invalid.
   bool read(RecordReader& reader);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/keyspace/stream_counters.h"
 #include "engine/rdb/little_endian.h"
 #include "engine/rdb/rdb_reader.h"
 #include "engine/rdb/stream_node.h"
@@ -13,7 +14,6 @@
 namespace rushgate::rdb {
 namespace {
 
-constexpr std::uint64_t kCountMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
 // ---- Entries ----
@@ -71,7 +71,7 @@ void read_counters(RdbReader& reader, StreamFormat format, ParsedStream& stream,
     stream.entries_added = reader.length();
   }
   if (length != entries.count || stream.entries_added < length ||
-      stream.entries_added > kCountMax || stream.last_id < entries.last ||
+      stream.entries_added > StreamCounters::kEntriesAddedMax || stream.last_id < entries.last ||
       stream.last_id < stream.max_deleted_id) {
     reader.fail();
   }
@@ -81,7 +81,7 @@ void read_counters(RdbReader& reader, StreamFormat format, ParsedStream& stream,
 
 std::int64_t read_entries_read(RdbReader& reader) {
   const std::uint64_t count = reader.length();
-  if (count > kCountMax && count != kUnknown) reader.fail();
+  if (count > StreamCounters::kEntriesAddedMax && count != kUnknown) reader.fail();
   return static_cast<std::int64_t>(count);  // kUnknown: -1
 }
 

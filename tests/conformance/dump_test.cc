@@ -311,6 +311,15 @@ TEST_F(DumpTest, GroupsAreExchanged) {
   exchange_from_redis(requests);
 }
 
+TEST_F(DumpTest, GreatCountersAreExchanged) {
+  Requests requests;
+  add(requests,
+      {"XADD key 1-1 f 1", "XSETID key 2-2 ENTRIESADDED 9223372036854775807 MAXDELETEDID 0-0",
+       "XGROUP CREATE key g 0 ENTRIESREAD 9223372036854775807", "XADD key 3-1 f 1",
+       "XADD key 4-1 f 1", "XREADGROUP GROUP g c STREAMS key >"});
+  exchange_from_redis(requests);
+}
+
 TEST_F(DumpTest, EmptyStreamIsExchanged) {
   Requests requests;
   add(requests, {"XGROUP CREATE key g $ MKSTREAM", "XGROUP CREATECONSUMER key g c"});

@@ -113,7 +113,8 @@ TEST(ParsedStreamTest, WrongCountersAreRefused) {
   EXPECT_FALSE(is_valid_with([](Parts& parts) { parts.last_id = {5, 1}; }));
   EXPECT_FALSE(is_valid_with([](Parts& parts) { parts.max_deleted_id = {5, 3}; }));
   EXPECT_FALSE(is_valid_with([](Parts& parts) { parts.entries_added = 0; }));
-  EXPECT_FALSE(is_valid_with([](Parts& parts) { parts.entries_added = 1ULL << 63; }));
+  EXPECT_TRUE(is_valid_with([](Parts& parts) { parts.entries_added = 1ULL << 63; }));
+  EXPECT_FALSE(is_valid_with([](Parts& parts) { parts.entries_added = (3ULL << 62) + 1; }));
   EXPECT_FALSE(is_valid_with([](Parts& parts) { parts.first = {0, 0}; }));
 }
 
