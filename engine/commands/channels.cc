@@ -99,7 +99,10 @@ void Channels::add_monitor(Session& session) {
 }
 
 void Channels::publish_to_monitors(const std::string& line) {
-  for (const Session* const session : monitors_) add_message(*session, Reply::status(line));
+  for (const Session* const session : monitors_) {
+    // No rollback withdraws the line: the command has run.
+    if (!session->is_silent) add_message(*session, Reply::status(line), Place::kNow, true);
+  }
 }
 
 void Channels::notify(const Session& to, std::vector<Reply> parts, Place place) {

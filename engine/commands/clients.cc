@@ -33,8 +33,8 @@ void end_session(CommandServices& services, Session& session) {
   services.blocked.drop_paused(session.id);
   end_transaction(session, services.keyspace);
   services.channels.leave_all(session);
-  services.tracking.forget(session);
   services.sessions.remove(session.id);
+  services.tracking.forget(session);
 }
 
 std::int64_t redirection_of(const Session& session) {
@@ -63,7 +63,7 @@ namespace {
 
 // ---- Facts about a client ----
 
-std::string flags_of(const CommandContext& context, const Session& session) {
+std::string flags_of(const CommandContext& context, Session& session) {
   std::string flags;
   if (session.is_monitor) flags += 'O';
   if (!session.subscriptions.empty()) flags += 'P';
@@ -105,7 +105,7 @@ std::string library_fields(const Session& session) {
 }
 
 /// Returns a line of CLIENT LIST.
-std::string line_of(const CommandContext& context, const Session& session) {
+std::string line_of(const CommandContext& context, Session& session) {
   const auto count = [&](ChannelKind kind) {
     return session.subscriptions.names[static_cast<std::size_t>(kind)].size();
   };
@@ -373,7 +373,7 @@ Reply client_help_command(CommandContext& /*context*/) {
       "NO-EVICT (ON|OFF)",
       "    Taken, without effect: no client is evicted.",
       "NO-TOUCH (ON|OFF)",
-      "    Taken, without effect: uses of keys are not recorded.",
+      "    Turn the recording of the client's uses of keys off or on.",
       "UNPAUSE",
       "    Stop the current client pause, resuming traffic.",
       "PAUSE <timeout> [WRITE|ALL]",

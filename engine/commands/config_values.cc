@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
@@ -117,7 +118,10 @@ Parsed parse_percentiles(std::string_view text, std::string& reason) {
       reason = "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";
       return std::nullopt;
     }
-    absl::StrAppend(&value.text, value.text.empty() ? "" : " ", percentile);
+    std::string shown = absl::StrFormat("%f", percentile);
+    shown.resize(shown.find_last_not_of('0') + 1);
+    if (shown.ends_with('.')) shown.pop_back();
+    absl::StrAppend(&value.text, value.text.empty() ? "" : " ", shown);
   }
   return value;
 }
@@ -141,7 +145,7 @@ std::optional<ConfigValue> parse_config_value(const ConfigParameter& parameter,
     case Kind::kSavePoints:
       return parse_save_points(value, reason);
     case Kind::kPercentiles:
-      return parse_percentiles(value, reason);
+      return parse_percentiles(text, reason);
     case Kind::kString:
       break;
   }

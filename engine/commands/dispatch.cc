@@ -110,26 +110,33 @@ void remember_keys(const CommandContext& context, const CommandSpec& spec) {
 }
 
 /// Calls the command's function and counts its keyspace hits.
-Reply run_function(CommandContext& context, const CommandSpec& spec) {
-  // EVAL_RO does not look up keys. MEMORY USAGE counts no hits.
-  const bool looks_up =
-      (spec.flags & (kReadOnly | kNoScript)) == kReadOnly && spec.group != CommandGroup::kServer;
-  if (!looks_up) return spec.function(context);
+Reply count_lookups(CommandContext& context, const CommandSpec& spec) {
   Keyspace& keyspace = context.keyspace();
   KeyEvents& events = keyspace.events();
   if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));
-  keyspace.set_keeps_expired(context.services().pause.is_active());
-  const absl::Cleanup end_reading = [&] {
-    events.set_reading(false);
-    keyspace.set_keeps_expired(false);
-  };
+  const absl::Cleanup end_reading = [&] { events.set_reading(false); };
   const KeyCounts before = keyspace.counts();
   Reply reply = spec.function(context);
   const KeyCounts& after = keyspace.counts();
   Statistics& statistics = context.services().statistics;
   statistics.keys_found += after.found - before.found;
   statistics.keys_missed += after.missing - before.missing;
-  if (context.services().tracking.clients() > 0) remember_keys(context, spec);
+  return reply;
+}
+
+Reply run_function(CommandContext& context, const CommandSpec& spec) {
+  CommandServices& services = context.services();
+  const bool keeps_expired = services.pause.is_active() && (spec.flags & kWrite) == 0;
+  if (keeps_expired) services.keyspace.set_keeps_expired(true);
+  const absl::Cleanup end = [&] {
+    if (keeps_expired) services.keyspace.set_keeps_expired(false);
+  };
+  // EVAL_RO does not look up keys. MEMORY USAGE counts no hits.
+  const bool reads = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;
+  if (!reads) return spec.function(context);
+  Reply reply =
+      spec.group == CommandGroup::kServer ? spec.function(context) : count_lookups(context, spec);
+  if (services.tracking.clients() > 0) remember_keys(context, spec);
   return reply;
 }
 
@@ -205,9 +212,7 @@ Reply run(CommandContext& context, const CommandSpec& spec) {
 void queue(CommandContext& context, const CommandSpec& spec) {
   Session& session = context.session();
   Transaction& transaction = *session.transaction;
-  if (transaction.is_broken || transaction.has_lost_watch) return;
-  transaction.has_lost_watch = any_watched_key_was_written(session, context.keyspace());
-  if (transaction.has_lost_watch) return;
+  if (transaction.is_broken || any_watched_key_was_written(session, context.keyspace())) return;
   const Request& queued = transaction.requests.emplace_back(context.request());
   session.held_bytes.requests = session.held_bytes.requests + sizeof(queued) + queued.heap_bytes();
   if (asks_for_memory(context, spec)) transaction.asks_for_memory = true;

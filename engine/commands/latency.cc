@@ -15,6 +15,7 @@
 #include "engine/commands/help_reply.h"
 #include "engine/commands/latency_events.h"
 #include "engine/commands/latency_graph.h"
+#include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
 namespace {
@@ -79,15 +80,20 @@ void add_histogram(const CommandContext& context, const CommandSpec& spec,
 
 Reply latency_histogram_command(CommandContext& context) {
   std::vector<Reply> histograms;
+  ReplyAllowance allowance(context.session().reply_bytes_max);
   if (context.size() == 2) {
     for (const CommandSpec& spec : command_table()) add_histogram(context, spec, histograms);
   }
   for (const std::string_view name : context.request().subspan(2)) {
     const CommandSpec* const spec = find_full_name(name);
     if (spec == nullptr) continue;
+    const std::size_t before = histograms.size();
     add_histogram(context, *spec, histograms);
     for (const CommandSpec& subcommand : subcommands_of(*spec))
       add_histogram(context, subcommand, histograms);
+    for (std::size_t i = before; i < histograms.size(); ++i) {
+      if (!allowance.take(memory_bytes(histograms[i]))) return errors::reply_too_large();
+    }
   }
   return Reply::map(std::move(histograms));
 }

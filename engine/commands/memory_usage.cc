@@ -42,7 +42,7 @@ Reply memory_usage_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
   read_samples(arguments);
   if (!arguments.ok()) return arguments.take_error();
-  const Object* const object = context.db().peek(context[2]);
+  const Object* const object = context.db().find_stored(context[2]);  // also an expired key
   if (object == nullptr) return Reply::nil();
   return Reply::integer(static_cast<std::int64_t>(object->memory_bytes()));
 }

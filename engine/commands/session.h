@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,6 @@ struct CommandSpec;
 struct Transaction {
   std::vector<Request> requests;  // to run at EXEC
   bool is_broken = false;         // one of them was invalid: EXEC will fail
-  bool has_lost_watch = false;    // a watched key had changed before one of them: EXEC will fail
   bool asks_for_memory = false;   // one of them needs memory, so EXEC does
   bool may_write = false;         // one of them may write, so EXEC does
 };
@@ -53,8 +53,10 @@ struct Session {
   std::string name;           // CLIENT SETNAME
   std::uint64_t replies = 0;  // number of replies so far
 
-  std::optional<Transaction> transaction;  // MULTI
-  std::vector<WatchedKey> watched;         // WATCH
+  std::optional<Transaction> transaction;           // MULTI
+  std::set<WatchedKey, WatchedKey::Order> watched;  // WATCH
+  bool has_lost_watch = false;                      // EXEC will fail
+  std::uint64_t watch_checked_at = 0;      // Keyspace::changes_noted() when it had not lost one
   Subscriptions subscriptions;             // SUBSCRIBE and the like
   bool is_monitor = false;                 // MONITOR
   SharedValue<bool> is_subscribed{false};  // has subscriptions or is a monitor; any thread may

@@ -1,7 +1,10 @@
 // CLIENT TRACKING: https://redis.io/docs/latest/commands/client-tracking/
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,17 +111,41 @@ bool overlaps(std::string_view a, std::string_view b) {
   return a.starts_with(b) || b.starts_with(a);
 }
 
+/// Finds whether a string overlaps with one of many.
+class OverlapFinder {
+ public:
+  /// Returns true if it overlaps with one that was added earlier.
+  bool add(std::string_view prefix) {
+    // Strings that begin with another one need not be stored: all that overlap with them also
+    // overlap with that one. So the one that `prefix` begins with is the one before it.
+    auto next = shortest_.lower_bound(prefix);
+    if (next != shortest_.begin() && prefix.starts_with(*std::prev(next))) return true;
+    const auto first = next;
+    while (next != shortest_.end() && next->starts_with(prefix)) ++next;
+    const bool overlaps = next != first;
+    shortest_.insert(shortest_.erase(first, next), prefix);
+    return overlaps;
+  }
+
+ private:
+  std::set<std::string_view> shortest_;
+};
+
 std::optional<Reply> check_prefixes(const Session& session,
                                     const std::vector<std::string_view>& prefixes) {
-  for (auto prefix = prefixes.begin(); prefix != prefixes.end(); ++prefix) {
-    if (session.tracking) {
-      for (const std::string& existing : session.tracking->prefixes)
-        if (overlaps(*prefix, existing)) return overlap(*prefix, existing, false);
-    }
-    for (auto other = std::next(prefix); other != prefixes.end(); ++other)
-      if (overlaps(*prefix, *other)) return overlap(*prefix, *other, true);
+  static const std::set<std::string, std::less<>> kNone;
+  const auto& existing = session.tracking ? session.tracking->prefixes : kNone;
+  OverlapFinder finder;
+  for (const std::string& prefix : existing) finder.add(prefix);
+  auto first = prefixes.rend();
+  for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend(); ++prefix) {
+    if (finder.add(*prefix)) first = prefix;
   }
-  return std::nullopt;
+  if (first == prefixes.rend()) return std::nullopt;
+  const auto overlaps_first = [&](std::string_view other) { return overlaps(*first, other); };
+  const auto old = std::ranges::find_if(existing, overlaps_first);
+  if (old != existing.end()) return overlap(*first, *old, false);
+  return overlap(*first, *std::find_if(first.base(), prefixes.end(), overlaps_first), true);
 }
 
 /// Returns an error if the options contradict each other or the present mode.

@@ -13,6 +13,9 @@
 namespace rushgate {
 namespace {
 
+/// The most keys or reads that one request or batch removes.
+constexpr int kReadsAtOnceMax = 1'000;
+
 constexpr std::string_view kChannel = "__redis__:invalidate";
 
 /// Returns about how much memory a prefix of a client uses: the session and the table store it.
@@ -66,11 +69,31 @@ void TrackingTable::disable(Session& session) {
 
 void TrackingTable::forget(Session& session) {
   if (current_ == &session) current_ = nullptr;
+  if (changer_ == &session) changer_ = nullptr;
   disable(session);
-  for (auto read = reads_.lower_bound({session.id, nullptr});
-       read != reads_.end() && read->first == session.id;
-       read = reads_.lower_bound({session.id, nullptr})) {
+  for (int i = 0; i < kReadsAtOnceMax; ++i) {
+    const auto read = reads_.lower_bound({session.id, nullptr});
+    if (read == reads_.end() || read->first != session.id) return;
     remove_read(*read->second, session.id);
+  }
+  sweeps_left_ = 2;  // the rest of the present sweep, and a whole one
+}
+
+/// Goes on with a sweep, which removes the reads of sessions that have left.
+void TrackingTable::sweep() {
+  for (int i = 0; i < kReadsAtOnceMax; ++i) {
+    const auto read = reads_.lower_bound({swept_to_, nullptr});
+    if (read == reads_.end()) {
+      swept_to_ = 0;
+      --sweeps_left_;
+      return;
+    }
+    const auto [session_id, key] = *read;
+    if (services_.sessions.find(session_id) != nullptr) {
+      swept_to_ = session_id + 1;
+    } else {
+      remove_read(*key, session_id);
+    }
   }
 }
 
@@ -144,8 +167,7 @@ bool TrackingTable::exceeds_limits() const {
 
 void TrackingTable::shrink() {
   // More than the longest key needs. A lowered limit is reached step by step, as in Redis.
-  constexpr int kKeysAtOnceMax = 1'000;
-  for (int i = 0; i < kKeysAtOnceMax && exceeds_limits(); ++i)
+  for (int i = 0; i < kReadsAtOnceMax && exceeds_limits(); ++i)
     invalidate(*places_[random_.below(places_.size())], nullptr);
 }
 
@@ -161,17 +183,24 @@ void TrackingTable::invalidate(Key& key, const Session* by) {
   remove(key);
 }
 
-void TrackingTable::key_changed(std::string_view key) {
-  if (!prefixes_.empty()) note_for_broadcast(key);
+void TrackingTable::key_changed(std::string_view key, ChangeCause cause) {
+  if (!prefixes_.empty()) note_for_broadcast(key, cause);
   const auto known = keys_.find(key);
-  if (known != keys_.end()) invalidate(*known, current_);
+  if (known != keys_.end()) invalidate(*known, changer_);
 }
 
 void TrackingTable::keys_flushed() {
   for (const auto& [id, session] : clients_) send(*session, Reply::nil(), place_for(*session));
-  reads_.clear();
+  struct Flushed {
+    Keys keys;
+    std::set<Read> reads;
+  };
+  auto flushed = std::make_unique<Flushed>();
+  const std::size_t bytes = memory_bytes();
+  flushed->keys.swap(keys_);
+  flushed->reads.swap(reads_);
+  services_.keyspace.lazy_free().free(std::move(flushed), bytes);
   places_.clear();
-  keys_.clear();
   name_bytes_ = 0;
   update_listener();
 }
@@ -209,10 +238,11 @@ void TrackingTable::send(Session& session, Reply keys, Channels::Place place) {
 
 /// Notes the key for all its prefixes, from the longest to the shortest. `rest` is at least as long
 /// as the prefixes that are left.
-void TrackingTable::note_for_broadcast(std::string_view key) {
-  // As in Redis, NOLOOP has no effect on changes by scripts.
-  const bool is_by_script = services_.running_script != nullptr;
-  const std::uint64_t by = current_ == nullptr || is_by_script ? 0 : current_->id;
+void TrackingTable::note_for_broadcast(std::string_view key, ChangeCause cause) {
+  // As in Redis, NOLOOP has no effect on changes by scripts and on expiry.
+  const bool is_by_client =
+      changer_ != nullptr && services_.running_script == nullptr && cause == ChangeCause::kRequest;
+  const std::uint64_t by = is_by_client ? changer_->id : 0;
   for (std::string_view rest = key;;) {
     const auto above = prefixes_.upper_bound(rest);
     if (above == prefixes_.begin()) return;

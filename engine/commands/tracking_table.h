@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "engine/base/random.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/key_tracking.h"
@@ -48,22 +49,28 @@ class TrackingTable final : public ChangeListener {
   /// Ends the tracking. As in Redis, keys that were read stay in the table: if tracking begins
   /// again, their changes are reported. Needs no memory.
   void disable(Session& session);
-  /// Removes everything about a session. Needs no memory.
+  /// Ends the tracking of a session that has left. The keys that it has read leave the table in
+  /// steps, one per commit batch. Needs no memory.
   void forget(Session& session);
 
   // ---- The current request ----
   /// Messages of the session to itself come after its reply until end_request().
   void begin_request(const Session& session) {
-    current_ = &session;
+    current_ = changer_ = &session;
     is_executing_ = true;
+  }
+  /// Counts changes as those of a session that was blocked, until the result is destroyed.
+  [[nodiscard]] auto count_changes_of(const Session& session) {
+    return absl::Cleanup([this, before = std::exchange(changer_, &session)] { changer_ = before; });
   }
   void end_request() { is_executing_ = false; }
   /// Ends a commit batch: sends the broadcasts. Throws nothing: without memory the broadcasts wait
   /// for the end of the next batch.
   void end_batch() {
-    current_ = nullptr;
+    current_ = changer_ = nullptr;
     is_executing_ = false;
     if (has_broadcasts_) broadcast();
+    if (sweeps_left_ > 0) sweep();
   }
 
   // ---- Keys ----
@@ -74,7 +81,7 @@ class TrackingTable final : public ChangeListener {
   void shrink();
 
   // ---- ChangeListener ----
-  void key_changed(std::string_view key) override;
+  void key_changed(std::string_view key, ChangeCause cause) override;
   void keys_flushed() override;
 
   // ---- For INFO ----
@@ -94,7 +101,8 @@ class TrackingTable final : public ChangeListener {
     std::size_t place = 0;            // in places_
   };
   using Keys = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
-  using Key = Keys::value_type;  // its address does not change
+  using Key = Keys::value_type;                 // its address does not change
+  using Read = std::pair<std::uint64_t, Key*>;  // id of the session, key
   struct Prefix {
     std::map<std::uint64_t, Session*> clients;                  // by id
     std::map<std::string, std::uint64_t, std::less<>> changed;  // in this batch, with the id of the
@@ -109,8 +117,9 @@ class TrackingTable final : public ChangeListener {
   /// Sends the messages about a key and removes it. `by`: the session that changed it, or null.
   void invalidate(Key& key, const Session* by);
 
+  void sweep();
   void leave(const Session& session, const std::string& prefix);
-  void note_for_broadcast(std::string_view key);
+  void note_for_broadcast(std::string_view key, ChangeCause cause);
   void broadcast();
   void broadcast(Prefix& prefix);
 
@@ -125,13 +134,16 @@ class TrackingTable final : public ChangeListener {
   CommandServices& services_;
   std::map<std::uint64_t, Session*> clients_;  // that are tracked, by id
   Keys keys_;
-  std::vector<Key*> places_;                        // all of keys_, for random draws
-  std::set<std::pair<std::uint64_t, Key*>> reads_;  // (reader, key)
-  std::size_t name_bytes_ = 0;                      // of keys_
+  std::vector<Key*> places_;  // all of keys_, for random draws
+  std::set<Read> reads_;
+  std::size_t name_bytes_ = 0;  // of keys_
   std::map<std::string, Prefix, std::less<>> prefixes_;
   bool has_broadcasts_ = false;
+  int sweeps_left_ = 0;         // reads_ may have reads of sessions that have left: so many sweeps
+  std::uint64_t swept_to_ = 0;  // the next one to look at
   const Session* current_ = nullptr;  // the session whose request runs or has just run
   bool is_executing_ = false;         // its request has no reply yet
+  const Session* changer_ = nullptr;  // NOLOOP hides the changes of this session
   Random random_{1};
 };
 

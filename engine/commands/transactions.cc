@@ -19,7 +19,8 @@ namespace {
 
 void unwatch_all(Session& session, Keyspace& keyspace) {
   for (const WatchedKey& watched : session.watched) keyspace.db(watched.db).unwatch(watched);
-  std::vector<WatchedKey>().swap(session.watched);
+  session.watched.clear();
+  session.has_lost_watch = false;
   session.held_bytes.watched = 0;
 }
 
@@ -30,10 +31,14 @@ std::size_t memory_bytes(const WatchedKey& watched) {
 
 }  // namespace
 
-bool any_watched_key_was_written(const Session& session, Keyspace& keyspace) {
-  return std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
+bool any_watched_key_was_written(Session& session, Keyspace& keyspace) {
+  if (session.watched.empty() || session.has_lost_watch) return session.has_lost_watch;
+  if (session.watch_checked_at == keyspace.changes_noted()) return false;
+  session.has_lost_watch = std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
     return keyspace.db(watched.db).was_written(watched);
   });
+  session.watch_checked_at = keyspace.changes_noted();
+  return session.has_lost_watch;
 }
 
 void end_transaction(Session& session, Keyspace& keyspace) {
@@ -64,8 +69,8 @@ Reply exec_command(CommandContext& context) {
   Session& session = context.session();
   if (!session.transaction) return errors::without_multi("EXEC");
   absl::Cleanup end = [&] { end_transaction(context); };  // also after an exception
-  const bool has_changed = session.transaction->has_lost_watch ||
-                           any_watched_key_has_changed(session, context.keyspace());
+  const bool has_changed =
+      session.has_lost_watch || any_watched_key_has_changed(session, context.keyspace());
   const Transaction transaction = *std::move(session.transaction);
   std::move(end).Invoke();
   if (transaction.is_broken) return errors::transaction_broken();
@@ -98,12 +103,12 @@ Reply watch_command(CommandContext& context) {
   if (session.transaction) return errors::watch_inside_multi();
   for (std::size_t i = 1; i < context.size(); ++i) {
     const std::string_view key = context[i];
-    const bool is_watched = std::ranges::any_of(session.watched, [&](const WatchedKey& watched) {
-      return watched.db == session.db && watched.key == key;
-    });
-    if (is_watched) continue;
-    session.watched.push_back(context.db().watch(key));
-    session.held_bytes.watched = session.held_bytes.watched + memory_bytes(session.watched.back());
+    if (session.watched.contains(WatchedKey::Order::Place(session.db, key))) continue;
+    const WatchedKey watched = context.db().watch(key);
+    absl::Cleanup roll_back = [&] { context.db().unwatch(watched); };
+    session.watched.insert(watched);
+    std::move(roll_back).Cancel();
+    session.held_bytes.watched = session.held_bytes.watched + memory_bytes(watched);
   }
   return Reply::ok();
 }

@@ -11,7 +11,7 @@ class CommandContext;
 
 /// Returns true if a watched key was changed or removed, so that EXEC will fail. It also fails if
 /// one has expired.
-[[nodiscard]] bool any_watched_key_was_written(const Session& session, Keyspace& keyspace);
+[[nodiscard]] bool any_watched_key_was_written(Session& session, Keyspace& keyspace);
 
 /// Ends the transaction and the watches. Must be called inside the turn.
 void end_transaction(Session& session, Keyspace& keyspace);

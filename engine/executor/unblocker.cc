@@ -5,6 +5,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "engine/commands/dispatch.h"
+#include "engine/commands/tracking_table.h"
 #include "engine/executor/guarded_part.h"
 
 namespace rushgate {
@@ -91,6 +92,7 @@ bool Unblocker::retry(std::uint64_t ticket, std::string_view ready_key,
   const absl::Cleanup restore = [&session, db = std::exchange(session.db, blocked.db)] {
     session.db = db;
   };
+  const auto end_changes = services_.tracking.count_changes_of(session);
   Reply reply;
   bool stays_blocked = false;
   std::optional<Reply> error = run_guarded(services_.keyspace, [&] {

@@ -209,7 +209,7 @@ bool Database::outlives_expiry(Object& object) {
 }
 
 void Database::expire(Object& object) {
-  remove(object);
+  remove(object, ChangeCause::kExpiry);
   ++keyspace_.counts().expired;
   keyspace_.events().note(kExpiredEvents, "expired", number_, object.key());  // undo keeps it alive
 }
@@ -242,8 +242,8 @@ Object& Database::insert(std::string_view key, Value value) {
   return object;
 }
 
-void Database::remove(Object& object) {
-  keyspace_.note_change(object.key());
+void Database::remove(Object& object, ChangeCause cause) {
+  keyspace_.note_change(object.key(), cause);
   changes().reserve_undo();
   record_header_removal(changes(), object);
   remove_elements(changes().records(), object);
@@ -286,6 +286,7 @@ void Database::swap(Database& other) {
   }
   signal_streams_replaced_by(other);
   other.signal_streams_replaced_by(*this);
+  keyspace_.note_swap();
   changes().reserve_undo();
   exchange(other);
   changes().push_undo([this, &other] { exchange(other); });

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/base/heap.h"
+#include "engine/keyspace/change_listener.h"
 #include "engine/keyspace/changes.h"
 #include "engine/keyspace/field_expiries.h"
 #include "engine/keyspace/hashing.h"
@@ -63,7 +64,7 @@ class Database {
   Object& replace(Object& object, Value value);
 
   /// Removes the object with all its elements.
-  void remove(Object& object);
+  void remove(Object& object, ChangeCause cause = ChangeCause::kRequest);
 
   /// Moves the object to another key or database, where the key must be free.
   void move(Object& object, Database& to, std::string_view key);

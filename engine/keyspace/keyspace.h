@@ -166,17 +166,23 @@ class Keyspace {
   /// May be null; is not owned.
   void set_change_listener(ChangeListener* listener) { change_listener_ = listener; }
   /// Reports a change of a key. Called before the change, or after the push of its undo step.
-  void note_change(std::string_view key) {
+  void note_change(std::string_view key, ChangeCause cause = ChangeCause::kRequest) {
+    ++changes_noted_;
     if (change_listener_ != nullptr) [[unlikely]]
-      change_listener_->key_changed(key);
+      change_listener_->key_changed(key, cause);
   }
   /// Notes a change of an object's value.
   void note_change(Object& object) {
     ++object.revision;
     note_change(object.key());
   }
+  /// Notes SWAPDB, which replaces all keys of a database.
+  void note_swap() { ++changes_noted_; }
+  /// Returns a number that grows with each change that WATCH may see.
+  [[nodiscard]] std::uint64_t changes_noted() const { return changes_noted_; }
   /// Reports FLUSHDB or FLUSHALL. Called before the change.
   void note_flush() {
+    ++changes_noted_;
     if (change_listener_ != nullptr) change_listener_->keys_flushed();
   }
 
@@ -202,6 +208,7 @@ class Keyspace {
   UseClock use_clock_;
   bool keeps_last_uses_ = false;
   bool keeps_expired_ = false;
+  std::uint64_t changes_noted_ = 0;
   std::uint16_t expiring_ = 0;  // bit i: a key or a field of database i expires
   UndoLog hidden_fields_;
   KeyCounts counts_;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace rushgate {
 
@@ -14,6 +16,17 @@ struct WatchedKey {
   std::uint64_t object_id = 0;  // of the object at the key,
   std::uint64_t revision = 0;   // and its revision
   std::uint64_t creations = 0;  // if there was no object: how many were created since
+
+  /// By database and key.
+  struct Order {
+    using is_transparent = void;
+    using Place = std::pair<std::uint8_t, std::string_view>;
+    static Place place(const Place& place) { return place; }
+    static Place place(const WatchedKey& watched) { return {watched.db, watched.key}; }
+    bool operator()(const auto& left, const auto& right) const {
+      return place(left) < place(right);
+    }
+  };
 };
 
 }  // namespace rushgate

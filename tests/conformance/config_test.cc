@@ -84,6 +84,7 @@ TEST_F(ConfigTest, ValuesAreParsedAsByRedis) {
                                         "K",
                                         "900 1",
                                         "900 1 60",
+                                        "99.99999 50.123456789 0.00001 1e-7",
                                         "0 1",
                                         "notice",
                                         "DEBUG"}) {

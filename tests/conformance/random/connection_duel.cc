@@ -19,10 +19,26 @@ constexpr int kAskingSession = 1'003;
 /// Ends pipelined commands, so that the connection's state shows whether they have run.
 constexpr std::string_view kEndOfPipeline = "echo";
 
-constexpr std::string_view kBrokenRedirect = "tracking-redir-broken";
-
 /// For effects that no command of a session has caused.
 const RandomCommand kNoCommand{-1, "", {}, Request()};
+
+/// Sorts neighbours among the messages of tracking: Redis sends those of one command in the order of
+/// its clients' addresses, or of the bytes of their ids. Removes a CLIENT ID from them.
+void unify_tracking_messages(std::vector<std::string>& messages) {
+  constexpr std::string_view kBrokenRedirect = "tracking-redir-broken";
+  for (std::string& message : messages) {
+    if (message.find(kBrokenRedirect) != std::string::npos) message = kBrokenRedirect;
+  }
+  const auto is_of_tracking = [](const std::string& message) {
+    return message == kBrokenRedirect || message.find("invalidate") != std::string::npos;
+  };
+  for (auto begin = messages.begin(); begin != messages.end();) {
+    begin = std::find_if(begin, messages.end(), is_of_tracking);
+    const auto end = std::find_if_not(begin, messages.end(), is_of_tracking);
+    std::sort(begin, end);
+    begin = end;
+  }
+}
 
 std::optional<std::string> sequences_differ(const RandomCommand& command,
                                             std::span<const std::string> expected,
@@ -175,9 +191,7 @@ std::optional<std::string> ConnectionDuel::received_differs(const RandomCommand&
     const ConnectionState& state = side.states.at(side.ids.of(session));
     RawOutput output =
         separate_messages(side.backend.receive_to_barrier(session, state.is_in_transaction));
-    for (std::string& message : output.messages) {  // with a CLIENT ID
-      if (message.find(kBrokenRedirect) != std::string::npos) message = kBrokenRedirect;
-    }
+    unify_tracking_messages(output.messages);
     return output;
   };
   if (!oracle_.states.contains(oracle_.ids.of(session))) return last_bytes_differ(session);

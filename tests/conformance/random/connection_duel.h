@@ -15,8 +15,8 @@ namespace rushgate::testing {
 /// Keeps references to both backends. The oracle is right by definition. Each command has taken
 /// effect on both before the next one is sent. Then the states of all connections are compared, and
 /// all that they have received: the replies, and the messages of RESP3, each in their order. A
-/// blocked connection is compared when it continues. Pipelined commands run until they block. Expired keys are removed only when a command
-/// finds them.
+/// blocked connection is compared when it continues. Pipelined commands run until one of them
+/// blocks. Expired keys are removed only when a command finds them.
 ///
 /// A connection that the server has closed begins again. "@close" closes the connection of its
 /// session, which may be blocked.

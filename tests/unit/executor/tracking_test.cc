@@ -15,9 +15,11 @@
 namespace rushgate {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class TrackingTest : public ManualEngineTest {
  protected:
@@ -94,6 +96,26 @@ TEST_F(TrackingTest, LeavingClientTakesItsKeys) {
   EXPECT_THAT(invalidated(), ElementsAre("a"));
 }
 
+TEST_F(TrackingTest, ManyKeysOfLeavingClientsLeaveInSteps) {
+  set_keys_max(0);
+  constexpr int kKeys = 10'000;
+  std::vector<std::unique_ptr<Client>> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(
+        engine_->open_client({.protocol = 3, .on_message = [](const Reply& /*message*/) {}}));
+    expect_ok((*others.back())("CLIENT", "TRACKING", "ON"));
+    for (int key = 0; key < kKeys; ++key) (*others.back())("GET", key);
+  }
+  (*reader_)("GET", 0);
+  others.clear();
+  EXPECT_THAT(info(), Not(HasSubstr("tracking_total_items:1\r\n"))) << "all have left at once";
+  constexpr int kBatches = 50;
+  for (int i = 0; i < kBatches; ++i) (*client_)("PING");
+  EXPECT_THAT(info(), HasSubstr("tracking_total_keys:1\r\ntracking_total_items:1\r\n"));
+  (*client_)("SET", 0, 1);
+  EXPECT_THAT(invalidated(), ElementsAre("0"));
+}
+
 TEST_F(TrackingTest, ClientWithoutMessagesNeedsRedirection) {
   EXPECT_THAT((*client_)("CLIENT", "TRACKING", "ON").text(), HasSubstr("takes no messages"));
   const Reply id = (*reader_)("CLIENT", "ID");
@@ -116,6 +138,36 @@ TEST_F(TrackingTest, RolledBackChangeIsReported) {
   (*reader_)("GET", "k");
   (*client_)("SET", "k", 1);
   EXPECT_THAT(invalidated(), ElementsAre("k"));
+}
+
+TEST_F(TrackingTest, NoLoopShowsChangesOfWokenClient) {
+  expect_ok((*reader_)("CLIENT", "TRACKING", "OFF"));
+  expect_ok((*reader_)("CLIENT", "TRACKING", "ON", "BCAST", "NOLOOP"));
+  const std::unique_ptr<Client> blocked = engine_->open_client();
+  Reply moved;
+  blocked->submit(Request::of("BLMOVE", "source", "target", "LEFT", "LEFT", 0),
+                  [&moved](Reply reply) { moved = std::move(reply); });
+  (*reader_)("RPUSH", "source", "element");
+  EXPECT_EQ(moved, Reply::bulk("element"));
+  EXPECT_THAT(invalidated(), ElementsAre("source", "target"));
+}
+
+TEST_F(TrackingTest, RollbackKeepsLinesOfMonitor) {
+  add_script("fail", [](NativeCall& call) -> Reply {
+    call.call(Request::of("PUBLISH", "channel", "message"));
+    call.increment_by("k", 1);
+    throw std::runtime_error("it fails");
+  });
+  std::vector<std::string> lines;
+  const std::unique_ptr<Client> monitor = engine_->open_client(
+      {.on_message = [&lines](const Reply& line) { lines.push_back(line.text()); }});
+  expect_ok((*monitor)("MONITOR"));
+  (*client_)("MULTI");
+  (*client_)("FCALL", "fail", 0);
+  (*client_)("GET", "k");
+  (*client_)("EXEC");
+  EXPECT_THAT(lines, Contains(HasSubstr("\"PUBLISH\"")));
+  EXPECT_THAT(lines, Contains(HasSubstr("\"GET\"")));
 }
 
 TEST_F(TrackingTest, NativeScriptReadsItsDeclaredKeys) {

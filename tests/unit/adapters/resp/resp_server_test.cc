@@ -1020,6 +1020,10 @@ TEST_F(RespServerTest, RepeatedNameMeetsBoundOfReply) {
   const std::string id = std::to_string(client->call(Request::of("CLIENT", "ID")).integer());
   EXPECT_FALSE(call("CLIENT", "LIST", 10, "ID", id).is_error());
   EXPECT_EQ(call("CLIENT", "LIST", 10'000, "ID", id), refusal);
+  EXPECT_EQ(client->call(Request::of("CONFIG", "SET", "latency-tracking", "yes")), Reply::ok());
+  call("COMMAND", "INFO", 1, "", "get");
+  EXPECT_EQ(call("LATENCY", "HISTOGRAM", 1, "", "command").elements().size(), 2U);
+  EXPECT_EQ(call("LATENCY", "HISTOGRAM", 10'000, "", "command"), refusal);
 }
 
 TEST_F(RespServerTest, UnreadRepliesStopTheirClient) {
