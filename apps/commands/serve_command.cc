@@ -121,7 +121,7 @@ absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
 
 int run_serve(ServeArguments arguments) {
   ignore_closed_pipes();  // a closed log pipe must not end the server
-  use_one_heap();
+  bound_free_memory();
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
   arguments.server.password = *std::move(password);

@@ -78,12 +78,14 @@ std::uint64_t allocator_bytes() {
 
 void release_free_memory() { ::malloc_trim(0); }
 
-void use_one_heap() {
+void bound_free_memory() {
   constexpr int kBytes = 16 * 1'024 * 1'024;
-  ::mallopt(M_ARENA_MAX, 1);
-  // If unset, both grow with the largest block that was freed.
+  // malloc_trim() trims the end of the main heap only. Those of other threads are trimmed by free(),
+  // beyond this threshold, which malloc raises by itself unless it is set.
   ::mallopt(M_TRIM_THRESHOLD, kBytes);
   ::mallopt(M_MMAP_THRESHOLD, kBytes);
+  // Small blocks that malloc_trim() joins to the end of a heap would let it grow beyond that.
+  ::mallopt(M_MXFAST, 0);
 }
 
 std::string allocator_report() {

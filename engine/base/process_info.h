@@ -34,14 +34,13 @@ std::uint64_t memory_bytes_of_machine();
 std::uint64_t allocated_bytes();
 /// Returns the memory that the allocator has taken from the system.
 std::uint64_t allocator_bytes();
-/// Returns free memory to the system. malloc_trim() omits the end of each heap that a thread other
-/// than the main one has begun: up to 64 MiB each, unless use_one_heap() was called.
+/// Returns free memory to the system.
 void release_free_memory();
-/// Lets all threads allocate from one heap, so that release_free_memory() returns all whole pages
-/// that are free. Of the end of this heap, free() keeps up to 16 MiB until then. Call it before the
-/// first thread begins. For programs, not for libraries: it holds for the whole process.
-/// (mallopt(3): M_ARENA_MAX, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD)
-void use_one_heap();
+/// Bounds the free memory that release_free_memory() does not return: the end of each heap that a
+/// thread other than the main one has begun, up to 16 MiB. Unbounded, it may be 64 MiB. Small
+/// blocks then join their neighbours as soon as they are freed. For programs, not for libraries: it
+/// holds for the whole process. (mallopt(3): M_MXFAST, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD)
+void bound_free_memory();
 /// Returns the allocator's own report, in XML.
 std::string allocator_report();
 
