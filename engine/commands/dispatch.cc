@@ -109,12 +109,16 @@ void remember_keys(const CommandContext& context, const CommandSpec& spec) {
     context.services().tracking.remember(client, context[key.position]);
 }
 
-/// Calls the command's function and counts its keyspace hits.
-Reply count_lookups(CommandContext& context, const CommandSpec& spec) {
+/// Calls the function of a command that reads, and counts its keyspace hits.
+Reply run_lookups(CommandContext& context, const CommandSpec& spec) {
   Keyspace& keyspace = context.keyspace();
   KeyEvents& events = keyspace.events();
   if (events.wants(kMissEvents)) events.set_reading(!spec.name.starts_with("object|"));
-  const absl::Cleanup end_reading = [&] { events.set_reading(false); };
+  keyspace.set_keeps_expired(context.services().pause.is_active());
+  const absl::Cleanup end_reading = [&] {
+    events.set_reading(false);
+    keyspace.set_keeps_expired(false);
+  };
   const KeyCounts before = keyspace.counts();
   Reply reply = spec.function(context);
   const KeyCounts& after = keyspace.counts();
@@ -125,18 +129,12 @@ Reply count_lookups(CommandContext& context, const CommandSpec& spec) {
 }
 
 Reply run_function(CommandContext& context, const CommandSpec& spec) {
-  CommandServices& services = context.services();
-  const bool keeps_expired = services.pause.is_active() && (spec.flags & kWrite) == 0;
-  if (keeps_expired) services.keyspace.set_keeps_expired(true);
-  const absl::Cleanup end = [&] {
-    if (keeps_expired) services.keyspace.set_keeps_expired(false);
-  };
-  // EVAL_RO does not look up keys. MEMORY USAGE counts no hits.
+  // EVAL_RO looks up keys by other commands only, and MEMORY USAGE without expiry or hits.
   const bool reads = (spec.flags & (kReadOnly | kNoScript)) == kReadOnly;
   if (!reads) return spec.function(context);
   Reply reply =
-      spec.group == CommandGroup::kServer ? spec.function(context) : count_lookups(context, spec);
-  if (services.tracking.clients() > 0) remember_keys(context, spec);
+      spec.group == CommandGroup::kServer ? spec.function(context) : run_lookups(context, spec);
+  if (context.services().tracking.clients() > 0) remember_keys(context, spec);
   return reply;
 }
 

@@ -196,7 +196,8 @@ void TrackingTable::keys_flushed() {
     std::set<Read> reads;
   };
   auto flushed = std::make_unique<Flushed>();
-  const std::size_t bytes = memory_bytes();
+  // They do not belong to the used memory, so they count only as enough to leave the turn.
+  const std::size_t bytes = std::min(memory_bytes(), LazyFree::kBytesAtOnceMax + 1);
   flushed->keys.swap(keys_);
   flushed->reads.swap(reads_);
   services_.keyspace.lazy_free().free(std::move(flushed), bytes);

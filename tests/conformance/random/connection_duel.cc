@@ -1,12 +1,15 @@
 #include "tests/conformance/random/connection_duel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "tests/conformance/random/exchange.h"
+#include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/raw_reply.h"
 
 namespace rushgate::testing {
@@ -120,7 +123,10 @@ void ConnectionDuel::read_states(Side& side) const {
     return state != side.states.end() && !state->second.is_blocked &&
            state->second.command != kEndOfPipeline;
   };
+  const auto give_up = std::chrono::steady_clock::now() + RawConnection::kPatience;
   do {
+    if (std::chrono::steady_clock::now() > give_up)
+      throw std::runtime_error(side.backend.name() + ": pipelined commands do not end");
     side.states = connection_states(side.backend);
   } while (std::ranges::any_of(pipelines_, is_running));
 }

@@ -190,5 +190,20 @@ TEST_F(KeysTest, SwapdbIsDurableAndReversible) {
   EXPECT_EQ(text("EXISTS", "new"), "(integer) 1");
 }
 
+TEST_F(KeysTest, WriteInPauseReplacesExpiredKey) {
+  text("SET", "k", 7, "PX", 30);
+  advance_ms(60);
+  text("MULTI");
+  text("CLIENT", "PAUSE", 10'000, "WRITE");
+  text("EVAL", "redis.call('EXISTS', KEYS[1]) return redis.call('INCR', KEYS[1])", 1, "k");
+  text("DBSIZE");
+  text("EXEC");
+  EXPECT_EQ(text("GET", "k"), "\"1\"");
+  EXPECT_EQ(text("DBSIZE"), "(integer) 1");
+  EXPECT_EQ(text("CLIENT", "UNPAUSE"), "OK");
+  EXPECT_EQ(text("DEL", "k"), "(integer) 1");
+  EXPECT_EQ(text("GET", "k"), "(nil)");
+}
+
 }  // namespace
 }  // namespace rushgate
