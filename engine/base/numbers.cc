@@ -94,13 +94,17 @@ std::optional<double> parse_double_bound(std::string_view text) {
   return value;
 }
 
+void remove_trailing_zeros(std::string& text) {
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+}
+
 std::string format_long_double(long double value) {
   constexpr std::size_t kLongestNumber = 5 * 1024;  // 1e4932 has fewer digits
   char buffer[kLongestNumber];
   const int size = std::snprintf(buffer, sizeof(buffer), "%.17Lf", value);
   std::string text(buffer, static_cast<std::size_t>(size));
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
+  remove_trailing_zeros(text);
   return text == "-0" ? "0" : text;
 }
 

@@ -32,6 +32,9 @@ std::optional<double> parse_double(std::string_view text);
 /// and a value that is too large is infinite. For the bounds of scores, as in Redis.
 std::optional<double> parse_double_bound(std::string_view text);
 
+/// Removes the zeros at the end of a number with a decimal point, and a point without digits.
+void remove_trailing_zeros(std::string& text);
+
 /// Formats a finite number as INCRBYFLOAT and HINCRBYFLOAT do: no exponent, 17 digits after the
 /// point, no trailing zeros. (Redis's LD_STR_HUMAN.)
 std::string format_long_double(long double value);

@@ -61,13 +61,15 @@ class Channels {
   /// Creates a message for one session, except if its outlet refuses it. No rollback removes it.
   void notify(const Session& to, std::vector<Reply> parts, Place place);
 
-  /// MONITOR: the session gets the lines of publish_to_monitors() until leave_all().
+  /// MONITOR: the session gets the lines of publish_to_monitors() until leave_all(), except while
+  /// CLIENT REPLY is OFF.
   void add_monitor(Session& session);
   [[nodiscard]] bool has_monitors() const { return !monitors_.empty(); }
   void publish_to_monitors(const std::string& line);
 
   [[nodiscard]] std::size_t waiting() const { return messages_.size(); }
-  /// Removes the messages published since there were `count`, but not those of notify().
+  /// Removes the messages published since there were `count`, but not those of notify() and
+  /// publish_to_monitors().
   void roll_back_to(std::size_t count);
   /// Sends the messages, except late ones to outlets without order. Does not throw; a message is
   /// lost if its outlet has no memory for it.

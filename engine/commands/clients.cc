@@ -33,8 +33,8 @@ void end_session(CommandServices& services, Session& session) {
   services.blocked.drop_paused(session.id);
   end_transaction(session, services.keyspace);
   services.channels.leave_all(session);
-  services.sessions.remove(session.id);
   services.tracking.forget(session);
+  services.sessions.remove(session.id);
 }
 
 std::int64_t redirection_of(const Session& session) {

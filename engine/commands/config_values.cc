@@ -119,8 +119,7 @@ Parsed parse_percentiles(std::string_view text, std::string& reason) {
       return std::nullopt;
     }
     std::string shown = absl::StrFormat("%f", percentile);
-    shown.resize(shown.find_last_not_of('0') + 1);
-    if (shown.ends_with('.')) shown.pop_back();
+    remove_trailing_zeros(shown);
     absl::StrAppend(&value.text, value.text.empty() ? "" : " ", shown);
   }
   return value;

@@ -15,7 +15,6 @@
 namespace rushgate {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -150,24 +149,6 @@ TEST_F(TrackingTest, NoLoopShowsChangesOfWokenClient) {
   (*reader_)("RPUSH", "source", "element");
   EXPECT_EQ(moved, Reply::bulk("element"));
   EXPECT_THAT(invalidated(), ElementsAre("source", "target"));
-}
-
-TEST_F(TrackingTest, RollbackKeepsLinesOfMonitor) {
-  add_script("fail", [](NativeCall& call) -> Reply {
-    call.call(Request::of("PUBLISH", "channel", "message"));
-    call.increment_by("k", 1);
-    throw std::runtime_error("it fails");
-  });
-  std::vector<std::string> lines;
-  const std::unique_ptr<Client> monitor = engine_->open_client(
-      {.on_message = [&lines](const Reply& line) { lines.push_back(line.text()); }});
-  expect_ok((*monitor)("MONITOR"));
-  (*client_)("MULTI");
-  (*client_)("FCALL", "fail", 0);
-  (*client_)("GET", "k");
-  (*client_)("EXEC");
-  EXPECT_THAT(lines, Contains(HasSubstr("\"PUBLISH\"")));
-  EXPECT_THAT(lines, Contains(HasSubstr("\"GET\"")));
 }
 
 TEST_F(TrackingTest, NativeScriptReadsItsDeclaredKeys) {
