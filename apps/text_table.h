@@ -1,6 +1,7 @@
 // Formats numbers and columns for people.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,9 @@ namespace rushgate {
 
 /// Returns 1234567 as 1,234,567.
 std::string grouped(std::int64_t number);
+inline std::string count_text(std::size_t count) {
+  return grouped(static_cast<std::int64_t>(count));
+}
 
 /// Lines of cells, in columns as wide as their widest cell.
 class TextTable {

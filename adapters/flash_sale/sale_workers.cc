@@ -6,9 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include <spdlog/logger.h>
-
 #include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 
@@ -76,10 +75,7 @@ absl::Status SaleWorkers::adopt_pending() {
   if (!gone->empty() && options_.logger) {
     std::string ids;
     for (const std::string& id : *gone) ids += ids.empty() ? id : ", " + id;
-    options_.logger->warn(
-        "order entries were deleted from {} while they were pending; those of their orders that "
-        "were not stored before are lost (the audit names their users): {}",
-        keys().order_stream, ids);
+    log_warning(*options_.logger, deleted_entries_message(keys().order_stream, ids));
   }
   return absl::OkStatus();
 }

@@ -49,7 +49,9 @@ void* create_string(const redisReadTask* task, char* text, std::size_t size) {
   });
 }
 
-void* create_array(const redisReadTask* task, int size) {
+// hiredis 1.0 made the size a std::size_t.
+template <class Size>
+void* create_array(const redisReadTask* task, Size size) {
   return place(task, [&] {
     std::vector<Reply> elements;
     elements.reserve(std::min(static_cast<std::size_t>(size), kReservedMax));
@@ -68,12 +70,24 @@ void* create_nil(const redisReadTask* task) {
 
 void free_object(void* root) { delete static_cast<Reply*>(root); }
 
-// hiredis takes a pointer to non-const and does not write through it.
-redisReplyObjectFunctions functions = {create_string, create_array, create_integer, create_nil,
-                                       free_object};
+// The functions that hiredis 1.0 added build values of RESP3 and stay null: no server sends them to
+// a connection with RESP2.
+redisReplyObjectFunctions reply_functions() {
+  redisReplyObjectFunctions functions{};
+  functions.createString = create_string;
+  functions.createArray = create_array;
+  functions.createInteger = create_integer;
+  functions.createNil = create_nil;
+  functions.freeObject = free_object;
+  return functions;
+}
 
 }  // namespace
 
-void make_reader_build_replies(redisReader& reader) { reader.fn = &functions; }
+void make_reader_build_replies(redisReader& reader) {
+  // hiredis takes a pointer to non-const and does not write through it.
+  static redisReplyObjectFunctions functions = reply_functions();
+  reader.fn = &functions;
+}
 
 }  // namespace rushgate

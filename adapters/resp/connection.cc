@@ -11,10 +11,11 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <spdlog/spdlog.h>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/base/concat.h"
 #include "engine/base/heap.h"
+#include "engine/base/log.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_table.h"
@@ -524,7 +525,8 @@ void Connection::check_backlog() {
 }
 
 void Connection::drop(std::string_view reason) {
-  if (options_.logger != nullptr) options_.logger->warn("a client is closed: {}", reason);
+  if (options_.logger != nullptr)
+    log_warning(*options_.logger, concat("a client is closed: ", reason));
   close();
 }
 

@@ -5,15 +5,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "adapters/resp/resp_encoder.h"
 #include "engine/base/heap.h"
 
 namespace rushgate {
-namespace {
-
-constexpr std::string_view kLineEnd = "\r\n";
-
-}  // namespace
-
 void OutputQueue::append(Reply&& reply, RespVersion version) {
   if (reply.is_aggregate()) {
     begin_tail();

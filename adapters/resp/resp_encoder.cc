@@ -9,8 +9,6 @@
 namespace rushgate {
 namespace {
 
-constexpr std::string_view kLineEnd = "\r\n";
-
 void append_number_line(char type, std::int64_t value, std::string& out) {
   out += type;
   out += DecimalText(value).view();

@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include <rushgate/reply.h>
 #include <rushgate/request.h>
 
 namespace rushgate {
+
+inline constexpr std::string_view kLineEnd = "\r\n";
 
 enum class RespVersion { k2 = 2, k3 = 3 };
 

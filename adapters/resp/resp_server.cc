@@ -18,11 +18,12 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <spdlog/spdlog.h>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "adapters/resp/connection.h"
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/base/process_info.h"
 #include "engine/executor/served_session.h"
 #include "engine/executor/untaken_output.h"
@@ -270,8 +271,9 @@ absl::Status RespServer::Impl::fit_open_files() {
                      " open files are allowed (ulimit -n): that leaves none for clients"));
   }
   if (fitting < options_.clients_max && options_.logger != nullptr) {
-    options_.logger->warn("clients_max {} is lowered to {}: {} open files are allowed (ulimit -n)",
-                          options_.clients_max, fitting, FileReservation::limit());
+    log_warning(*options_.logger,
+                concat("clients_max ", options_.clients_max, " is lowered to ", fitting, ": ",
+                       FileReservation::limit(), " open files are allowed (ulimit -n)"));
   }
   options_.clients_max = fitting;
   return {};
@@ -372,7 +374,7 @@ void RespServer::Impl::accept(Listener<Protocol>& listener) {
         // For example too many open files, which is temporary.
         const bool is_known = std::exchange(listener.is_failing, true);
         if (options_.logger != nullptr && !is_known) {
-          options_.logger->warn("accept: {}", error.message());
+          log_warning(*options_.logger, concat("accept: ", error.message()));
         }
         listener.accept_again.expires_after(kAcceptAgainAfter);
         listener.accept_again.async_wait([this, &listener](const boost::system::error_code& gone) {

@@ -131,7 +131,7 @@ int run_refund_all(const ChangeArguments& arguments) {
 
 // ---- Options ----
 
-using Run = std::function<int(const ChangeArguments&)>;
+using RunChange = std::function<int(const ChangeArguments&)>;
 
 struct ChangeCommand {
   CLI::App* command;
@@ -141,7 +141,7 @@ struct ChangeCommand {
 
 /// Adds a command with the options that all changes share.
 ChangeCommand add_change(CLI::App& app, Invocation& invocation, const std::string& name,
-                         const std::string& description, const Run& run) {
+                         const std::string& description, const RunChange& run) {
   CLI::App* const command = add_command(app, name, description);
   const auto arguments = std::make_shared<ChangeArguments>();
   add_sale_options(*command, arguments->sale);
@@ -160,7 +160,7 @@ ChangeCommand add_change(CLI::App& app, Invocation& invocation, const std::strin
   return {command, arguments, order};
 }
 
-Run change_by(ChangeKind kind) {
+RunChange change_by(ChangeKind kind) {
   return [kind](const ChangeArguments& arguments) { return run_change(arguments, kind); };
 }
 
@@ -214,7 +214,7 @@ void add_use(CLI::App& app, Invocation& invocation) {
 }
 
 void add_refund(CLI::App& app, Invocation& invocation) {
-  const Run run = [](const ChangeArguments& arguments) {
+  const RunChange run = [](const ChangeArguments& arguments) {
     if (arguments.voucher) return run_refund_all(arguments);
     return run_change(arguments, {.change = refund, .needs_stored = true});
   };

@@ -1,4 +1,4 @@
-// The subcommands of rushgate. Each function adds one to the command line.
+// The command line of rushgate. Each function add_… adds a subcommand.
 #pragma once
 
 #include <functional>
@@ -20,6 +20,9 @@ struct Invocation {
   bool verbose = false;
   Run run;  // runs the subcommand and returns the exit code
 };
+
+/// Parses the command line and runs its subcommand. Returns the exit code.
+int run_command_line(int argc, char** argv);
 
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_demo(CLI::App& app, Invocation& invocation);

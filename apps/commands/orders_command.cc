@@ -48,7 +48,7 @@ struct OrdersArguments {
   bool json = false;
 };
 
-using Visit = absl::FunctionRef<void(const ListedOrder&)>;
+using VisitListed = absl::FunctionRef<void(const ListedOrder&)>;
 
 bool is_asked_for(const OrdersArguments& arguments, std::string_view state) {
   return arguments.state.empty() || arguments.state == state;
@@ -61,7 +61,7 @@ bool is_asked_for(const OrdersArguments& arguments, const Order& order) {
 
 /// Visits the stored orders, in the given state or in any.
 absl::Status visit_stored(const OrdersArguments& arguments, OrderStore& orders,
-                          std::optional<OrderStatus> status, Visit visit) {
+                          std::optional<OrderStatus> status, VisitListed visit) {
   const OrderFilter filter{.user = arguments.user,
                            .voucher = arguments.voucher,
                            .status = status,
@@ -72,7 +72,7 @@ absl::Status visit_stored(const OrdersArguments& arguments, OrderStore& orders,
   });
 }
 
-absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Visit visit) {
+absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
   const auto unstored = read_unstored_orders(sale.client(), sale.keys(), arguments.voucher);
   if (!unstored.ok()) return unstored.status();
   for (const Order& order : unstored->queued) {
@@ -84,7 +84,7 @@ absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Vis
   return absl::OkStatus();
 }
 
-absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Visit visit) {
+absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
   const auto letters = sale.sale().dead_letters();
   if (!letters.ok()) return letters.status();
   const auto discarded = sale.sale().discarded_letters();
@@ -100,7 +100,7 @@ absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Vis
 }
 
 absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& source,
-                          Visit visit) {
+                          VisitListed visit) {
   absl::Status visited;
   const auto status = find_order_status(arguments.state);
   if (arguments.state.empty() || status) {

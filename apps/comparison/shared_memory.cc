@@ -11,16 +11,16 @@ namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "processes share it");
 
-[[noreturn]] void fail(const char* what) {
+[[noreturn]] void fail_mapping(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
 int create_memory(std::size_t counts) {
   const int fd = memfd_create("rushgate-strategies", 0);
-  if (fd < 0) fail("memfd_create");
+  if (fd < 0) fail_mapping("memfd_create");
   if (ftruncate(fd, static_cast<off_t>(counts * sizeof(std::atomic<std::uint32_t>))) != 0) {
     close(fd);
-    fail("ftruncate");
+    fail_mapping("ftruncate");
   }
   return fd;
 }
@@ -34,7 +34,7 @@ SharedMemory::SharedMemory(int inherited_fd, std::size_t counts) : fd_(inherited
                             PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (memory == MAP_FAILED) {
     close(fd_);
-    fail("mmap");
+    fail_mapping("mmap");
   }
   counts_ = {static_cast<std::atomic<std::uint32_t>*>(memory), counts};
 }

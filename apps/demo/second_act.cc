@@ -40,8 +40,6 @@ absl::Status unexpected(OrderId order, const ChangeResult& result) {
       fmt::format("order {}: {}: {}", order, change_outcome_name(result.outcome), result.detail));
 }
 
-std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
-
 }  // namespace
 
 Json to_json(const SecondActReport& report) {

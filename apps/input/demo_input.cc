@@ -39,8 +39,7 @@ std::string demo_requests(const DemoOptions& options) {
 
   std::string text = "at_ms,user_id,voucher_id\n";
   for (const testing::RushRequest& request : rush) {
-    fmt::format_to(std::back_inserter(text), "{},{},{}\n", request.at_ms, request.user,
-                   request.voucher);
+    text += fmt::format("{},{},{}\n", request.at_ms, request.user, request.voucher);
   }
   return text;
 }

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "engine/base/make_directory.h"
+
 namespace rushgate {
 namespace {
 
@@ -29,15 +31,6 @@ absl::Status write_and_sync(int descriptor, std::string_view text, const fs::pat
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return fsync(descriptor) == 0 ? absl::OkStatus() : failed("writing", file);
-}
-
-absl::Status sync_directory(const fs::path& dir) {
-  const int descriptor = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return failed("opening", dir);
-  const bool synced = fsync(descriptor) == 0;
-  absl::Status status = synced ? absl::OkStatus() : failed("syncing", dir);
-  close(descriptor);
-  return status;
 }
 
 }  // namespace

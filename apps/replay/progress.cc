@@ -7,8 +7,6 @@
 namespace rushgate {
 namespace {
 
-std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
-
 std::string text_of(const ProgressState& state) {
   return fmt::format("{} of {} requests, {} accepted, {} stored{}{}", count_text(state.completed),
                      count_text(state.rows), count_text(state.accepted), count_text(state.stored),

@@ -72,8 +72,6 @@ EventCounts event_counts_from_json(const Json& json) {
 /// Returns true if the outcome is shown only when its count is above zero.
 bool is_unusual(Outcome outcome) { return outcome == Outcome::kKeyReused || is_undecided(outcome); }
 
-std::string count_text(std::size_t count) { return grouped(static_cast<std::int64_t>(count)); }
-
 std::string duration_text(std::int64_t ns) {
   const auto value = static_cast<double>(ns);
   if (ns < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);

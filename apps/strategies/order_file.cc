@@ -3,13 +3,14 @@
 namespace rushgate::strategies {
 namespace {
 
-constexpr int kPatienceMs = 60'000;
+constexpr int kFilePatienceMs = 60'000;
 
 }  // namespace
 
 OrderFile::OrderFile(const std::filesystem::path& dir)
     : database_(in(dir).string(),
-                SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kPatienceMs) {
+                SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
+                kFilePatienceMs) {
   // The same as the sale's own database: a commit is on disk when it returns.
   database_.exec("PRAGMA journal_mode = WAL");
   database_.exec("PRAGMA synchronous = FULL");
@@ -30,7 +31,8 @@ SQLite::Statement& OrderFile::prepared(std::string_view sql) {
 }
 
 OrderCounts count_orders(const std::filesystem::path& dir) {
-  const SQLite::Database database(OrderFile::in(dir).string(), SQLite::OPEN_READONLY, kPatienceMs);
+  const SQLite::Database database(OrderFile::in(dir).string(), SQLite::OPEN_READONLY,
+                                  kFilePatienceMs);
   SQLite::Statement users(database, "SELECT user_id, count(*) FROM orders GROUP BY user_id");
   OrderCounts counts;
   while (users.executeStep()) {

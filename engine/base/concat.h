@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include "engine/base/numbers.h"
@@ -16,8 +15,10 @@ std::string concat(const Parts&... parts) {
   const auto append = [&all](const auto& part) {
     if constexpr (std::is_integral_v<std::decay_t<decltype(part)>>) {
       all.append(DecimalText(static_cast<std::int64_t>(part)).view());
+    } else if constexpr (requires { all.append(part.data(), part.size()); }) {
+      all.append(part.data(), part.size());  // also absl's string_view of Debian 12
     } else {
-      all.append(std::string_view(part));
+      all.append(part);
     }
   };
   (append(parts), ...);

@@ -78,7 +78,7 @@ constexpr std::string_view kWords[] = {
     "reset",       "clearselectors"};
 
 /// The first characters of all other rules.
-constexpr std::string_view kSigns = "+-~%&><#!(";
+constexpr std::string_view kRuleSigns = "+-~%&><#!(";
 
 /// Returns true if the rule describes the user as it is.
 bool is_fulfilled(std::string_view rule, const std::string& password) {
@@ -96,7 +96,7 @@ bool is_fulfilled(std::string_view rule, const std::string& password) {
 }
 
 bool is_rule(std::string_view text) {
-  if (!text.empty() && kSigns.find(text.front()) != std::string_view::npos) return true;
+  if (!text.empty() && kRuleSigns.find(text.front()) != std::string_view::npos) return true;
   return std::ranges::any_of(kWords,
                              [&](std::string_view word) { return equal_in_any_case(text, word); });
 }
@@ -212,7 +212,7 @@ Reply acl_help_command(CommandContext&) {
 
 constexpr CommandFlags kAsks = kNoScript | kAnytime;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kAclCommands[] = {
     {.name = "acl",
      .arity = -2,
      .flags = kContainer,
@@ -315,6 +315,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily acl_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily acl_commands() { return {CommandGroup::kServer, kAclCommands}; }
 
 }  // namespace rushgate

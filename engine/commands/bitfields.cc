@@ -226,7 +226,7 @@ unsigned bitfield_key_flags(RequestView request) {
   return kRO | kAccess;
 }
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kBitfieldCommands[] = {
     {.name = "bitfield",
      .function = bitfield_command,
      .arity = -2,
@@ -253,6 +253,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily bitfield_commands() { return {CommandGroup::kBitmap, kCommands}; }
+CommandFamily bitfield_commands() { return {CommandGroup::kBitmap, kBitfieldCommands}; }
 
 }  // namespace rushgate

@@ -195,7 +195,7 @@ Reply bitop_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kBitmapCommands[] = {
     {.name = "setbit",
      .function = setbit_command,
      .arity = 4,
@@ -245,6 +245,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily bitmap_commands() { return {CommandGroup::kBitmap, kCommands}; }
+CommandFamily bitmap_commands() { return {CommandGroup::kBitmap, kBitmapCommands}; }
 
 }  // namespace rushgate

@@ -4,19 +4,19 @@
 #include <optional>
 
 #include "engine/base/numbers.h"
+#include "engine/base/time_units.h"
 #include "engine/commands/errors.h"
 
 namespace rushgate {
 
 std::int64_t read_timeout_seconds(Arguments& arguments, std::string_view seconds) {
-  constexpr long double kMsPerSecond = 1000;
   constexpr long double kTooLong = 0x1p63L;
   const std::optional<long double> number = parse_long_double(seconds);
   if (!number) {
     arguments.fail(errors::timeout_not_a_float());
     return 0;
   }
-  const long double ms = std::ceil(*number * kMsPerSecond);
+  const long double ms = std::ceil(*number * static_cast<long double>(kMsPerSecond));
   // In Redis, an overflow becomes a negative number.
   if (ms < 0 || ms >= kTooLong) {
     arguments.fail(errors::negative_timeout());

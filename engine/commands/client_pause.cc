@@ -59,7 +59,7 @@ Reply client_unpause_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kPauseCommands[] = {
     {.name = "client|pause",
      .function = client_pause_command,
      .arity = -3,
@@ -79,6 +79,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily pause_commands() { return {CommandGroup::kConnection, kCommands}; }
+CommandFamily pause_commands() { return {CommandGroup::kConnection, kPauseCommands}; }
 
 }  // namespace rushgate

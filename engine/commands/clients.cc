@@ -140,7 +140,7 @@ bool is_of_type(const Session& session, std::string_view type) {
 }
 
 /// Matches the sessions that meet all conditions that are set.
-struct Filter {
+struct ClientFilter {
   std::optional<std::string> type;
   std::optional<std::string_view> address;
   std::optional<std::string_view> local_address;
@@ -221,7 +221,7 @@ Reply kill_address(const CommandContext& context) {
 
 Reply client_kill_command(CommandContext& context) {
   if (context.size() == 3) return kill_address(context);
-  Filter filter;
+  ClientFilter filter;
   bool skips_me = true;
   Arguments arguments(context.request(), 2);
   while (arguments.left() > 1) {
@@ -399,7 +399,7 @@ Reply client_help_command(CommandContext& /*context*/) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kClientCommands[] = {
     {.name = "client",
      .arity = -2,
      .flags = kContainer | kEndsBatch,
@@ -505,6 +505,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily client_commands() { return {CommandGroup::kConnection, kCommands}; }
+CommandFamily client_commands() { return {CommandGroup::kConnection, kClientCommands}; }
 
 }  // namespace rushgate

@@ -45,7 +45,7 @@ constexpr CommandSpec about_connection(std::string_view name, CommandFlags flags
   return record;
 }
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kClusterCommands[] = {
     about_connection("asking", 0, "Allows the next command on a slot that is being moved."),
     about_connection("readonly", kAnytime, "Allows reads from a replica of a cluster."),
     about_connection("readwrite", kAnytime, "Ends READONLY."),
@@ -103,6 +103,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily cluster_commands() { return {CommandGroup::kCluster, kCommands}; }
+CommandFamily cluster_commands() { return {CommandGroup::kCluster, kClusterCommands}; }
 
 }  // namespace rushgate

@@ -18,7 +18,7 @@ namespace rushgate {
 namespace {
 
 /// Names and values.
-class Fields {
+class DocFields {
  public:
   void add(const char* name, Reply value) { add(std::string(name), std::move(value)); }
   void add(std::string name, Reply value) {
@@ -52,7 +52,7 @@ class ArgumentReplies {
 
  private:
   Reply reply(const SyntaxArgument& argument) {
-    Fields fields;
+    DocFields fields;
     const std::string_view type = argument_type(argument);
     fields.add("name", Reply::bulk(argument_name(argument)));
     fields.add("type", Reply::bulk(type));
@@ -81,7 +81,7 @@ class ArgumentReplies {
 };
 
 Reply doc_reply(const CommandSpec& spec) {
-  Fields fields;
+  DocFields fields;
   fields.add("summary", Reply::bulk(spec.summary));
   fields.add("since", Reply::bulk(spec.since));
   fields.add("group", Reply::bulk(group_name(spec.group)));
@@ -96,7 +96,7 @@ Reply doc_reply(const CommandSpec& spec) {
   if (!spec.syntax.empty())
     fields.add("arguments", ArgumentReplies(spec).list(parse_syntax(spec.syntax)));
   if (!subcommands_of(spec).empty()) {
-    Fields subcommands;
+    DocFields subcommands;
     for (const CommandSpec& subcommand : subcommands_of(spec))
       subcommands.add(std::string(subcommand.name), doc_reply(subcommand));
     fields.add("subcommands", subcommands.reply());
@@ -107,7 +107,7 @@ Reply doc_reply(const CommandSpec& spec) {
 }  // namespace
 
 Reply command_docs_command(CommandContext& context) {
-  Fields docs;
+  DocFields docs;
   if (context.size() == 2) {
     for (const CommandSpec& spec : command_table()) {
       if (!is_subcommand(spec)) docs.add(std::string(spec.name), doc_reply(spec));

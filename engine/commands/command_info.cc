@@ -110,7 +110,7 @@ Reply command_count_command(CommandContext&) {
 // ---- COMMAND LIST ----
 
 /// Selects commands.
-struct Filter {
+struct CommandFilter {
   enum class Kind : std::uint8_t { kAll, kModule, kCategory, kPattern };
 
   [[nodiscard]] bool matches(const CommandSpec& spec) const {
@@ -134,16 +134,16 @@ struct Filter {
 };
 
 /// [FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]
-Filter read_filter(Arguments& arguments) {
+CommandFilter read_filter(Arguments& arguments) {
   if (arguments.at_end()) return {};
-  Filter filter;
+  CommandFilter filter;
   const bool is_filter = arguments.accept("FILTERBY");
   if (is_filter && arguments.accept("MODULE")) {
-    filter.kind = Filter::Kind::kModule;
+    filter.kind = CommandFilter::Kind::kModule;
   } else if (is_filter && arguments.accept("ACLCAT")) {
-    filter.kind = Filter::Kind::kCategory;
+    filter.kind = CommandFilter::Kind::kCategory;
   } else if (is_filter && arguments.accept("PATTERN")) {
-    filter.kind = Filter::Kind::kPattern;
+    filter.kind = CommandFilter::Kind::kPattern;
   } else {
     arguments.fail(errors::syntax());
   }
@@ -154,7 +154,7 @@ Filter read_filter(Arguments& arguments) {
 
 Reply command_list_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  const Filter filter = read_filter(arguments);
+  const CommandFilter filter = read_filter(arguments);
   if (!arguments.ok()) return arguments.take_error();
   std::vector<Reply> names;
   for (const CommandSpec& spec : command_table()) {
@@ -227,7 +227,7 @@ Reply command_help_command(CommandContext&) {
 
 constexpr CommandFlags kDescribes = kAnytime | kAclConnection;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kCommandCommands[] = {
     {.name = "command",
      .function = command_command,
      .arity = -1,
@@ -287,6 +287,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily command_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily command_commands() { return {CommandGroup::kServer, kCommandCommands}; }
 
 }  // namespace rushgate

@@ -11,7 +11,7 @@ namespace rushgate {
 namespace {
 
 using Argument = SyntaxArgument;
-using Kind = SyntaxArgument::Kind;
+using ArgumentKind = SyntaxArgument::Kind;
 using Sequence = std::vector<Argument>;
 
 // ---- Parsing ----
@@ -21,20 +21,22 @@ Sequence with_words_in_front(Sequence sequence) {
   Sequence result;
   for (auto at = sequence.begin(); at != sequence.end();) {
     Argument argument = std::move(*at++);
-    if (argument.kind != Kind::kWord || argument.is_optional) {
+    if (argument.kind != ArgumentKind::kWord || argument.is_optional) {
       result.push_back(std::move(argument));
       continue;
     }
     const auto belongs = [](const Argument& next) {
-      return next.kind == Kind::kValue && !next.is_optional;
+      return next.kind == ArgumentKind::kValue && !next.is_optional;
     };
     auto end = std::find_if_not(at, sequence.end(), belongs);
-    if (end == at && end != sequence.end() && end->kind == Kind::kOneOf && !end->is_optional) ++end;
+    if (end == at && end != sequence.end() && end->kind == ArgumentKind::kOneOf &&
+        !end->is_optional)
+      ++end;
     const std::string_view word = argument.text;
     if (end - at == 1) {
       argument = std::move(*at);
     } else if (end != at) {
-      argument = {.kind = Kind::kBlock,
+      argument = {.kind = ArgumentKind::kBlock,
                   .parts = {std::make_move_iterator(at), std::make_move_iterator(end)}};
     }
     if (end != at) {
@@ -50,12 +52,12 @@ Sequence with_words_in_front(Sequence sequence) {
 Argument as_one(Sequence sequence) {
   sequence = with_words_in_front(std::move(sequence));
   if (sequence.size() == 1) return std::move(sequence.front());
-  return {.kind = Kind::kBlock, .parts = std::move(sequence)};
+  return {.kind = ArgumentKind::kBlock, .parts = std::move(sequence)};
 }
 
 Argument one_of(std::vector<Sequence> alternatives) {
   if (alternatives.size() == 1) return as_one(std::move(alternatives.front()));
-  Argument choice = {.kind = Kind::kOneOf};
+  Argument choice = {.kind = ArgumentKind::kOneOf};
   for (Sequence& alternative : alternatives) choice.parts.push_back(as_one(std::move(alternative)));
   return choice;
 }
@@ -91,7 +93,8 @@ class Parser {
         return sequence;
       } else {
         const bool is_value = absl::ascii_islower(static_cast<unsigned char>(token.front()));
-        sequence.push_back({.kind = is_value ? Kind::kValue : Kind::kWord, .text = token});
+        sequence.push_back(
+            {.kind = is_value ? ArgumentKind::kValue : ArgumentKind::kWord, .text = token});
       }
     }
   }
@@ -134,9 +137,9 @@ class Parser {
 
 // ---- Facts from names ----
 
-constexpr std::string_view kKeys[] = {"key",         "key1", "key2", "newkey",  "source",
-                                      "destination", "src",  "dst",  "destkey", "sourcekey"};
-constexpr std::string_view kIntegers[] = {
+constexpr std::string_view kNamesOfKeys[] = {"key",         "key1", "key2", "newkey",  "source",
+                                             "destination", "src",  "dst",  "destkey", "sourcekey"};
+constexpr std::string_view kNamesOfIntegers[] = {
     "client-id", "count",   "cursor",       "db",   "decrement",   "destination-db",
     "index",     "index1",  "index2",       "len",  "limit",       "milliseconds",
     "ms",        "offset",  "entries_read", "rank", "num-matches", "numkeys",
@@ -165,8 +168,8 @@ std::vector<SyntaxArgument> parse_syntax(std::string_view syntax) {
 }
 
 std::string argument_name(const SyntaxArgument& argument) {
-  if (argument.kind == Kind::kWord) return word_name(argument.text);
-  if (argument.kind == Kind::kValue) return std::string(argument.text);
+  if (argument.kind == ArgumentKind::kWord) return word_name(argument.text);
+  if (argument.kind == ArgumentKind::kValue) return std::string(argument.text);
   std::string name;
   for (const SyntaxArgument& part : argument.parts)
     name += (name.empty() ? "" : "_") + argument_name(part);
@@ -175,17 +178,17 @@ std::string argument_name(const SyntaxArgument& argument) {
 
 std::string_view argument_type(const SyntaxArgument& argument) {
   switch (argument.kind) {
-    case Kind::kWord:
+    case ArgumentKind::kWord:
       return "pure-token";
-    case Kind::kOneOf:
+    case ArgumentKind::kOneOf:
       return "oneof";
-    case Kind::kBlock:
+    case ArgumentKind::kBlock:
       return "block";
-    case Kind::kValue:
+    case ArgumentKind::kValue:
       break;
   }
-  if (is_in(kKeys, argument.text)) return "key";
-  if (is_in(kIntegers, argument.text)) return "integer";
+  if (is_in(kNamesOfKeys, argument.text)) return "key";
+  if (is_in(kNamesOfIntegers, argument.text)) return "integer";
   if (is_in(kDoubles, argument.text)) return "double";
   if (argument.text == "pattern") return "pattern";
   return argument.text.starts_with("unix-time") ? "unix-time" : "string";

@@ -149,7 +149,7 @@ Reply config_help_command(CommandContext&) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kConfigCommands[] = {
     {.name = "config",
      .arity = -2,
      .flags = kContainer,
@@ -191,6 +191,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily config_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily config_commands() { return {CommandGroup::kServer, kConfigCommands}; }
 
 }  // namespace rushgate

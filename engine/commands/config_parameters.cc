@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-using Kind = ConfigParameter::Kind;
+using ParameterKind = ConfigParameter::Kind;
 using Use = ConfigParameter::Use;
 using Context = const CommandContext&;
 using Services = CommandServices&;
@@ -41,8 +41,9 @@ void write_limit(Services services, const ConfigValue& value) {
 }
 
 template <std::int64_t EncodingLimits::*kLimit>
-constexpr ConfigParameter limit(std::string_view name, std::string_view old_name, Kind kind,
-                                std::int64_t min = 0, std::uint64_t max = kMaxLong) {
+constexpr ConfigParameter limit(std::string_view name, std::string_view old_name,
+                                ParameterKind kind, std::int64_t min = 0,
+                                std::uint64_t max = kMaxLong) {
   return {.name = name,
           .old_name = old_name,
           .kind = kind,
@@ -80,7 +81,7 @@ void write_setting(Services services, const ConfigValue& value) {
 template <std::int64_t Settings::*kSetting>
 constexpr ConfigParameter setting(std::string_view name, std::int64_t min = 0) {
   return {.name = name,
-          .kind = Kind::kNumber,
+          .kind = ParameterKind::kNumber,
           .use = Use::kWorks,
           .min = min,
           .max = kMaxLong,
@@ -90,29 +91,30 @@ constexpr ConfigParameter setting(std::string_view name, std::int64_t min = 0) {
 
 constexpr ConfigParameter kWorking[] = {
     limit<&EncodingLimits::hash_entries>("hash-max-listpack-entries", "hash-max-ziplist-entries",
-                                         Kind::kNumber),
+                                         ParameterKind::kNumber),
     limit<&EncodingLimits::hash_value_bytes>("hash-max-listpack-value", "hash-max-ziplist-value",
-                                             Kind::kMemory),
-    limit<&EncodingLimits::set_integers>("set-max-intset-entries", {}, Kind::kNumber),
+                                             ParameterKind::kMemory),
+    limit<&EncodingLimits::set_integers>("set-max-intset-entries", {}, ParameterKind::kNumber),
     limit<&EncodingLimits::zset_entries>("zset-max-listpack-entries", "zset-max-ziplist-entries",
-                                         Kind::kNumber),
+                                         ParameterKind::kNumber),
     limit<&EncodingLimits::zset_value_bytes>("zset-max-listpack-value", "zset-max-ziplist-value",
-                                             Kind::kMemory),
+                                             ParameterKind::kMemory),
     limit<&EncodingLimits::list_node_size>("list-max-listpack-size", "list-max-ziplist-size",
-                                           Kind::kNumber, kMinInt, kMaxInt),
-    limit<&EncodingLimits::hll_sparse_bytes>("hll-sparse-max-bytes", {}, Kind::kMemory),
-    limit<&EncodingLimits::stream_node_bytes>("stream-node-max-bytes", {}, Kind::kMemory),
-    limit<&EncodingLimits::stream_node_entries>("stream-node-max-entries", {}, Kind::kNumber),
+                                           ParameterKind::kNumber, kMinInt, kMaxInt),
+    limit<&EncodingLimits::hll_sparse_bytes>("hll-sparse-max-bytes", {}, ParameterKind::kMemory),
+    limit<&EncodingLimits::stream_node_bytes>("stream-node-max-bytes", {}, ParameterKind::kMemory),
+    limit<&EncodingLimits::stream_node_entries>("stream-node-max-entries", {},
+                                                ParameterKind::kNumber),
     {.name = "busy-reply-threshold",
      .old_name = "lua-time-limit",
-     .kind = Kind::kNumber,
+     .kind = ParameterKind::kNumber,
      .use = Use::kWorks,
      .max = kMaxLong,
      .read = [](Context context) { return std::to_string(context.services().lua.busy_after_ms()); },
      .write = [](Services services,
                  const ConfigValue& value) { services.lua.set_busy_after_ms(value.number); }},
     {.name = "maxmemory",
-     .kind = Kind::kMemory,
+     .kind = ParameterKind::kMemory,
      .use = Use::kWorks,
      .max = kMaxUnsignedLong,
      .read = [](Context context) { return std::to_string(context.services().memory_bytes_max); },
@@ -121,13 +123,13 @@ constexpr ConfigParameter kWorking[] = {
            services.memory_bytes_max = static_cast<std::uint64_t>(value.number);
          }},
     {.name = "latency-tracking",
-     .kind = Kind::kYesOrNo,
+     .kind = ParameterKind::kYesOrNo,
      .use = Use::kWorks,
      .read = [](Context context) { return shown(context.services().settings.latency_tracking); },
      .write = [](Services services,
                  const ConfigValue& value) { services.settings.latency_tracking = value.number; }},
     {.name = "latency-tracking-info-percentiles",
-     .kind = Kind::kPercentiles,
+     .kind = ParameterKind::kPercentiles,
      .use = Use::kWorks,
      .read = [](Context context) { return context.services().settings.latency_percentiles; },
      .write = [](Services services,
@@ -136,7 +138,7 @@ constexpr ConfigParameter kWorking[] = {
     setting<&Settings::slowlog_max_len>("slowlog-max-len"),
     setting<&Settings::latency_monitor_threshold_ms>("latency-monitor-threshold"),
     {.name = "tracking-table-max-keys",
-     .kind = Kind::kNumber,
+     .kind = ParameterKind::kNumber,
      .use = Use::kWorks,
      .max = kMaxLong,
      .read =
@@ -149,7 +151,7 @@ constexpr ConfigParameter kWorking[] = {
            services.tracking.shrink();
          }},
     {.name = "notify-keyspace-events",
-     .kind = Kind::kKeyEvents,
+     .kind = ParameterKind::kKeyEvents,
      .use = Use::kWorks,
      .read = [](Context context) { return key_event_letters(context.keyspace().events().flags()); },
      .write =
@@ -157,7 +159,7 @@ constexpr ConfigParameter kWorking[] = {
            services.keyspace.events().set_flags(static_cast<std::uint16_t>(value.number));
          }},
     {.name = "proto-max-bulk-len",
-     .kind = Kind::kMemory,
+     .kind = ParameterKind::kMemory,
      .use = Use::kWorks,
      .min = 1'048'576,
      .max = kStringBytesMax,
@@ -171,13 +173,13 @@ constexpr ConfigParameter kWorking[] = {
            services.settings.string_bytes_max = static_cast<std::size_t>(value.number);
          }},
     {.name = "timeout",
-     .kind = Kind::kNumber,
+     .kind = ParameterKind::kNumber,
      .use = Use::kWorks,
      .max = kMaxInt,
      .read = read_server<&ServerSettings::idle_timeout_s>,
      .write = write_server<&ServerSettings::idle_timeout_s>},
     {.name = "tcp-keepalive",
-     .kind = Kind::kNumber,
+     .kind = ParameterKind::kNumber,
      .use = Use::kWorks,
      .max = kTcpKeepaliveMaxS,
      .read = read_server<&ServerSettings::tcp_keepalive_s>,
@@ -190,30 +192,30 @@ constexpr ConfigParameter number(std::string_view name, std::string_view initial
                                  std::uint64_t max, std::string_view old_name = {}) {
   return {.name = name,
           .old_name = old_name,
-          .kind = Kind::kNumber,
+          .kind = ParameterKind::kNumber,
           .min = min,
           .max = max,
           .initial = initial};
 }
 constexpr ConfigParameter memory(std::string_view name, std::string_view initial, std::int64_t min,
                                  std::uint64_t max) {
-  return {.name = name, .kind = Kind::kMemory, .min = min, .max = max, .initial = initial};
+  return {.name = name, .kind = ParameterKind::kMemory, .min = min, .max = max, .initial = initial};
 }
 constexpr ConfigParameter yes_or_no(std::string_view name, std::string_view initial,
                                     std::string_view old_name = {}) {
-  return {.name = name, .old_name = old_name, .kind = Kind::kYesOrNo, .initial = initial};
+  return {.name = name, .old_name = old_name, .kind = ParameterKind::kYesOrNo, .initial = initial};
 }
 constexpr ConfigParameter choice(std::string_view name, std::string_view initial,
                                  std::string_view choices) {
-  return {.name = name, .kind = Kind::kChoice, .choices = choices, .initial = initial};
+  return {.name = name, .kind = ParameterKind::kChoice, .choices = choices, .initial = initial};
 }
 constexpr ConfigParameter string(std::string_view name, std::string_view initial,
                                  std::string_view old_name = {}) {
-  return {.name = name, .old_name = old_name, .kind = Kind::kString, .initial = initial};
+  return {.name = name, .old_name = old_name, .kind = ParameterKind::kString, .initial = initial};
 }
 
 constexpr ConfigParameter kWithoutEffect[] = {
-    {.name = "save", .kind = Kind::kSavePoints},
+    {.name = "save", .kind = ParameterKind::kSavePoints},
     choice("acl-pubsub-default", "resetchannels", "allchannels, resetchannels"),
     number("acllog-max-len", "128", 0, kMaxLong),
     number("active-defrag-cycle-max", "25", 1, 99),
@@ -343,7 +345,7 @@ constexpr ConfigParameter fixed(std::string_view name, std::string (*read)(Conte
 
 constexpr ConfigParameter kFixed[] = {
     {.name = "maxmemory-policy",
-     .kind = Kind::kChoice,
+     .kind = ParameterKind::kChoice,
      .use = Use::kFixed,
      .choices = "volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, "
                 "allkeys-lfu, allkeys-random, noeviction",
@@ -442,7 +444,7 @@ constexpr ConfigParameter kFixed[] = {
     fixed("tls-session-caching", "yes", kNoTls),
 };
 
-std::vector<ConfigParameter> concatenated() {
+std::vector<ConfigParameter> all_parameters() {
   std::vector<ConfigParameter> all(std::begin(kWorking), std::end(kWorking));
   all.insert(all.end(), std::begin(kWithoutEffect), std::end(kWithoutEffect));
   all.insert(all.end(), std::begin(kFixed), std::end(kFixed));
@@ -452,7 +454,7 @@ std::vector<ConfigParameter> concatenated() {
 }  // namespace
 
 std::span<const ConfigParameter> config_parameters() {
-  static const std::vector<ConfigParameter> kAll = concatenated();
+  static const std::vector<ConfigParameter> kAll = all_parameters();
   return kAll;
 }
 

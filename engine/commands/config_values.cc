@@ -15,7 +15,7 @@
 namespace rushgate {
 namespace {
 
-using Kind = ConfigParameter::Kind;
+using ParameterKind = ConfigParameter::Kind;
 
 /// A parameter without effect stores its value, which must not take more memory than this.
 constexpr std::size_t kStringBytesMaxOfParameter = 4'096;
@@ -131,21 +131,21 @@ std::optional<ConfigValue> parse_config_value(const ConfigParameter& parameter,
                                               std::string_view text, std::string& reason) {
   const std::string_view value = errors::as_c_string(text);
   switch (parameter.kind) {
-    case Kind::kNumber:
+    case ParameterKind::kNumber:
       return parse_number(parameter, text, reason);
-    case Kind::kMemory:
+    case ParameterKind::kMemory:
       return parse_memory(parameter, value, reason);
-    case Kind::kYesOrNo:
+    case ParameterKind::kYesOrNo:
       return parse_yes_or_no(value, reason);
-    case Kind::kChoice:
+    case ParameterKind::kChoice:
       return parse_choice(parameter, value, reason);
-    case Kind::kKeyEvents:
+    case ParameterKind::kKeyEvents:
       return parse_key_event_letters(value, reason);
-    case Kind::kSavePoints:
+    case ParameterKind::kSavePoints:
       return parse_save_points(value, reason);
-    case Kind::kPercentiles:
+    case ParameterKind::kPercentiles:
       return parse_percentiles(text, reason);
-    case Kind::kString:
+    case ParameterKind::kString:
       break;
   }
   return parse_string(value, reason);

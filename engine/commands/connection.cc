@@ -118,7 +118,7 @@ Reply select_command(CommandContext& context) {
 
 constexpr CommandFlags kGreets = kNoScript | kAnytime | kFast | kNoAuth | kAllowBusy;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kConnectionCommands[] = {
     {.name = "auth",
      .function = auth_command,
      .arity = -2,
@@ -182,6 +182,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily connection_commands() { return {CommandGroup::kConnection, kCommands}; }
+CommandFamily connection_commands() { return {CommandGroup::kConnection, kConnectionCommands}; }
 
 }  // namespace rushgate

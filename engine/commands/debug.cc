@@ -270,7 +270,7 @@ Reply debug_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kDebugCommands[] = {
     {.name = "debug",
      .function = debug_command,
      .arity = -2,
@@ -283,6 +283,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily debug_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily debug_commands() { return {CommandGroup::kServer, kDebugCommands}; }
 
 }  // namespace rushgate

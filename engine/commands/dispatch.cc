@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
+#include "engine/base/time_units.h"
 #include "engine/commands/command_table.h"
 #include "engine/commands/debug_errors.h"
 #include "engine/commands/errors.h"
@@ -19,8 +20,6 @@
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMsPerSecond = 1'000;
 
 /// Returns the error for an unknown command.
 Reply refuse_unknown(const CommandContext& context) {

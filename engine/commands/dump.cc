@@ -134,7 +134,7 @@ constexpr std::string_view kRestoreSyntax =
 constexpr std::string_view kRestoreComplexity =
     "O(N), N bytes of the value; O(N*log(N)) for a sorted set";
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kDumpCommands[] = {
     {.name = "dump",
      .function = dump_command,
      .arity = 2,
@@ -169,7 +169,7 @@ constexpr CommandSpec kClusterCommands[] = {
 
 }  // namespace
 
-CommandFamily dump_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily dump_commands() { return {CommandGroup::kGeneric, kDumpCommands}; }
 CommandFamily cluster_dump_commands() { return {CommandGroup::kServer, kClusterCommands}; }
 
 }  // namespace rushgate

@@ -14,6 +14,7 @@ namespace rushgate::errors {
 
 // ---- Arguments ----
 inline Reply syntax() { return Reply::error("ERR syntax error"); }
+inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0"); }
 inline Reply not_an_integer() { return Reply::error(script_errors::kNotAnInteger); }
 /// The error for an integer outside its bounds, in Redis's words.
 inline Reply out_of_range(std::int64_t min, std::int64_t max) {

@@ -105,7 +105,7 @@ Reply hgetex_command(CommandContext& context) {
 
 // ---- HSETEX ----
 
-struct SetOptions {
+struct FieldSetOptions {
   bool only_new = false;       // FNX: only if no field exists
   bool only_existing = false;  // FXX: only if all fields exist
   bool keeps_expiry = false;
@@ -113,8 +113,8 @@ struct SetOptions {
 };
 
 /// Reads the options up to FIELDS, which follows them.
-SetOptions read_options(CommandContext& context, Arguments& arguments) {
-  SetOptions options;
+FieldSetOptions read_field_set_options(CommandContext& context, Arguments& arguments) {
+  FieldSetOptions options;
   while (!arguments.at_end() && !arguments.accept("FIELDS")) {
     const bool has_condition = options.only_new || options.only_existing;
     const bool has_expiry = options.keeps_expiry || options.expire_at_ms.has_value();
@@ -157,7 +157,8 @@ std::vector<std::string_view> read_names(Arguments pairs) {
   return names;
 }
 
-bool allow(const SetOptions& options, Object* hash, const std::vector<std::string_view>& names) {
+bool allow(const FieldSetOptions& options, Object* hash,
+           const std::vector<std::string_view>& names) {
   const auto exists = [hash](std::string_view field) {
     return hash != nullptr && hash->hash().contains(field);
   };
@@ -167,7 +168,7 @@ bool allow(const SetOptions& options, Object* hash, const std::vector<std::strin
 
 Reply hsetex_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  const SetOptions options = read_options(context, arguments);
+  const FieldSetOptions options = read_field_set_options(context, arguments);
   expect_counted_pairs(arguments);
   if (!arguments.ok()) return arguments.take_error();
   Object* hash = nullptr;
@@ -204,7 +205,7 @@ Reply hsetex_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kExpiringFieldCommands[] = {
     {.name = "hgetdel",
      .function = hgetdel_command,
      .arity = -5,
@@ -238,6 +239,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily expiring_field_commands() { return {CommandGroup::kHash, kCommands}; }
+CommandFamily expiring_field_commands() { return {CommandGroup::kHash, kExpiringFieldCommands}; }
 
 }  // namespace rushgate

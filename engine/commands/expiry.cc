@@ -121,7 +121,7 @@ Reply persist_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kExpiryCommands[] = {
     {.name = "expire",
      .function = expire_command,
      .arity = -3,
@@ -207,6 +207,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily expiry_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily expiry_commands() { return {CommandGroup::kGeneric, kExpiryCommands}; }
 
 }  // namespace rushgate

@@ -22,7 +22,7 @@ constexpr std::int64_t kNoField = -2;
 constexpr std::int64_t kForEver = -1;
 constexpr std::int64_t kRefused = 0;
 constexpr std::int64_t kDone = 1;
-constexpr std::int64_t kRemoved = 2;
+constexpr std::int64_t kFieldRemoved = 2;
 
 /// Returns an array of the results of visit(std::string_view field) for the arguments left.
 template <class Visit>
@@ -63,7 +63,7 @@ bool allow(Condition condition, std::optional<std::int64_t> current_ms, std::int
 }
 
 /// Runs HEXPIRE and similar commands, which count on `scale`.
-Reply expire(CommandContext& context, std::string_view command, const ExpiryScale& scale) {
+Reply expire_fields(CommandContext& context, std::string_view command, const ExpiryScale& scale) {
   Object* hash = nullptr;
   if (!context.find(context[1], ValueType::kHash, hash)) return errors::wrong_type();
   Arguments arguments(context.request(), 2);
@@ -79,7 +79,7 @@ Reply expire(CommandContext& context, std::string_view command, const ExpiryScal
     if (!allow(condition, hash->hash().expiry(field), expire_at_ms)) return kRefused;
     if (expire_at_ms <= context.now_ms()) {
       has_removed = remove_field(context, hash, field);
-      return kRemoved;
+      return kFieldRemoved;
     }
     hashes::set_expiry(context.db(), *hash, field, expire_at_ms);
     has_set = true;
@@ -92,16 +92,20 @@ Reply expire(CommandContext& context, std::string_view command, const ExpiryScal
 }
 
 Reply hexpire_command(CommandContext& context) {
-  return expire(context, "hexpire", kSecondsFromNow);
+  return expire_fields(context, "hexpire", kSecondsFromNow);
 }
 
-Reply hpexpire_command(CommandContext& context) { return expire(context, "hpexpire", kMsFromNow); }
+Reply hpexpire_command(CommandContext& context) {
+  return expire_fields(context, "hpexpire", kMsFromNow);
+}
 
 Reply hexpireat_command(CommandContext& context) {
-  return expire(context, "hexpireat", kUnixSeconds);
+  return expire_fields(context, "hexpireat", kUnixSeconds);
 }
 
-Reply hpexpireat_command(CommandContext& context) { return expire(context, "hpexpireat", kUnixMs); }
+Reply hpexpireat_command(CommandContext& context) {
+  return expire_fields(context, "hpexpireat", kUnixMs);
+}
 
 // ---- HTTL and its like ----
 
@@ -150,7 +154,7 @@ Reply hpersist_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kFieldExpiryCommands[] = {
     {.name = "hexpire",
      .function = hexpire_command,
      .arity = -6,
@@ -236,6 +240,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily field_expiry_commands() { return {CommandGroup::kHash, kCommands}; }
+CommandFamily field_expiry_commands() { return {CommandGroup::kHash, kFieldExpiryCommands}; }
 
 }  // namespace rushgate

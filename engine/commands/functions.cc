@@ -299,7 +299,7 @@ Reply function_help_command(CommandContext&) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kFunctionCommands[] = {
     {.name = "fcall",
      .function = fcall_command,
      .arity = -3,
@@ -393,6 +393,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily function_commands() { return {CommandGroup::kScripting, kCommands}; }
+CommandFamily function_commands() { return {CommandGroup::kScripting, kFunctionCommands}; }
 
 }  // namespace rushgate

@@ -18,7 +18,7 @@ namespace {
 
 // ---- GEOADD ----
 
-struct AddRequest {
+struct GeoAddRequest {
   bool only_new = false;
   bool only_existing = false;
   bool count_changed = false;
@@ -30,8 +30,8 @@ struct AddRequest {
   std::vector<Member> members = {};
 };
 
-AddRequest read_add_request(Arguments& arguments) {
-  AddRequest add;
+GeoAddRequest read_geo_add(Arguments& arguments) {
+  GeoAddRequest add;
   while (true) {
     if (arguments.accept("NX")) {
       add.only_new = true;
@@ -59,7 +59,7 @@ AddRequest read_add_request(Arguments& arguments) {
 
 Reply geoadd_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  const AddRequest add = read_add_request(arguments);
+  const GeoAddRequest add = read_geo_add(arguments);
   if (!arguments.ok()) return arguments.take_error();
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
@@ -128,7 +128,7 @@ Reply geopos_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kGeoCommands[] = {
     {.name = "geoadd",
      .function = geoadd_command,
      .arity = -5,
@@ -169,6 +169,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily geo_commands() { return {CommandGroup::kGeo, kCommands}; }
+CommandFamily geo_commands() { return {CommandGroup::kGeo, kGeoCommands}; }
 
 }  // namespace rushgate

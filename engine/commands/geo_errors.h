@@ -24,7 +24,6 @@ inline Reply not_numeric(std::string_view what) {
 inline Reply negative_radius() { return Reply::error("ERR radius cannot be negative"); }
 inline Reply negative_box() { return Reply::error("ERR height or width cannot be negative"); }
 inline Reply no_such_member() { return Reply::error("ERR could not decode requested zset member"); }
-inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0"); }
 inline Reply any_without_count() {
   return Reply::error("ERR the ANY argument requires COUNT argument");
 }

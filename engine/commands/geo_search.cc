@@ -32,11 +32,11 @@ struct FoundMember {
   double distance_m;
 };
 
-using Members = std::vector<FoundMember>;
+using FoundMembers = std::vector<FoundMember>;
 
 /// Appends the members of one cell, until there are `count_max`.
 void add_members_of(const GeoCell& cell, const SortedSetValue& value, const GeoShape& shape,
-                    std::size_t count_max, Members& members) {
+                    std::size_t count_max, FoundMembers& members) {
   constexpr std::size_t kStep = 64;
   const ScoreRange scores = {cell.first_score(), cell.end_score(), false, true};
   RankRange ranks = scores.ranks_in(value);
@@ -67,10 +67,10 @@ void sort(std::span<FoundMember> members, GeoOrder order, std::size_t count) {
 }
 
 /// Returns the members that the request asks for, in the order of the reply.
-Members find_members(const SortedSetValue& value, const GeoSearchRequest& request) {
+FoundMembers find_members(const SortedSetValue& value, const GeoSearchRequest& request) {
   constexpr std::size_t kUnlimited = static_cast<std::size_t>(-1);
   const std::size_t count = request.count == 0 ? kUnlimited : request.count;
-  Members members;
+  FoundMembers members;
   for (const GeoCell& cell : covering_cells(request.shape))
     add_members_of(cell, value, request.shape, request.any ? count : kUnlimited, members);
   const std::size_t returned = std::min(count, members.size());
@@ -100,7 +100,7 @@ Reply member_reply(const CommandContext& context, const FoundMember& member,
 
 /// Replaces the value at the key for results.
 Reply store_members(CommandContext& context, const GeoSearchCommand& command,
-                    const GeoSearchRequest& request, const Members& members) {
+                    const GeoSearchRequest& request, const FoundMembers& members) {
   const std::string_view key = *request.store_key;
   std::vector<sorted_sets::ScoredMember> stored;
   stored.reserve(members.size());
@@ -131,7 +131,7 @@ Reply search(CommandContext& context, const GeoSearchCommand& command) {
   if (auto error = read_search(command, context.request(), value, request))
     return *std::move(error);
 
-  const Members members = value == nullptr ? Members() : find_members(*value, request);
+  const FoundMembers members = value == nullptr ? FoundMembers() : find_members(*value, request);
   if (request.store_key) return store_members(context, command, request, members);
   std::vector<Reply> replies;
   replies.reserve(members.size());
@@ -173,7 +173,7 @@ using namespace key_specs;
 constexpr std::string_view kComplexity =
     "O(N+M*log(M)), N members in the cells of the map around the area, M found";
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kGeoSearchCommands[] = {
     {.name = "geosearch",
      .function = geosearch_command,
      .arity = -7,
@@ -250,6 +250,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily geo_search_commands() { return {CommandGroup::kGeo, kCommands}; }
+CommandFamily geo_search_commands() { return {CommandGroup::kGeo, kGeoSearchCommands}; }
 
 }  // namespace rushgate

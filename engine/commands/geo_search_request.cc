@@ -2,6 +2,7 @@
 
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
+#include "engine/commands/errors.h"
 #include "engine/commands/geo_arguments.h"
 #include "engine/commands/geo_errors.h"
 

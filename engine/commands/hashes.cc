@@ -246,7 +246,7 @@ Reply hrandfield_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kHashCommands[] = {
     {.name = "hget",
      .function = hget_command,
      .arity = 3,
@@ -388,6 +388,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily hash_commands() { return {CommandGroup::kHash, kCommands}; }
+CommandFamily hash_commands() { return {CommandGroup::kHash, kHashCommands}; }
 
 }  // namespace rushgate

@@ -263,7 +263,7 @@ Reply pfselftest_command(CommandContext&) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kHyperloglogCommands[] = {
     {.name = "pfadd",
      .function = pfadd_command,
      .arity = -2,
@@ -311,6 +311,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily hyperloglog_commands() { return {CommandGroup::kHyperLogLog, kCommands}; }
+CommandFamily hyperloglog_commands() { return {CommandGroup::kHyperLogLog, kHyperloglogCommands}; }
 
 }  // namespace rushgate

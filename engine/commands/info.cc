@@ -18,6 +18,7 @@
 #include "engine/base/memory_size.h"
 #include "engine/base/process_info.h"
 #include "engine/base/redis_version.h"
+#include "engine/base/time_units.h"
 #include "engine/base/version.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
@@ -35,7 +36,7 @@
 namespace rushgate {
 namespace {
 
-class Fields {
+class InfoFields {
  public:
   template <class Value>
   void add(std::string_view name, const Value& value) {
@@ -65,8 +66,6 @@ class Fields {
 
 using Context = const CommandContext&;
 
-constexpr double kNsPerUs = 1'000;
-
 double ratio(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
@@ -84,8 +83,7 @@ std::size_t bytes_of_clients(const CommandServices& services) {
 
 // ---- Sections ----
 
-void write_server(Context context, Fields& fields) {
-  constexpr std::int64_t kMsPerSecond = 1'000;
+void write_server(Context context, InfoFields& fields) {
   constexpr std::int64_t kSecondsPerDay = 86'400;
   const std::int64_t up_s = (context.now_ms() - context.services().began_ms) / kMsPerSecond;
   fields.add("redis_version", kRedisVersion);
@@ -117,7 +115,7 @@ void write_server(Context context, Fields& fields) {
   fields.add("io_threads_active", 0);
 }
 
-void write_clients(Context context, Fields& fields) {
+void write_clients(Context context, InfoFields& fields) {
   fields.add("connected_clients", context.services().sessions.size());
   fields.add("cluster_connections", 0);
   fields.add("maxclients", context.services().sessions.server().clients_max);
@@ -127,7 +125,7 @@ void write_clients(Context context, Fields& fields) {
   fields.add("clients_in_timeout_table", context.services().blocked.count_with_timeout());
 }
 
-void write_memory(Context context, Fields& fields) {
+void write_memory(Context context, InfoFields& fields) {
   CommandServices& services = context.services();
   fields.add_memory("used_memory", services.keyspace.memory_bytes());
   const std::uint64_t used = services.keyspace.memory_bytes();
@@ -179,7 +177,7 @@ void write_memory(Context context, Fields& fields) {
   fields.add("rushgate_stream_cache_bytes", services.keyspace.stream_caches().bytes());
 }
 
-void write_persistence(Context context, Fields& fields) {
+void write_persistence(Context context, InfoFields& fields) {
   const CommandServices& services = context.services();
   const Durability durability = services.keyspace.store().durability();
   const bool is_ok = services.write_refusal.empty();
@@ -206,7 +204,7 @@ void write_persistence(Context context, Fields& fields) {
   fields.add("rushgate_durability", std::string(durability_name(durability)));
 }
 
-void write_stats(Context context, Fields& fields) {
+void write_stats(Context context, InfoFields& fields) {
   CommandServices& services = context.services();
   Statistics& statistics = services.statistics;
   const Traffic& traffic = services.sessions.traffic();
@@ -248,7 +246,7 @@ void write_stats(Context context, Fields& fields) {
                     "reply_buffer_shrinks", "reply_buffer_expands"});
 }
 
-void write_replication(Context context, Fields& fields) {
+void write_replication(Context context, InfoFields& fields) {
   fields.add("role", "master");
   fields.add("connected_slaves", 0);
   fields.add("master_failover_state", "no-failover");
@@ -262,7 +260,7 @@ void write_replication(Context context, Fields& fields) {
   fields.add_zeros({"repl_backlog_first_byte_offset", "repl_backlog_histlen"});
 }
 
-void write_cpu(Context /*context*/, Fields& fields) {
+void write_cpu(Context /*context*/, InfoFields& fields) {
   const CpuTimes process = cpu_of_process();
   const CpuTimes children = cpu_of_children();
   fields.add_seconds("used_cpu_sys", process.system_us);
@@ -274,13 +272,13 @@ void write_cpu(Context /*context*/, Fields& fields) {
   fields.add_seconds("used_cpu_user_main_thread", thread.user_us);
 }
 
-void write_modules(Context /*context*/, Fields& /*fields*/) {}
+void write_modules(Context /*context*/, InfoFields& /*fields*/) {}
 
-void write_commands(Context context, Fields& fields) {
+void write_commands(Context context, InfoFields& fields) {
   for (const CommandSpec& spec : command_table()) {
     const CommandStatistics& of = context.services().statistics.by_command[spec];
     if (of.calls == 0 && of.rejected == 0 && of.failed == 0) continue;
-    const double us = static_cast<double>(of.timed_ns) / kNsPerUs;
+    const double us = static_cast<double>(of.timed_ns) / double{kNsPerUs};
     const std::uint64_t timed = of.latency == nullptr ? 0 : of.latency->count();
     fields.add("cmdstat_" + std::string(spec.name),
                absl::StrFormat("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,"
@@ -290,7 +288,7 @@ void write_commands(Context context, Fields& fields) {
   }
 }
 
-void write_errors(Context context, Fields& fields) {
+void write_errors(Context context, InfoFields& fields) {
   for (const auto& [code, count] : context.services().statistics.errors.by_code()) {
     std::string shown = code;
     std::ranges::replace_if(
@@ -305,12 +303,12 @@ std::string shown_percentiles(const LatencyHistogram& latency, const std::string
     double value = 0;
     static_cast<void>(absl::SimpleAtod(percent, &value));
     absl::StrAppendFormat(&shown, "%sp%s=%.3f", shown.empty() ? "" : ",", percent,
-                          static_cast<double>(latency.percentile(value)) / kNsPerUs);
+                          static_cast<double>(latency.percentile(value)) / double{kNsPerUs});
   }
   return shown;
 }
 
-void write_latencies(Context context, Fields& fields) {
+void write_latencies(Context context, InfoFields& fields) {
   const Settings& settings = context.services().settings;
   if (!settings.latency_tracking) return;
   for (const CommandSpec& spec : command_table()) {
@@ -322,9 +320,9 @@ void write_latencies(Context context, Fields& fields) {
   }
 }
 
-void write_cluster(Context /*context*/, Fields& fields) { fields.add("cluster_enabled", 0); }
+void write_cluster(Context /*context*/, InfoFields& fields) { fields.add("cluster_enabled", 0); }
 
-void write_keyspace(Context context, Fields& fields) {
+void write_keyspace(Context context, InfoFields& fields) {
   for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
     const Database& db = context.keyspace().db(i);
     if (db.size() == 0) continue;
@@ -337,7 +335,7 @@ void write_keyspace(Context context, Fields& fields) {
 struct Section {
   std::string_view name;
   std::string_view title;
-  void (*write)(Context context, Fields& fields);
+  void (*write)(Context context, InfoFields& fields);
   bool is_default = true;  // false: only on request, or with ALL
 };
 
@@ -373,7 +371,7 @@ Reply info_command(CommandContext& context) {
     if (!is_asked_for(context, section)) continue;
     if (!info.empty()) info += "\r\n";
     info.append("# ").append(section.title).append("\r\n");
-    Fields fields;
+    InfoFields fields;
     section.write(context, fields);
     info += fields.text();
   }
@@ -382,7 +380,7 @@ Reply info_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kInfoCommands[] = {
     {.name = "info",
      .function = info_command,
      .arity = -1,
@@ -395,6 +393,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily info_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily info_commands() { return {CommandGroup::kServer, kInfoCommands}; }
 
 }  // namespace rushgate

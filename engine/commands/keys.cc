@@ -154,7 +154,7 @@ Reply copy_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kKeyCommands[] = {
     {.name = "del",
      .function = del_command,
      .arity = -2,
@@ -255,6 +255,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily key_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily key_commands() { return {CommandGroup::kGeneric, kKeyCommands}; }
 
 }  // namespace rushgate

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/latency_histogram.h"
+#include "engine/base/time_units.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/command_table.h"
@@ -20,8 +21,6 @@
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kMsPerSecond = 1'000;
-
 // ---- LATENCY HISTOGRAM ----
 
 /// The steps of the distribution, in ns: 1,024 times a power of two, the last one unbounded.
@@ -32,7 +31,6 @@ constexpr std::int64_t kLastStepNs = std::int64_t{1} << 30;
 /// whose buckets are 1/128 of a step wide.
 std::int64_t step_us(std::int64_t step_ns) {
   constexpr std::int64_t kBuckets = 128;
-  constexpr std::int64_t kNsPerUs = 1'000;
   const std::int64_t bucket_ns = step_ns == kLastStepNs ? 0 : step_ns / kBuckets;
   return (step_ns + bucket_ns - 1) / kNsPerUs;
 }
@@ -190,7 +188,7 @@ Reply latency_help_command(CommandContext&) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kLatencyCommands[] = {
     {.name = "latency",
      .arity = -2,
      .flags = kContainer,
@@ -248,6 +246,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily latency_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily latency_commands() { return {CommandGroup::kServer, kLatencyCommands}; }
 
 }  // namespace rushgate

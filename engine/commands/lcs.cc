@@ -170,7 +170,7 @@ Reply lcs_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kLcsCommands[] = {
     {.name = "lcs",
      .function = lcs_command,
      .arity = -3,
@@ -184,6 +184,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily lcs_commands() { return {CommandGroup::kString, kCommands}; }
+CommandFamily lcs_commands() { return {CommandGroup::kString, kLcsCommands}; }
 
 }  // namespace rushgate

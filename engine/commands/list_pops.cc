@@ -267,7 +267,7 @@ Reply brpoplpush_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kListPopCommands[] = {
     {.name = "lpop",
      .function = lpop_command,
      .arity = -2,
@@ -375,6 +375,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily list_pop_commands() { return {CommandGroup::kList, kCommands}; }
+CommandFamily list_pop_commands() { return {CommandGroup::kList, kListPopCommands}; }
 
 }  // namespace rushgate

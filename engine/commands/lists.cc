@@ -53,13 +53,13 @@ std::optional<std::size_t> index_of(std::int64_t index, std::size_t size) {
   return static_cast<std::size_t>(index);
 }
 
-struct Range {
+struct ElementRange {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
 /// Returns the existing elements from `start` to `stop`.
-Range range_of(std::int64_t start, std::int64_t stop, std::size_t size) {
+ElementRange range_of(std::int64_t start, std::int64_t stop, std::size_t size) {
   const auto end = static_cast<std::int64_t>(size);
   if (start < 0) start = std::max(start + end, std::int64_t{0});
   if (stop < 0) stop += end;
@@ -171,7 +171,7 @@ Reply lrange_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kList, object)) return errors::wrong_type();
   if (object == nullptr) return Reply::array();
   const ListValue& list = object->list();
-  const Range range = range_of(start, stop, list.size());
+  const ElementRange range = range_of(start, stop, list.size());
   std::vector<Reply> elements;
   elements.reserve(range.count);
   list.for_each(range.first, range.count, [&](ListPosition, std::string element) {
@@ -240,7 +240,7 @@ Reply ltrim_command(CommandContext& context) {
   if (!context.find(context[1], ValueType::kList, list)) return errors::wrong_type();
   if (list == nullptr) return Reply::ok();
   const std::size_t size = list->list().size();
-  const Range kept = range_of(start, stop, size);
+  const ElementRange kept = range_of(start, stop, size);
   if (kept.count == 0) {
     context.db().remove(*list);
   } else {
@@ -270,7 +270,7 @@ Reply lpos_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kListCommands[] = {
     {.name = "lpush",
      .function = lpush_command,
      .arity = -3,
@@ -383,6 +383,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily list_commands() { return {CommandGroup::kList, kCommands}; }
+CommandFamily list_commands() { return {CommandGroup::kList, kListCommands}; }
 
 }  // namespace rushgate

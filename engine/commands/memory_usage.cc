@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kPercent = 100;
 
-double ratio(std::size_t part, std::size_t whole) {
+double share_of(std::size_t part, std::size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -94,7 +94,7 @@ void add_allocator(Figures& figures) {
   figures.add("allocator.allocated", allocated);
   figures.add("allocator.active", active);
   figures.add("allocator.resident", resident);
-  figures.add("allocator-fragmentation.ratio", ratio(active, allocated));
+  figures.add("allocator-fragmentation.ratio", share_of(active, allocated));
   figures.add("allocator-fragmentation.bytes", active - allocated);
 }
 
@@ -114,7 +114,7 @@ Reply memory_stats_command(CommandContext& context) {
   figures.add("keys.count", tables.keys);
   figures.add("keys.bytes-per-key", tables.keys == 0 ? 0 : total / tables.keys);
   figures.add("dataset.bytes", total - tables.bytes);
-  figures.add("dataset.percentage", kPercent * ratio(total - tables.bytes, total));
+  figures.add("dataset.percentage", kPercent * share_of(total - tables.bytes, total));
   add_allocator(figures);
   return figures.take();
 }
@@ -129,7 +129,7 @@ Reply memory_doctor_command(CommandContext& context) {
   std::string report = absl::StrCat("The keyspace uses ", shown_memory_size(used), ". ");
   if (bound == 0) {
     report += "It has no bound: CONFIG SET maxmemory sets one.\n";
-  } else if (ratio(used, bound) >= kNearlyFull) {
+  } else if (share_of(used, bound) >= kNearlyFull) {
     absl::StrAppend(&report, "This is close to its bound, maxmemory ", shown_memory_size(bound),
                     ", beyond which commands that take memory are refused.\n");
   } else {
@@ -172,7 +172,7 @@ Reply memory_help_command(CommandContext&) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kMemoryCommands[] = {
     {.name = "memory",
      .arity = -2,
      .flags = kContainer,
@@ -221,6 +221,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily memory_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily memory_commands() { return {CommandGroup::kServer, kMemoryCommands}; }
 
 }  // namespace rushgate

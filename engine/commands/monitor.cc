@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "engine/base/time_units.h"
 #include "engine/commands/command_families.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/secret_arguments.h"
@@ -50,7 +51,7 @@ Reply monitor_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kMonitorCommands[] = {
     {.name = "monitor",
      .function = monitor_command,
      .arity = 1,
@@ -64,8 +65,6 @@ constexpr CommandSpec kCommands[] = {
 }  // namespace
 
 void show_to_monitors(const CommandContext& context) {
-  constexpr std::int64_t kMsPerSecond = 1'000;
-  constexpr std::int64_t kUsPerMs = 1'000;
   const std::int64_t now_ms = context.now_ms();
   std::string line = absl::StrFormat("%d.%06d [%d ", now_ms / kMsPerSecond,
                                      now_ms % kMsPerSecond * kUsPerMs, context.session().db);
@@ -75,6 +74,6 @@ void show_to_monitors(const CommandContext& context) {
   context.services().channels.publish_to_monitors(line);
 }
 
-CommandFamily monitor_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily monitor_commands() { return {CommandGroup::kServer, kMonitorCommands}; }
 
 }  // namespace rushgate

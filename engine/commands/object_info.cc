@@ -57,7 +57,7 @@ Reply object_help_command(CommandContext&) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kObjectCommands[] = {
     {.name = "object",
      .arity = -2,
      .flags = kContainer,
@@ -105,6 +105,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily object_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily object_commands() { return {CommandGroup::kGeneric, kObjectCommands}; }
 
 }  // namespace rushgate

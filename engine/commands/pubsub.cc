@@ -153,7 +153,7 @@ using namespace key_specs;
 
 constexpr CommandFlags kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kChannelCommands[] = {
     {.name = "subscribe",
      .function = subscribe_command,
      .arity = -2,
@@ -277,6 +277,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily channel_commands() { return {CommandGroup::kChannels, kCommands}; }
+CommandFamily channel_commands() { return {CommandGroup::kChannels, kChannelCommands}; }
 
 }  // namespace rushgate

@@ -84,7 +84,7 @@ constexpr CommandFlags kBecomesReplica = kAdmin | kNoScript | kStale | kNoAsyncL
 constexpr CommandFlags kBeginsReplication = kAdmin | kNoScript | kNoAsyncLoading | kNoMulti;
 constexpr std::string_view kMaster = "<host port | NO ONE>";
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kReplicationCommands[] = {
     {.name = "failover",
      .function = failover_command,
      .arity = -1,
@@ -147,6 +147,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily replication_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily replication_commands() { return {CommandGroup::kServer, kReplicationCommands}; }
 
 }  // namespace rushgate

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/time_units.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
@@ -32,7 +33,6 @@ Reply bgsave_command(CommandContext& context) {
 }
 
 Reply lastsave_command(CommandContext& context) {
-  constexpr std::int64_t kMsPerSecond = 1'000;
   return Reply::integer(context.services().saved_ms / kMsPerSecond);
 }
 
@@ -46,7 +46,7 @@ Reply bgrewriteaof_command(CommandContext& context) {
 
 constexpr CommandFlags kSaves = kAdmin | kNoScript | kNoAsyncLoading;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSavingCommands[] = {
     {.name = "save",
      .function = save_command,
      .arity = 1,
@@ -80,6 +80,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily saving_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily saving_commands() { return {CommandGroup::kServer, kSavingCommands}; }
 
 }  // namespace rushgate

@@ -21,7 +21,7 @@ namespace rushgate {
 namespace {
 
 // A cursor is the next position of the walk (table_walk.h). 0 begins and ends a walk.
-constexpr std::uint64_t kEnd = SegmentedTable<TextMember>::kPositionEnd;
+constexpr std::uint64_t kScanEnd = SegmentedTable<TextMember>::kPositionEnd;
 
 /// Parses a cursor; empty if it is invalid.
 std::optional<std::uint64_t> parse_cursor(std::string_view text) {
@@ -62,7 +62,7 @@ ScanOptions read_scan_options(Arguments& arguments, bool with_type) {
 /// [cursor, elements]
 Reply scan_reply(std::uint64_t next, std::vector<Reply> elements) {
   std::vector<Reply> reply;
-  reply.push_back(Reply::bulk(std::to_string(next < kEnd ? next : 0)));
+  reply.push_back(Reply::bulk(std::to_string(next < kScanEnd ? next : 0)));
   reply.push_back(Reply::array(std::move(elements)));
   return Reply::array(std::move(reply));
 }
@@ -74,7 +74,7 @@ std::uint64_t visit_step(const Collection& collection, std::uint64_t cursor, std
                          Visit visit) {
   if (!collection.is_large()) {
     collection.for_each(visit);
-    return kEnd;
+    return kScanEnd;
   }
   const std::uint64_t end = collection.step_end(cursor, count);
   collection.for_each_between(cursor, end, visit);
@@ -162,7 +162,7 @@ Reply zscan_command(CommandContext& context) {
         };
         if (is_small) {
           value.for_each(0, value.size(), add);
-          return kEnd;
+          return kScanEnd;
         }
         const std::uint64_t end = value.step_end(cursor, options.count);
         value.for_each_between(cursor, end, add);

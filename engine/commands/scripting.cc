@@ -139,7 +139,7 @@ bool cached_script_never_writes(const CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kScriptingCommands[] = {
     {.name = "eval",
      .function = eval_command,
      .arity = -3,
@@ -233,6 +233,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily scripting_commands() { return {CommandGroup::kScripting, kCommands}; }
+CommandFamily scripting_commands() { return {CommandGroup::kScripting, kScriptingCommands}; }
 
 }  // namespace rushgate

@@ -73,7 +73,7 @@ Reply swapdb_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kServerCommands[] = {
     {.name = "time",
      .function = time_command,
      .arity = 1,
@@ -116,6 +116,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily server_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily server_commands() { return {CommandGroup::kServer, kServerCommands}; }
 
 }  // namespace rushgate

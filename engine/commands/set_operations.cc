@@ -114,10 +114,10 @@ SetValue difference(const Sets& sets, const Keyspace& keyspace) {
   return result;
 }
 
-using Operation = SetValue (*)(const Sets& sets, const Keyspace& keyspace);
+using SetOperation = SetValue (*)(const Sets& sets, const Keyspace& keyspace);
 
 /// SINTER, SUNION, SDIFF
-Reply show(const CommandContext& context, Operation operation) {
+Reply show(const CommandContext& context, SetOperation operation) {
   Sets sets;
   if (!find_sets(context, context.request().subspan(1), sets)) return errors::wrong_type();
   const SetValue result = operation(sets, context.keyspace());
@@ -128,7 +128,7 @@ Reply show(const CommandContext& context, Operation operation) {
 }
 
 /// SINTERSTORE, SUNIONSTORE, SDIFFSTORE
-Reply store(const CommandContext& context, Operation operation, std::string_view event) {
+Reply store(const CommandContext& context, SetOperation operation, std::string_view event) {
   Sets sets;
   if (!find_sets(context, context.request().subspan(2), sets)) return errors::wrong_type();
   const SetValue result = operation(sets, context.keyspace());
@@ -184,7 +184,7 @@ Reply sintercard_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSetOperationCommands[] = {
     {.name = "sinter",
      .function = sinter_command,
      .arity = -2,
@@ -252,6 +252,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily set_operation_commands() { return {CommandGroup::kSet, kCommands}; }
+CommandFamily set_operation_commands() { return {CommandGroup::kSet, kSetOperationCommands}; }
 
 }  // namespace rushgate

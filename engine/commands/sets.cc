@@ -192,7 +192,7 @@ Reply srandmember_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSetCommands[] = {
     {.name = "sadd",
      .function = sadd_command,
      .arity = -3,
@@ -278,6 +278,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily set_commands() { return {CommandGroup::kSet, kCommands}; }
+CommandFamily set_commands() { return {CommandGroup::kSet, kSetCommands}; }
 
 }  // namespace rushgate

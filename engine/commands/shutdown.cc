@@ -62,7 +62,7 @@ Reply shutdown_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kShutdownCommands[] = {
     {.name = "shutdown",
      .function = shutdown_command,
      .arity = -1,
@@ -75,6 +75,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily shutdown_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily shutdown_commands() { return {CommandGroup::kServer, kShutdownCommands}; }
 
 }  // namespace rushgate

@@ -76,7 +76,7 @@ Reply slowlog_help_command(CommandContext&) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSlowlogCommands[] = {
     {.name = "slowlog",
      .arity = -2,
      .flags = kContainer,
@@ -110,6 +110,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily slowlog_commands() { return {CommandGroup::kServer, kCommands}; }
+CommandFamily slowlog_commands() { return {CommandGroup::kServer, kSlowlogCommands}; }
 
 }  // namespace rushgate

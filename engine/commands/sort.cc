@@ -356,7 +356,7 @@ Reply sort_ro_command(CommandContext& context) { return sort(context, false); }
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSortCommands[] = {
     {.name = "sort",
      .function = sort_command,
      .arity = -2,
@@ -381,6 +381,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily sort_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily sort_commands() { return {CommandGroup::kGeneric, kSortCommands}; }
 
 }  // namespace rushgate

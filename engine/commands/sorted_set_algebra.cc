@@ -25,7 +25,7 @@ namespace {
 
 using Members = std::vector<sorted_sets::ScoredMember>;
 
-enum class Operation { kUnion, kInter, kDiff };
+enum class SortedSetOperation { kUnion, kInter, kDiff };
 enum class Aggregate { kSum, kMin, kMax };
 
 // ---- Arguments ----
@@ -79,7 +79,7 @@ class Input {
 };
 
 struct AlgebraRequest {
-  Operation operation;
+  SortedSetOperation operation;
   bool stores;
   std::vector<Input> inputs = {};
   Aggregate aggregate = Aggregate::kSum;
@@ -122,7 +122,7 @@ Aggregate read_aggregate(Arguments& arguments) {
 }
 
 void read_options(Arguments& arguments, AlgebraRequest& request) {
-  const bool has_scores = request.operation != Operation::kDiff;
+  const bool has_scores = request.operation != SortedSetOperation::kDiff;
   while (!arguments.at_end()) {
     if (has_scores && arguments.left() > request.inputs.size() && arguments.accept("WEIGHTS")) {
       read_weights(arguments, request.inputs);
@@ -203,9 +203,9 @@ Members subtract(const AlgebraRequest& request) {
 }
 
 Members result_of(AlgebraRequest& request) {
-  Members members = request.operation == Operation::kUnion   ? unite(request)
-                    : request.operation == Operation::kInter ? intersect(request)
-                                                             : subtract(request);
+  Members members = request.operation == SortedSetOperation::kUnion   ? unite(request)
+                    : request.operation == SortedSetOperation::kInter ? intersect(request)
+                                                                      : subtract(request);
   std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
     return std::tie(a.score, a.member) < std::tie(b.score, b.member);
   });
@@ -214,7 +214,8 @@ Members result_of(AlgebraRequest& request) {
 
 // ---- The commands ----
 
-Reply members_reply(CommandContext& context, Operation operation, std::string_view command) {
+Reply members_reply(CommandContext& context, SortedSetOperation operation,
+                    std::string_view command) {
   Arguments arguments(context.request());
   AlgebraRequest request{operation, false};
   request.inputs = read_inputs(context, arguments, command);
@@ -226,7 +227,8 @@ Reply members_reply(CommandContext& context, Operation operation, std::string_vi
   return reply.take();
 }
 
-Reply store_members(CommandContext& context, Operation operation, std::string_view command) {
+Reply store_members(CommandContext& context, SortedSetOperation operation,
+                    std::string_view command) {
   Arguments arguments(context.request(), 2);
   AlgebraRequest request{operation, true};
   request.inputs = read_inputs(context, arguments, command);
@@ -238,19 +240,19 @@ Reply store_members(CommandContext& context, Operation operation, std::string_vi
 }
 
 Reply zunion_command(CommandContext& context) {
-  return members_reply(context, Operation::kUnion, "zunion");
+  return members_reply(context, SortedSetOperation::kUnion, "zunion");
 }
 
 Reply zunionstore_command(CommandContext& context) {
-  return store_members(context, Operation::kUnion, "zunionstore");
+  return store_members(context, SortedSetOperation::kUnion, "zunionstore");
 }
 
 Reply zinter_command(CommandContext& context) {
-  return members_reply(context, Operation::kInter, "zinter");
+  return members_reply(context, SortedSetOperation::kInter, "zinter");
 }
 
 Reply zinterstore_command(CommandContext& context) {
-  return store_members(context, Operation::kInter, "zinterstore");
+  return store_members(context, SortedSetOperation::kInter, "zinterstore");
 }
 
 Reply zintercard_command(CommandContext& context) {
@@ -272,18 +274,18 @@ Reply zintercard_command(CommandContext& context) {
 }
 
 Reply zdiff_command(CommandContext& context) {
-  return members_reply(context, Operation::kDiff, "zdiff");
+  return members_reply(context, SortedSetOperation::kDiff, "zdiff");
 }
 
 Reply zdiffstore_command(CommandContext& context) {
-  return store_members(context, Operation::kDiff, "zdiffstore");
+  return store_members(context, SortedSetOperation::kDiff, "zdiffstore");
 }
 
 // ---- The records ----
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSortedSetAlgebraCommands[] = {
     {.name = "zunion",
      .function = zunion_command,
      .arity = -3,
@@ -355,6 +357,8 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily sorted_set_algebra_commands() { return {CommandGroup::kSortedSet, kCommands}; }
+CommandFamily sorted_set_algebra_commands() {
+  return {CommandGroup::kSortedSet, kSortedSetAlgebraCommands};
+}
 
 }  // namespace rushgate

@@ -164,7 +164,7 @@ Reply bzmpop_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSortedSetPopCommands[] = {
     {.name = "zpopmin",
      .function = zpopmin_command,
      .arity = -2,
@@ -229,6 +229,8 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily sorted_set_pop_commands() { return {CommandGroup::kSortedSet, kCommands}; }
+CommandFamily sorted_set_pop_commands() {
+  return {CommandGroup::kSortedSet, kSortedSetPopCommands};
+}
 
 }  // namespace rushgate

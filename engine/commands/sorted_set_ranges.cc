@@ -255,7 +255,7 @@ Reply zremrangebylex_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSortedSetRangeCommands[] = {
     {.name = "zcount",
      .function = zcount_command,
      .arity = 4,
@@ -378,6 +378,8 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily sorted_set_range_commands() { return {CommandGroup::kSortedSet, kCommands}; }
+CommandFamily sorted_set_range_commands() {
+  return {CommandGroup::kSortedSet, kSortedSetRangeCommands};
+}
 
 }  // namespace rushgate

@@ -30,7 +30,7 @@ struct Pair {
   std::string_view member;
 };
 
-struct AddRequest {
+struct MemberAddRequest {
   bool only_new = false;       // NX
   bool only_existing = false;  // XX
   bool only_greater = false;   // GT
@@ -40,7 +40,7 @@ struct AddRequest {
   absl::InlinedVector<Pair, 4> pairs;
 };
 
-void read_add_options(Arguments& arguments, AddRequest& add) {
+void read_add_options(Arguments& arguments, MemberAddRequest& add) {
   while (!arguments.at_end()) {
     if (arguments.accept("NX")) {
       add.only_new = true;
@@ -60,7 +60,7 @@ void read_add_options(Arguments& arguments, AddRequest& add) {
   }
 }
 
-void check_add_options(Arguments& arguments, const AddRequest& add) {
+void check_add_options(Arguments& arguments, const MemberAddRequest& add) {
   if (arguments.left() == 0 || arguments.left() % 2 != 0) arguments.fail(errors::syntax());
   if (add.only_new && add.only_existing) arguments.fail(errors::xx_excludes_nx());
   if (add.only_new + add.only_greater + add.only_less > 1)
@@ -68,8 +68,8 @@ void check_add_options(Arguments& arguments, const AddRequest& add) {
   if (add.increment && arguments.left() > 2) arguments.fail(errors::incr_takes_one_pair());
 }
 
-AddRequest read_add_request(Arguments& arguments, bool increment) {
-  AddRequest add;
+MemberAddRequest read_member_add(Arguments& arguments, bool increment) {
+  MemberAddRequest add;
   add.increment = increment;
   read_add_options(arguments, add);
   check_add_options(arguments, add);
@@ -82,7 +82,7 @@ AddRequest read_add_request(Arguments& arguments, bool increment) {
 
 /// Returns the new score of a member with this score; empty if it must not change; NaN if the sum
 /// is undefined.
-std::optional<double> choose_score(const AddRequest& add, std::optional<double> current,
+std::optional<double> choose_score(const MemberAddRequest& add, std::optional<double> current,
                                    double given) {
   if (!current) return add.only_existing ? std::nullopt : std::optional(given);
   if (add.only_new) return std::nullopt;
@@ -93,7 +93,7 @@ std::optional<double> choose_score(const AddRequest& add, std::optional<double> 
 }
 
 /// Runs ZADD … INCR for one pair and returns the new score.
-Reply increment_score(CommandContext& context, Object* object, const AddRequest& add) {
+Reply increment_score(CommandContext& context, Object* object, const MemberAddRequest& add) {
   const auto& [amount, member] = add.pairs.front();
   const auto current = object == nullptr ? std::nullopt : object->sorted_set().score(member);
   const auto wanted = choose_score(add, current, amount);
@@ -107,7 +107,7 @@ Reply increment_score(CommandContext& context, Object* object, const AddRequest&
   return Reply::real(*wanted);
 }
 
-Reply add_members(CommandContext& context, Object* object, const AddRequest& add) {
+Reply add_members(CommandContext& context, Object* object, const MemberAddRequest& add) {
   if (object == nullptr && add.only_existing) return Reply::integer(0);
   if (object == nullptr) object = &sorted_sets::create(context.db(), context[1]);
   std::int64_t added = 0;
@@ -124,7 +124,7 @@ Reply add_members(CommandContext& context, Object* object, const AddRequest& add
 
 Reply add(CommandContext& context, bool increment) {
   Arguments arguments(context.request(), 2);
-  const AddRequest add = read_add_request(arguments, increment);
+  const MemberAddRequest add = read_member_add(arguments, increment);
   if (!arguments.ok()) return arguments.take_error();
   Object* object = nullptr;
   if (!context.find(context[1], ValueType::kSortedSet, object)) return errors::wrong_type();
@@ -269,7 +269,7 @@ Reply zrandmember_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kSortedSetCommands[] = {
     {.name = "zadd",
      .function = zadd_command,
      .arity = -4,
@@ -355,6 +355,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily sorted_set_commands() { return {CommandGroup::kSortedSet, kCommands}; }
+CommandFamily sorted_set_commands() { return {CommandGroup::kSortedSet, kSortedSetCommands}; }
 
 }  // namespace rushgate

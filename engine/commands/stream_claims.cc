@@ -339,7 +339,7 @@ Reply xautoclaim_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStreamClaimCommands[] = {
     {.name = "xpending",
      .function = xpending_command,
      .arity = -3,
@@ -372,6 +372,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily stream_claim_commands() { return {CommandGroup::kStream, kCommands}; }
+CommandFamily stream_claim_commands() { return {CommandGroup::kStream, kStreamClaimCommands}; }
 
 }  // namespace rushgate

@@ -92,7 +92,6 @@ inline Reply invalid_claim_option(std::string_view option) {
   return Reply::error("ERR Invalid " + std::string(option) + " option argument for XCLAIM");
 }
 Reply unknown_claim_option(std::string_view option);
-inline Reply count_not_positive() { return Reply::error("ERR COUNT must be > 0"); }
 
 inline Reply negative_entries_added() { return Reply::error("ERR entries_added must be positive"); }
 inline Reply last_id_below_given_deleted() {

@@ -51,14 +51,15 @@ GroupOptions read_group_options(Arguments& arguments, CommandContext& context,
 }
 
 /// Finds the stream, and the group if needed, for a subcommand; returns an error if one is missing.
-std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
+std::optional<Reply> find_stream_of_group(CommandContext& context, Object*& object) {
   if (!context.find(context[2], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr) return errors::key_required_by_xgroup();
   return std::nullopt;
 }
 
-std::optional<Reply> find_group(CommandContext& context, Object*& object, StreamGroup*& group) {
-  if (auto error = find_stream(context, object)) return error;
+std::optional<Reply> find_existing_group(CommandContext& context, Object*& object,
+                                         StreamGroup*& group) {
+  if (auto error = find_stream_of_group(context, object)) return error;
   group = object->stream().groups().find(context[3]);
   if (group == nullptr) return errors::no_such_group(context[2], context[3]);
   return std::nullopt;
@@ -69,7 +70,7 @@ Reply xgroup_create_command(CommandContext& context) {
   const GroupOptions options = read_group_options(arguments, context, true);
   if (!arguments.ok()) return arguments.take_error();
   Object* object = nullptr;
-  auto error = find_stream(context, object);
+  auto error = find_stream_of_group(context, object);
   if (error && (!options.make_stream || *error == errors::wrong_type())) return std::move(*error);
   if (context.size() > 8) return errors::unknown_subcommand_or_arity("XGROUP", context[1]);
 
@@ -89,7 +90,7 @@ Reply xgroup_setid_command(CommandContext& context) {
   if (!arguments.ok()) return arguments.take_error();
   Object* object = nullptr;
   StreamGroup* group = nullptr;
-  if (auto error = find_group(context, object, group)) return std::move(*error);
+  if (auto error = find_existing_group(context, object, group)) return std::move(*error);
   if (context.size() != 5 && context.size() != 7)
     return errors::unknown_subcommand_or_arity("XGROUP", context[1]);
 
@@ -103,7 +104,7 @@ Reply xgroup_setid_command(CommandContext& context) {
 
 Reply xgroup_destroy_command(CommandContext& context) {
   Object* object = nullptr;
-  if (auto error = find_stream(context, object)) return std::move(*error);
+  if (auto error = find_stream_of_group(context, object)) return std::move(*error);
   StreamGroup* group = object->stream().groups().find(context[3]);
   if (group == nullptr) return Reply::integer(0);
   streams::destroy_group(context.db(), *object, *group);
@@ -114,7 +115,7 @@ Reply xgroup_destroy_command(CommandContext& context) {
 Reply xgroup_createconsumer_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
-  if (auto error = find_group(context, object, group)) return std::move(*error);
+  if (auto error = find_existing_group(context, object, group)) return std::move(*error);
   if (group->find_consumer(context[4]) != nullptr) return Reply::integer(0);
   streams::create_consumer(context.db(), *object, *group, context[4]);
   context.notify(kStreamEvents, "xgroup-createconsumer", context[2]);
@@ -124,7 +125,7 @@ Reply xgroup_createconsumer_command(CommandContext& context) {
 Reply xgroup_delconsumer_command(CommandContext& context) {
   Object* object = nullptr;
   StreamGroup* group = nullptr;
-  if (auto error = find_group(context, object, group)) return std::move(*error);
+  if (auto error = find_existing_group(context, object, group)) return std::move(*error);
   StreamConsumer* consumer = group->find_consumer(context[4]);
   if (consumer == nullptr) return Reply::integer(0);
   const std::size_t pending = streams::remove_consumer(context.db(), *object, *group, *consumer);
@@ -429,7 +430,7 @@ Reply xack_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStreamGroupCommands[] = {
     {.name = "xgroup",
      .arity = -2,
      .flags = kContainer,
@@ -508,6 +509,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily stream_group_commands() { return {CommandGroup::kStream, kCommands}; }
+CommandFamily stream_group_commands() { return {CommandGroup::kStream, kStreamGroupCommands}; }
 
 }  // namespace rushgate

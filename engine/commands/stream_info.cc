@@ -19,7 +19,7 @@ namespace rushgate {
 namespace {
 
 /// Finds the stream, or returns an error.
-std::optional<Reply> find_stream(CommandContext& context, Object*& object) {
+std::optional<Reply> find_existing_stream(CommandContext& context, Object*& object) {
   if (!context.find(context[2], ValueType::kStream, object)) return errors::wrong_type();
   if (object == nullptr) return errors::no_such_key();
   return std::nullopt;
@@ -173,7 +173,7 @@ Reply full_stream(const Stream& stream, std::size_t count, const EncodingLimits&
 Reply xinfo_stream_command(CommandContext& context) {
   constexpr std::int64_t kCountDefault = 10;
   Object* object = nullptr;
-  if (auto error = find_stream(context, object)) return std::move(*error);
+  if (auto error = find_existing_stream(context, object)) return std::move(*error);
   const EncodingLimits& limits = context.keyspace().limits();
   if (context.size() == 3) return stream_summary(object->stream(), limits);
 
@@ -191,7 +191,7 @@ Reply xinfo_stream_command(CommandContext& context) {
 
 Reply xinfo_groups_command(CommandContext& context) {
   Object* object = nullptr;
-  if (auto error = find_stream(context, object)) return std::move(*error);
+  if (auto error = find_existing_stream(context, object)) return std::move(*error);
   const Stream& stream = object->stream();
   std::vector<Reply> groups;
   for (const auto& [name, group] : stream.groups()) {
@@ -209,7 +209,7 @@ Reply xinfo_groups_command(CommandContext& context) {
 
 Reply xinfo_consumers_command(CommandContext& context) {
   Object* object = nullptr;
-  if (auto error = find_stream(context, object)) return std::move(*error);
+  if (auto error = find_existing_stream(context, object)) return std::move(*error);
   const StreamGroup* group = object->stream().groups().find(context[3]);
   if (group == nullptr) return errors::no_such_group(context[2], context[3]);
   std::vector<Reply> consumers;
@@ -243,7 +243,7 @@ Reply xinfo_help_command(CommandContext&) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStreamInfoCommands[] = {
     {.name = "xinfo",
      .arity = -2,
      .flags = kContainer,
@@ -282,6 +282,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily stream_info_commands() { return {CommandGroup::kStream, kCommands}; }
+CommandFamily stream_info_commands() { return {CommandGroup::kStream, kStreamInfoCommands}; }
 
 }  // namespace rushgate

@@ -55,8 +55,8 @@ RemovalRequest read_removal_request(Arguments& arguments) {
 }
 
 // The reply for an id.
-constexpr std::int64_t kNone = -1;
-constexpr std::int64_t kRemoved = 1;
+constexpr std::int64_t kNoEntry = -1;
+constexpr std::int64_t kEntryRemoved = 1;
 constexpr std::int64_t kAwaited = 2;  // with ACKED: a group has still to deliver or acknowledge it
 
 Reply results_reply(std::span<const std::int64_t> results) {
@@ -67,16 +67,16 @@ Reply results_reply(std::span<const std::int64_t> results) {
 }
 
 Reply no_results(const RemovalRequest& request) {
-  return results_reply(std::vector<std::int64_t>(request.ids.size(), kNone));
+  return results_reply(std::vector<std::int64_t>(request.ids.size(), kNoEntry));
 }
 
-/// Removes the entries whose result is kRemoved, and replies. Without them everything since the
+/// Removes the entries whose result is kEntryRemoved, and replies. Without them everything since the
 /// savepoint is undone if the store fails.
 Reply remove_entries(CommandContext& context, Object& object, const RemovalRequest& request,
                      std::span<const std::int64_t> results, const Changes::Savepoint& savepoint) {
   StreamIds ids;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i] == kRemoved) ids.push_back(request.ids[i]);
+    if (results[i] == kEntryRemoved) ids.push_back(request.ids[i]);
   }
   std::uint64_t erased = 0;
   const absl::Status status = streams::erase(context.db(), object, ids, erased);
@@ -89,13 +89,13 @@ Reply remove_entries(CommandContext& context, Object& object, const RemovalReque
 }
 
 /// Forgets the pending entry in all groups with DELREF. Returns kAwaited if ACKED forbids the
-/// removal, else kRemoved.
+/// removal, else kEntryRemoved.
 std::int64_t prepare_removal(CommandContext& context, Object& object, PendingRemoval pending,
                              StreamId id) {
   if (pending == PendingRemoval::kForget) streams::forget_pending(context.db(), object, id, id);
   const bool is_kept =
       pending == PendingRemoval::kAcknowledgedOnly && streams::is_awaited(object.stream(), id);
-  return is_kept ? kAwaited : kRemoved;
+  return is_kept ? kAwaited : kEntryRemoved;
 }
 
 Reply xdelex_command(CommandContext& context) {
@@ -116,8 +116,8 @@ Reply xdelex_command(CommandContext& context) {
       return errors::store_failed(read);
     }
     const std::int64_t result = prepare_removal(context, *object, request.pending, id);
-    const bool is_there = exists && (result != kRemoved || removed.insert(id).second);
-    results.push_back(is_there ? result : kNone);
+    const bool is_there = exists && (result != kEntryRemoved || removed.insert(id).second);
+    results.push_back(is_there ? result : kNoEntry);
   }
   return remove_entries(context, *object, request, results, savepoint);
 }
@@ -136,7 +136,8 @@ Reply xackdel_command(CommandContext& context) {
   std::vector<std::int64_t> results;
   for (const StreamId id : request.ids) {
     const bool was_pending = streams::acknowledge(context.db(), *object, *group, id);
-    results.push_back(was_pending ? prepare_removal(context, *object, request.pending, id) : kNone);
+    results.push_back(was_pending ? prepare_removal(context, *object, request.pending, id)
+                                  : kNoEntry);
   }
   return remove_entries(context, *object, request, results, savepoint);
 }
@@ -145,7 +146,7 @@ Reply xackdel_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStreamRemovalCommands[] = {
     {.name = "xdelex",
      .function = xdelex_command,
      .arity = -5,
@@ -168,6 +169,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily stream_removal_commands() { return {CommandGroup::kStream, kCommands}; }
+CommandFamily stream_removal_commands() { return {CommandGroup::kStream, kStreamRemovalCommands}; }
 
 }  // namespace rushgate

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kEntryBytesMax = std::size_t{1}
                                        << 30;  // as in Redis, for names and values together
 
-struct AddRequest {
+struct EntryAddRequest {
   bool make_stream = true;  // NOMKSTREAM
   TrimOptions trim;
   bool automatic = false;      // '*'
@@ -37,7 +37,7 @@ struct AddRequest {
   std::size_t bytes = 0;
 };
 
-void read_id(Arguments& arguments, AddRequest& add) {
+void read_id(Arguments& arguments, EntryAddRequest& add) {
   std::string_view text = errors::as_c_string(arguments.next());
   add.automatic = text == "*";
   if (add.automatic) return;
@@ -49,8 +49,8 @@ void read_id(Arguments& arguments, AddRequest& add) {
   add.id = id.value_or(StreamId{});
 }
 
-AddRequest read_add_request(Arguments& arguments, const EncodingLimits& limits) {
-  AddRequest add;
+EntryAddRequest read_entry_add(Arguments& arguments, const EncodingLimits& limits) {
+  EntryAddRequest add;
   while (!arguments.at_end()) {
     if (add.trim.accept(arguments)) continue;
     if (!arguments.accept("NOMKSTREAM")) break;
@@ -73,7 +73,7 @@ AddRequest read_add_request(Arguments& arguments, const EncodingLimits& limits) 
 
 /// Returns the id of the new entry in a stream with the last id `last`; empty if it would not be
 /// greater.
-std::optional<StreamId> choose_id(const AddRequest& add, StreamId last, std::int64_t now_ms) {
+std::optional<StreamId> choose_id(const EntryAddRequest& add, StreamId last, std::int64_t now_ms) {
   if (add.automatic) return StreamLog::id_after(last, now_ms);
   StreamId id = add.id;
   if (add.automatic_seq && id.ms == last.ms) id.seq = last.seq + 1;
@@ -184,7 +184,7 @@ absl::Status read_entries(const StreamLog& log, StreamId after, std::uint64_t co
 
 Reply xadd_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);
-  const AddRequest add = read_add_request(arguments, context.keyspace().limits());
+  const EntryAddRequest add = read_entry_add(arguments, context.keyspace().limits());
   if (!arguments.ok()) return arguments.take_error();
 
   Object* object = nullptr;
@@ -333,7 +333,7 @@ Reply xread_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStreamCommands[] = {
     {.name = "xadd",
      .function = xadd_command,
      .arity = -5,
@@ -413,6 +413,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily stream_commands() { return {CommandGroup::kStream, kCommands}; }
+CommandFamily stream_commands() { return {CommandGroup::kStream, kStreamCommands}; }
 
 }  // namespace rushgate

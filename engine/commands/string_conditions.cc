@@ -50,7 +50,7 @@ unsigned delex_key_flags(RequestView request) {
   return request.size() > 2 ? kRW | kAccess | kDelete : kRM | kDelete;
 }
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStringConditionCommands[] = {
     {.name = "delex",
      .function = delex_command,
      .arity = -2,
@@ -74,6 +74,8 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily string_condition_commands() { return {CommandGroup::kString, kCommands}; }
+CommandFamily string_condition_commands() {
+  return {CommandGroup::kString, kStringConditionCommands};
+}
 
 }  // namespace rushgate

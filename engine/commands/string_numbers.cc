@@ -74,7 +74,7 @@ Reply incrbyfloat_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStringNumberCommands[] = {
     {.name = "incrbyfloat",
      .function = incrbyfloat_command,
      .arity = 3,
@@ -124,6 +124,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily string_number_commands() { return {CommandGroup::kString, kCommands}; }
+CommandFamily string_number_commands() { return {CommandGroup::kString, kStringNumberCommands}; }
 
 }  // namespace rushgate

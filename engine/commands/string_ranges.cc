@@ -86,7 +86,7 @@ Reply getrange_command(CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStringRangeCommands[] = {
     {.name = "strlen",
      .function = strlen_command,
      .arity = 2,
@@ -138,6 +138,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily string_range_commands() { return {CommandGroup::kString, kCommands}; }
+CommandFamily string_range_commands() { return {CommandGroup::kString, kStringRangeCommands}; }
 
 }  // namespace rushgate

@@ -288,7 +288,7 @@ unsigned set_key_flags(RequestView request) {
   return gets ? kRW | kAccess | kUpdate : kOW | kUpdate;
 }
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kStringCommands[] = {
     {.name = "get",
      .function = get_command,
      .arity = 2,
@@ -408,6 +408,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily string_commands() { return {CommandGroup::kString, kCommands}; }
+CommandFamily string_commands() { return {CommandGroup::kString, kStringCommands}; }
 
 }  // namespace rushgate

@@ -68,14 +68,14 @@ Reply caching_without_mode(std::string_view value, std::string_view mode) {
 
 // ---- TRACKING ----
 
-struct Options {
+struct TrackingOptions {
   KeyTracking tracking;                    // without the prefixes
   std::vector<std::string_view> prefixes;  // in the order of the request
 };
 
 /// Reads the id after REDIRECT. The client must exist now; it may leave later.
 std::uint64_t read_redirection(const CommandContext& context, Arguments& arguments,
-                               const Options& options) {
+                               const TrackingOptions& options) {
   const std::string_view text = arguments.next();
   if (options.tracking.redirect != 0) arguments.fail(second_redirection());
   const auto id = static_cast<std::uint64_t>(arguments.to_integer(text));
@@ -83,8 +83,8 @@ std::uint64_t read_redirection(const CommandContext& context, Arguments& argumen
   return id;
 }
 
-Options read_options(const CommandContext& context, Arguments& arguments) {
-  Options options;
+TrackingOptions read_tracking_options(const CommandContext& context, Arguments& arguments) {
+  TrackingOptions options;
   KeyTracking& tracking = options.tracking;
   while (!arguments.at_end()) {
     if (arguments.left() > 1 && arguments.accept("REDIRECT")) {
@@ -133,8 +133,8 @@ class OverlapFinder {
 
 std::optional<Reply> check_prefixes(const Session& session,
                                     const std::vector<std::string_view>& prefixes) {
-  static const std::set<std::string, std::less<>> kNone;
-  const auto& existing = session.tracking ? session.tracking->prefixes : kNone;
+  static const std::set<std::string, std::less<>> kNoPrefixes;
+  const auto& existing = session.tracking ? session.tracking->prefixes : kNoPrefixes;
   OverlapFinder finder;
   for (const std::string& prefix : existing) finder.add(prefix);
   auto first = prefixes.rend();
@@ -149,7 +149,8 @@ std::optional<Reply> check_prefixes(const Session& session,
 }
 
 /// Returns an error if the options contradict each other or the present mode.
-std::optional<Reply> check_options(const Session& session, const Options& options) {
+std::optional<Reply> check_tracking_options(const Session& session,
+                                            const TrackingOptions& options) {
   const KeyTracking& wanted = options.tracking;
   const std::optional<KeyTracking>& old = session.tracking;
   if (!wanted.broadcasts && !options.prefixes.empty()) return prefix_without_broadcast();
@@ -161,9 +162,9 @@ std::optional<Reply> check_options(const Session& session, const Options& option
   return wanted.broadcasts ? check_prefixes(session, options.prefixes) : std::nullopt;
 }
 
-Reply begin_tracking(CommandContext& context, Options options) {
+Reply begin_tracking(CommandContext& context, TrackingOptions options) {
   Session& session = context.session();
-  if (auto error = check_options(session, options)) return *std::move(error);
+  if (auto error = check_tracking_options(session, options)) return *std::move(error);
   if (session.outlet == nullptr && options.tracking.redirect == 0)
     return errors::takes_no_messages();
   options.tracking.prefixes.insert(options.prefixes.begin(), options.prefixes.end());
@@ -175,7 +176,7 @@ Reply begin_tracking(CommandContext& context, Options options) {
 
 Reply client_tracking_command(CommandContext& context) {
   Arguments arguments(context.request(), 3);
-  Options options = read_options(context, arguments);
+  TrackingOptions options = read_tracking_options(context, arguments);
   if (!arguments.ok()) return arguments.take_error();
   if (is_keyword(context[2], "ON")) return begin_tracking(context, std::move(options));
   if (!is_keyword(context[2], "OFF")) return errors::syntax();
@@ -232,7 +233,7 @@ Reply client_trackinginfo_command(CommandContext& context) {
 
 // ---- The records ----
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kTrackingCommands[] = {
     {.name = "client|caching",
      .function = client_caching_command,
      .arity = 3,
@@ -273,6 +274,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily tracking_commands() { return {CommandGroup::kConnection, kCommands}; }
+CommandFamily tracking_commands() { return {CommandGroup::kConnection, kTrackingCommands}; }
 
 }  // namespace rushgate

@@ -128,7 +128,7 @@ bool queue_asks_for_memory(const CommandContext& context) {
 
 using namespace key_specs;
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kTransactionCommands[] = {
     {.name = "multi",
      .function = multi_command,
      .arity = 1,
@@ -177,6 +177,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily transaction_commands() { return {CommandGroup::kTransactions, kCommands}; }
+CommandFamily transaction_commands() { return {CommandGroup::kTransactions, kTransactionCommands}; }
 
 }  // namespace rushgate

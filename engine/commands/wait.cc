@@ -27,7 +27,7 @@ Reply wait_command(CommandContext& context) {
                         .on_timeout = Reply::integer(0)});
 }
 
-constexpr CommandSpec kCommands[] = {
+constexpr CommandSpec kWaitCommands[] = {
     {.name = "wait",
      .function = wait_command,
      .arity = 3,
@@ -41,6 +41,6 @@ constexpr CommandSpec kCommands[] = {
 
 }  // namespace
 
-CommandFamily wait_commands() { return {CommandGroup::kGeneric, kCommands}; }
+CommandFamily wait_commands() { return {CommandGroup::kGeneric, kWaitCommands}; }
 
 }  // namespace rushgate

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include <spdlog/logger.h>
-
+#include "engine/base/concat.h"
 #include "engine/base/futex.h"
+#include "engine/base/log.h"
 
 namespace rushgate {
 
@@ -47,7 +47,7 @@ void ServiceThread::run_completion(Operation& operation) {
 
 void ServiceThread::run_guarded(absl::FunctionRef<void()> callback) {
   const auto report = [this](const char* what) {
-    if (logger_ != nullptr) logger_->error("a callback of the engine threw: {}", what);
+    if (logger_ != nullptr) log_error(*logger_, concat("a callback of the engine threw: ", what));
   };
   try {
     callback();

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "engine/base/time_units.h"
+
 namespace rushgate {
 
 /// A time in seconds. It wraps after 194 days.
@@ -12,7 +14,6 @@ class UseClock {
 
   /// `now_ms`: ms since 1970 UTC. Returns true if the time in seconds has changed.
   bool set_now_ms(std::int64_t now_ms) {
-    constexpr std::int64_t kMsPerSecond = 1'000;
     const std::uint32_t before = now_;
     now_ = static_cast<std::uint32_t>(now_ms / kMsPerSecond) & kMax;
     return now_ != before;

@@ -9,8 +9,8 @@
 namespace rushgate::rdb {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 8;
-constexpr std::size_t kCountAt = 4;
+constexpr std::size_t kIntsetHeaderBytes = 8;
+constexpr std::size_t kIntsetCountAt = 4;
 
 template <class Integer>
 std::optional<std::vector<std::string>> read(std::string_view integers) {
@@ -36,7 +36,7 @@ bool fit(const std::vector<std::int64_t>& integers) {
 template <class Integer>
 std::string write(const std::vector<std::int64_t>& integers) {
   std::string bytes;
-  bytes.reserve(kHeaderBytes + integers.size() * sizeof(Integer));
+  bytes.reserve(kIntsetHeaderBytes + integers.size() * sizeof(Integer));
   append_little_endian(bytes, std::uint32_t{sizeof(Integer)});
   append_little_endian(bytes, static_cast<std::uint32_t>(integers.size()));
   for (const std::int64_t integer : integers) {
@@ -48,10 +48,10 @@ std::string write(const std::vector<std::int64_t>& integers) {
 }  // namespace
 
 std::optional<std::vector<std::string>> read_intset(std::string_view bytes) {
-  if (bytes.size() < kHeaderBytes) return std::nullopt;
+  if (bytes.size() < kIntsetHeaderBytes) return std::nullopt;
   const std::size_t width = load_little_endian<std::uint32_t>(bytes);
-  const std::size_t count = load_little_endian<std::uint32_t>(bytes.substr(kCountAt));
-  const std::string_view integers = bytes.substr(kHeaderBytes);
+  const std::size_t count = load_little_endian<std::uint32_t>(bytes.substr(kIntsetCountAt));
+  const std::string_view integers = bytes.substr(kIntsetHeaderBytes);
   if (integers.size() != count * width) return std::nullopt;
   switch (width) {
     case sizeof(std::int16_t):

@@ -11,30 +11,31 @@
 namespace rushgate::rdb {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 6;
-constexpr std::size_t kCountAt = 4;
-constexpr char kEnd = '\xff';
-constexpr std::size_t kUnknownCount = 65535;
+constexpr std::size_t kListpackHeaderBytes = 6;
+constexpr std::size_t kListpackCountAt = 4;
+constexpr char kListpackEnd = '\xff';
+constexpr std::size_t kUnknownListpackCount = 65535;
 
 // ---- The first bytes of elements: the prefix, and the bits that it leaves for the value ----
 
-struct Form {
+struct PrefixForm {
   unsigned prefix;
   unsigned value_mask;
 
   [[nodiscard]] bool matches(unsigned head) const { return (head & ~value_mask) == prefix; }
 };
-constexpr Form kInteger7 = {0b0000'0000, 0x7f};
-constexpr Form kString6 = {0b1000'0000, 0x3f};
-constexpr Form kInteger13 = {0b1100'0000, 0x1f};
-constexpr Form kString12 = {0b1110'0000, 0x0f};
-constexpr unsigned kString32 = 0xf0;
+constexpr PrefixForm kInteger7 = {0b0000'0000, 0x7f};
+constexpr PrefixForm kString6 = {0b1000'0000, 0x3f};
+constexpr PrefixForm kInteger13 = {0b1100'0000, 0x1f};
+constexpr PrefixForm kString12 = {0b1110'0000, 0x0f};
+constexpr unsigned kListpackString32 = 0xf0;
 
-struct IntegerForm {
+struct ListpackIntegerForm {
   unsigned head;
   std::size_t bytes;
 };
-constexpr std::array<IntegerForm, 4> kIntegers = {{{0xf1, 2}, {0xf2, 3}, {0xf3, 4}, {0xf4, 8}}};
+constexpr std::array<ListpackIntegerForm, 4> kListpackIntegers = {
+    {{0xf1, 2}, {0xf2, 3}, {0xf3, 4}, {0xf4, 8}}};
 
 constexpr std::int64_t kInteger13Min = -4096;
 constexpr std::int64_t kInteger13Max = 4095;
@@ -77,13 +78,14 @@ std::string text_of(const ListpackElement& element) {
 // ---- Reading ----
 
 ListpackReader::ListpackReader(std::string_view bytes) {
-  if (bytes.size() <= kHeaderBytes || bytes.back() != kEnd ||
+  if (bytes.size() <= kListpackHeaderBytes || bytes.back() != kListpackEnd ||
       load_little_endian<std::uint32_t>(bytes) != bytes.size()) {
     fail();
     return;
   }
-  announced_ = load_little_endian<std::uint16_t>(bytes.substr(kCountAt));
-  elements_ = ByteCursor(bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - 1));
+  announced_ = load_little_endian<std::uint16_t>(bytes.substr(kListpackCountAt));
+  elements_ =
+      ByteCursor(bytes.substr(kListpackHeaderBytes, bytes.size() - kListpackHeaderBytes - 1));
   if (at_end()) check_count();
 }
 
@@ -93,7 +95,7 @@ ListpackElement ListpackReader::fail() {
 }
 
 void ListpackReader::check_count() {
-  if (announced_ != kUnknownCount && announced_ != count_) fail();
+  if (announced_ != kUnknownListpackCount && announced_ != count_) fail();
 }
 
 ListpackElement ListpackReader::read_element() {
@@ -106,11 +108,11 @@ ListpackElement ListpackReader::read_element() {
   }
   if (kString12.matches(head))
     return elements_.take((head & kString12.value_mask) << 8 | elements_.byte());
-  if (head == kString32) {
+  if (head == kListpackString32) {
     const std::uint64_t size = elements_.little_endian(sizeof(std::uint32_t));
     return ok() ? ListpackElement(elements_.take(size)) : fail();
   }
-  for (const IntegerForm& form : kIntegers) {
+  for (const ListpackIntegerForm& form : kListpackIntegers) {
     if (form.head == head) return elements_.signed_little_endian(form.bytes);
   }
   return fail();
@@ -152,7 +154,7 @@ void ListpackWriter::append(std::string_view text) {
     append_bytes(elements_, kString12.prefix | text.size() >> 8, 1);
     append_bytes(elements_, text.size(), 1);
   } else {
-    append_bytes(elements_, kString32, 1);
+    append_bytes(elements_, kListpackString32, 1);
     append_bytes(elements_, text.size(), sizeof(std::uint32_t));
   }
   elements_.append(text);
@@ -169,7 +171,8 @@ void ListpackWriter::append(std::int64_t integer) {
     append_bytes(elements_, bits, 1);
   } else {
     const auto* const form = std::ranges::find_if(
-        kIntegers, [&](const IntegerForm& each) { return fits(integer, each.bytes); });
+        kListpackIntegers,
+        [&](const ListpackIntegerForm& each) { return fits(integer, each.bytes); });
     append_bytes(elements_, form->head, 1);
     append_bytes(elements_, bits, form->bytes);
   }
@@ -186,15 +189,17 @@ void ListpackWriter::append(const ListpackWriter& more) {
   count_ += more.count_;
 }
 
-std::size_t ListpackWriter::size_bytes() const { return kHeaderBytes + elements_.size() + 1; }
+std::size_t ListpackWriter::size_bytes() const {
+  return kListpackHeaderBytes + elements_.size() + 1;
+}
 
 std::string ListpackWriter::bytes() const {
   std::string bytes;
   bytes.reserve(size_bytes());
   append_bytes(bytes, size_bytes(), sizeof(std::uint32_t));
-  append_bytes(bytes, std::min(count_, kUnknownCount), sizeof(std::uint16_t));
+  append_bytes(bytes, std::min(count_, kUnknownListpackCount), sizeof(std::uint16_t));
   bytes.append(elements_);
-  bytes.push_back(kEnd);
+  bytes.push_back(kListpackEnd);
   return bytes;
 }
 

@@ -11,25 +11,25 @@
 namespace rushgate::rdb {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 10;
+constexpr std::size_t kZiplistHeaderBytes = 10;
 constexpr std::size_t kTailAt = 4;
-constexpr std::size_t kCountAt = 8;
-constexpr char kEnd = '\xff';
-constexpr std::size_t kUnknownCount = 65535;
+constexpr std::size_t kZiplistCountAt = 8;
+constexpr char kZiplistEnd = '\xff';
+constexpr std::size_t kUnknownZiplistCount = 65535;
 
 constexpr unsigned kLongSize = 254;  // of the element before
 constexpr unsigned kString14 = 0x40;
-constexpr unsigned kString32 = 0x80;
+constexpr unsigned kZiplistString32 = 0x80;
 constexpr unsigned kFormMask = 0xc0;  // of a string
 constexpr unsigned kLengthMask = 0x3f;
 constexpr unsigned kSmallMin = 0xf1;
 constexpr unsigned kSmallMax = 0xfd;
 
-struct IntegerForm {
+struct ZiplistIntegerForm {
   unsigned head;
   std::size_t bytes;
 };
-constexpr std::array<IntegerForm, 5> kIntegers = {
+constexpr std::array<ZiplistIntegerForm, 5> kZiplistIntegers = {
     {{0xc0, 2}, {0xd0, 4}, {0xe0, 8}, {0xf0, 3}, {0xfe, 1}}};
 
 std::string decimal(std::int64_t value) { return std::string(DecimalText(value).view()); }
@@ -61,11 +61,11 @@ class ElementReader {
     if ((head & kFormMask) == kString14) {
       return std::string(in_.take((head & kLengthMask) << 8 | in_.byte()));
     }
-    if (head == kString32) {
+    if (head == kZiplistString32) {
       return std::string(in_.take(in_.big_endian(sizeof(std::uint32_t))));
     }
     if (head >= kSmallMin && head <= kSmallMax) return decimal(head - kSmallMin);
-    for (const IntegerForm& form : kIntegers) {
+    for (const ZiplistIntegerForm& form : kZiplistIntegers) {
       if (form.head == head) return decimal(in_.signed_little_endian(form.bytes));
     }
     in_.fail();
@@ -79,18 +79,18 @@ class ElementReader {
 }  // namespace
 
 std::optional<std::vector<std::string>> read_ziplist(std::string_view bytes) {
-  if (bytes.size() <= kHeaderBytes || bytes.back() != kEnd ||
+  if (bytes.size() <= kZiplistHeaderBytes || bytes.back() != kZiplistEnd ||
       load_little_endian<std::uint32_t>(bytes) != bytes.size()) {
     return std::nullopt;
   }
   const auto tail = load_little_endian<std::uint32_t>(bytes.substr(kTailAt));
-  const std::size_t count = load_little_endian<std::uint16_t>(bytes.substr(kCountAt));
-  ElementReader reader(bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - 1));
+  const std::size_t count = load_little_endian<std::uint16_t>(bytes.substr(kZiplistCountAt));
+  ElementReader reader(bytes.substr(kZiplistHeaderBytes, bytes.size() - kZiplistHeaderBytes - 1));
   std::vector<std::string> elements;
   while (!reader.at_end()) elements.push_back(reader.next());
   const std::size_t last_at = bytes.size() - 1 - reader.last_size();
   if (!reader.ok() || tail != last_at) return std::nullopt;
-  if (count != kUnknownCount && count != elements.size()) return std::nullopt;
+  if (count != kUnknownZiplistCount && count != elements.size()) return std::nullopt;
   return elements;
 }
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/logger.h>
-
 #include "absl/container/flat_hash_set.h"
 #include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/audit/audit.h"
@@ -54,7 +53,7 @@ bool lacks_keyspace(AdmissionCode code) {
 }
 
 /// Returns the result of a request for `order` that got an error.
-BuyResult failure(const Reply& reply, OrderId order) {
+BuyResult buy_failure(const Reply& reply, OrderId order) {
   const absl::Status status = to_status(reply, "buying");
   BuyResult result{.detail = std::string(status.message())};
   if (has_code(reply, error_code::kOutcomeUnknown)) {
@@ -68,7 +67,7 @@ BuyResult failure(const Reply& reply, OrderId order) {
   return result;
 }
 
-BuyResult failure(const absl::Status& status) { return failure_of<BuyResult>(status); }
+BuyResult buy_failure(const absl::Status& status) { return failure_of<BuyResult>(status); }
 
 AdmissionRequests::Purchase purchase_of(const BuyRequest& request) {
   return {.voucher = request.voucher, .quantity = request.quantity, .reference = request.reference};
@@ -164,8 +163,8 @@ absl::Status Sale::Impl::open(Backend& backend) {
   if (absl::Status archived = archiving_.finish(); !archived.ok()) return archived;
   const auto refunds = changes_.finish_refunds();
   if (!refunds.ok() && options_.logger) {
-    options_.logger->error("refunds that were begun are not finished: {}",
-                           std::string(refunds.status().message()));
+    log_error(*options_.logger,
+              concat("refunds that were begun are not finished: ", refunds.status().message()));
   }
   // If memory is short, the first search for a dead letter tries once more.
   absl::Status indexed = index_dead_letters(*client_, options_.keys);
@@ -218,7 +217,7 @@ std::string Sale::Impl::describe_fault(const BuyRequest& request) const {
 BuyResult Sale::Impl::buy(const BuyRequest& request) {
   if (has_fault(request)) return {.outcome = Outcome::kFailed, .detail = describe_fault(request)};
   const auto order = ids_.next_id();
-  if (!order.ok()) return failure(order.status());
+  if (!order.ok()) return buy_failure(order.status());
   BuyResult result = conclude(admit(request, *order), request, *order);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   if (recent_) name_order(request.voucher, request.user, result);
@@ -266,7 +265,8 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::size_t drawn = 0;
   if (const absl::Status ids = ids_.next_ids(orders, drawn); !ids.ok()) {
     orders.resize(drawn);
-    std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(), failure(ids));
+    std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(),
+              buy_failure(ids));
   }
   std::vector<AdmissionRequests::Buyer> buyers;
   buyers.reserve(orders.size());
@@ -333,7 +333,7 @@ BuyResult Sale::Impl::read_result(const Reply& reply, OrderId order) const {
     if (auto decided = custom_->read_custom(reply, order)) return *std::move(decided);
   }
   const auto admission = read_admission(reply, order);
-  return admission ? result_of(*admission) : failure(reply, order);
+  return admission ? result_of(*admission) : buy_failure(reply, order);
 }
 
 BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order) {
@@ -350,12 +350,12 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
   const BuyResult unknown{.outcome = Outcome::kUnknownVoucher};
   if (lacks == AdmissionCode::kUnknownVoucher) {
     const auto is_on_sale = owner_.is_on_sale(*client_, request.voucher);
-    if (!is_on_sale.ok()) return failure(is_on_sale.status());
+    if (!is_on_sale.ok()) return buy_failure(is_on_sale.status());
     if (!*is_on_sale) return unknown;
   }
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;
-  if (!rebuilt.ok()) return failure(rebuilt);
+  if (!rebuilt.ok()) return buy_failure(rebuilt);
   return read_result(admit(request, order), order);
 }
 

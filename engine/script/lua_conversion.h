@@ -2,6 +2,7 @@
 // https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,13 @@ constexpr char kIsCounted[] = "ignore_error_stats_update";
 /// Formats `number` as Redis passes it to a command: integral numbers below 1e17 as integers. The
 /// result is in `text`.
 std::string_view write_number(lua_Number number, NumberText& text);
+
+/// Returns the string or number at `index` as a string, which Lua owns.
+inline std::string_view string_at(lua_State* lua, int index) {
+  std::size_t size = 0;
+  const char* const data = lua_tolstring(lua, index, &size);
+  return {data, size};
+}
 
 /// Replaces the line breaks of `text`, as statuses and errors require. (Callers pass C strings: as
 /// in Redis, strings end at the first zero byte.)

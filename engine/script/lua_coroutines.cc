@@ -10,7 +10,7 @@ namespace {
 
 /// coroutine.create(function). The hook counts each coroutine's instructions separately, so short
 /// ones would never be checked.
-int create(lua_State* lua) {
+int create_coroutine(lua_State* lua) {
   constexpr std::size_t kSteps = 100;
   LuaContext::of(lua).spend(lua, kSteps);
   return call_wrapped(lua);
@@ -45,7 +45,7 @@ int call_coroutine(lua_State* lua) {
 
 /// coroutine.wrap(function). Upvalues: Lua's resume and create.
 int wrap(lua_State* lua) {
-  create(lua);
+  create_coroutine(lua);
   lua_pushvalue(lua, lua_upvalueindex(1));
   lua_pushcclosure(lua, &call_coroutine, 2);
   return 1;
@@ -58,7 +58,7 @@ void install_coroutine_functions(lua_State* lua) {
   lua_getfield(lua, -2, "create");
   lua_pushcclosure(lua, &wrap, 2);
   lua_setfield(lua, -2, "wrap");
-  wrap_function(lua, "create", &create);
+  wrap_function(lua, "create", &create_coroutine);
   wrap_function(lua, "resume", &resume);
 }
 

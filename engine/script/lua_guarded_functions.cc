@@ -224,7 +224,7 @@ int collect_garbage(lua_State* lua) {
 
 // ---- Installing ----
 
-constexpr luaL_Reg kReplaced[] = {
+constexpr luaL_Reg kGuardedFunctions[] = {
     {"next", &next},
     {"rawget", &rawget},
     {"rawset", &rawset},
@@ -257,7 +257,7 @@ void wrap_function(lua_State* lua, const char* name, lua_CFunction wrapper) {
 int call_wrapped(lua_State* lua) { return lua_tocfunction(lua, lua_upvalueindex(2))(lua); }
 
 void install_guarded_functions(lua_State* lua) {
-  luaL_register(lua, nullptr, kReplaced);
+  luaL_register(lua, nullptr, kGuardedFunctions);
   lua_getfield(lua, -1, "next");
   lua_pushcclosure(lua, &pairs, 1);
   lua_setfield(lua, -2, "pairs");

@@ -136,11 +136,11 @@ int decode_of_new(lua_State* lua) { return decode_with(lua, false); }
 
 // ---- new, and settings ----
 
-int create(lua_State* lua) {
+int create_json(lua_State* lua) {
   const int results = call_wrapped(lua);
   replace_encode(lua, &encode_of_new);
   replace(lua, "decode", kDecodeSettings, &decode_of_new);
-  wrap_function(lua, "new", &create);
+  wrap_function(lua, "new", &create_json);
   return results;
 }
 
@@ -159,7 +159,7 @@ constexpr const char* kSettings[] = {
 void wrap_shared(lua_State* lua) {
   replace_encode(lua, &encode);
   replace(lua, "decode", kDecodeSettings, &decode);
-  wrap_function(lua, "new", &create);
+  wrap_function(lua, "new", &create_json);
   for (const char* setting : kSettings) wrap_function(lua, setting, &change_setting);
 }
 

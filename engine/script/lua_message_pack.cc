@@ -40,7 +40,7 @@ constexpr LengthBytes kOfMap{kSmallMap, kSmallLengthMax, 0, kMap16, kMap32};
 // ---- Packing ----
 
 // As in Redis, a table nested deeper is packed as nil.
-constexpr int kDepthMax = 16;
+constexpr int kPackDepthMax = 16;
 
 class Packer {
  public:
@@ -86,7 +86,7 @@ void Packer::pack(int depth) {
       pack_number(lua_tonumber(lua_, -1));
       break;
     case LUA_TTABLE:
-      if (depth < kDepthMax) {
+      if (depth < kPackDepthMax) {
         pack_table(depth);
         break;
       }
@@ -221,7 +221,7 @@ int pack(lua_State* lua) {
 
 // ---- The table ----
 
-constexpr luaL_Reg kFunctions[] = {
+constexpr luaL_Reg kMessagePackFunctions[] = {
     {"pack", &pack},
     {"unpack", &unpack_messages},
     {"unpack_one", &unpack_one_message},
@@ -245,8 +245,9 @@ constexpr NamedText kTexts[] = {
 }  // namespace
 
 void push_message_pack(lua_State* lua) {
-  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) - 1 + std::size(kTexts)));
-  luaL_register(lua, nullptr, kFunctions);
+  lua_createtable(lua, 0,
+                  static_cast<int>(std::size(kMessagePackFunctions) - 1 + std::size(kTexts)));
+  luaL_register(lua, nullptr, kMessagePackFunctions);
   for (const NamedText& text : kTexts) {
     lua_pushstring(lua, text.text);
     lua_setfield(lua, -2, text.name);

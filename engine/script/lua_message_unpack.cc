@@ -15,7 +15,7 @@ using namespace message_pack;
 
 // Tables are unpacked recursively, on the C stack. (Redis goes on for as long as Lua's stack
 // lasts.)
-constexpr int kDepthMax = 1'000;
+constexpr int kUnpackDepthMax = 1'000;
 
 constexpr const char* kTooManyValues =
     "too many return values at once; use unpack_one or unpack_limit instead.";
@@ -61,7 +61,7 @@ class Unpacker {
 
   /// Raises an error if it is too deep, with the reason that Redis gives.
   void enter_table(const char* reason) {
-    if (++depth_ > kDepthMax) luaL_error(lua_, "stack overflow (%s)", reason);
+    if (++depth_ > kUnpackDepthMax) luaL_error(lua_, "stack overflow (%s)", reason);
   }
   void leave_table() { --depth_; }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr char kEscape = '%';
 
 // Each level takes two or three frames of the stack, some 300 bytes.
-constexpr std::size_t kDepthMax = 2'000;
+constexpr std::size_t kMatchDepthMax = 2'000;
 
 /// Is `c` of the class that the letter behind a % names? Any other character stands for itself.
 bool is_in_class(char c, char letter) {
@@ -71,7 +71,7 @@ const char* LuaPatternMatcher::match(const char* begin) {
 
 /// Matches the rest, which is tried again elsewhere if it fails.
 const char* LuaPatternMatcher::match_rest(const char* at, const char* item) {
-  if (++depth_ > kDepthMax) fail(script_errors::kPatternTooComplex);
+  if (++depth_ > kMatchDepthMax) fail(script_errors::kPatternTooComplex);
   const char* const end = match_items(at, item);
   --depth_;
   return end;

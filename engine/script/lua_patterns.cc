@@ -214,14 +214,14 @@ int gsub(lua_State* lua) {
   return 2;
 }
 
-constexpr luaL_Reg kFunctions[] = {
+constexpr luaL_Reg kPatternFunctions[] = {
     {"find", &find}, {"match", &match}, {"gmatch", &gmatch}, {"gsub", &gsub}, {nullptr, nullptr},
 };
 
 }  // namespace
 
 void install_pattern_functions(lua_State* lua) {
-  luaL_register(lua, nullptr, kFunctions);
+  luaL_register(lua, nullptr, kPatternFunctions);
   lua_getfield(lua, -1, "gmatch");
   lua_setfield(lua, -2, "gfind");  // its name in Lua 5.0
 }

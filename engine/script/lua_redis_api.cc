@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <spdlog/logger.h>
-
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/base/redis_version.h"
 #include "engine/base/sha1.h"
 #include "engine/script/lua_context.h"
@@ -22,12 +22,6 @@ namespace {
 
 // A script may spend its time in slow commands, which the count hook does not see.
 constexpr std::uint32_t kCommandsPerLook = 64;
-
-std::string_view string_at(lua_State* lua, int index) {
-  std::size_t size = 0;
-  const char* const data = lua_tolstring(lua, index, &size);
-  return {data, size};
-}
 
 /// Collects views of the arguments on the stack in `request`. Returns an error message, or null.
 /// Calls no Lua function that raises errors, because C++ may throw here.
@@ -180,17 +174,17 @@ int sha1hex(lua_State* lua) {
   return 1;
 }
 
-constexpr spdlog::level::level_enum kLogLevels[] = {
-    spdlog::level::trace,  // LOG_DEBUG
-    spdlog::level::debug,  // LOG_VERBOSE
-    spdlog::level::info,   // LOG_NOTICE
-    spdlog::level::warn,   // LOG_WARNING
+constexpr LogLevel kLogLevels[] = {
+    LogLevel::kTrace,    // LOG_DEBUG
+    LogLevel::kDebug,    // LOG_VERBOSE
+    LogLevel::kInfo,     // LOG_NOTICE
+    LogLevel::kWarning,  // LOG_WARNING
 };
 
 /// Logs all arguments after the first that are strings.
-void write_log(lua_State* lua, spdlog::level::level_enum level) noexcept {
+void write_log(lua_State* lua, LogLevel level) noexcept {
   LuaContext& context = LuaContext::of(lua);
-  if (context.logger == nullptr || !context.logger->should_log(level)) return;
+  if (context.logger == nullptr || !should_log(*context.logger, level)) return;
   try {
     std::string line;
     for (int i = 2; i <= lua_gettop(lua); ++i) {
@@ -198,7 +192,7 @@ void write_log(lua_State* lua, spdlog::level::level_enum level) noexcept {
       if (i != 2) line += ' ';
       line += string_at(lua, i);
     }
-    context.logger->log(level, line);
+    log(*context.logger, level, line);
   } catch (...) {
     context.fail(std::current_exception());
   }
@@ -284,7 +278,7 @@ constexpr NamedInteger kConstants[] = {
     {"REDIS_VERSION_NUM", kRedisVersionNumber},
 };
 
-constexpr luaL_Reg kFunctions[] = {
+constexpr luaL_Reg kRedisFunctions[] = {
     {"call", &call},
     {"pcall", &pcall},
     {"acl_check_cmd", &acl_check_cmd},
@@ -303,8 +297,8 @@ constexpr luaL_Reg kFunctions[] = {
 }  // namespace
 
 void push_redis_api(lua_State* lua) {
-  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) + std::size(kConstants)));
-  luaL_register(lua, nullptr, kFunctions);
+  lua_createtable(lua, 0, static_cast<int>(std::size(kRedisFunctions) + std::size(kConstants)));
+  luaL_register(lua, nullptr, kRedisFunctions);
   for (const NamedInteger& constant : kConstants) {
     lua_pushinteger(lua, constant.value);
     lua_setfield(lua, -2, constant.name);

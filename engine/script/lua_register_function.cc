@@ -9,6 +9,7 @@
 #include "engine/script/function_library.h"
 #include "engine/script/library_source.h"
 #include "engine/script/lua_context.h"
+#include "engine/script/lua_conversion.h"
 #include "engine/script/lua_errors.h"
 #include "engine/script/lua_sandbox.h"
 #include "engine/script/script_errors.h"
@@ -23,12 +24,6 @@ constexpr int kName = 2;
 constexpr int kCallback = 3;
 constexpr int kDescription = 4;
 constexpr int kPlaces = 4;
-
-std::string_view string_at(lua_State* lua, int index) {
-  std::size_t size = 0;
-  const char* const data = lua_tolstring(lua, index, &size);
-  return {data, size};
-}
 
 /// Puts (name, callback) into their places. Returns an error, or null.
 const char* read_positions(lua_State* lua) {

@@ -220,7 +220,7 @@ void add_value(Packing& packing, const Option& option) {
 }
 
 /// struct.pack(format, value, …)
-int pack(lua_State* lua) {
+int pack_values(lua_State* lua) {
   luaL_Buffer buffer;
   Packing packing{lua, Format(lua, luaL_checkstring(lua, 1)), buffer};
   lua_pushnil(lua);  // found in the place of an argument that lacks; above are the buffer's pieces
@@ -357,14 +357,14 @@ int size(lua_State* lua) {
   return 1;
 }
 
-constexpr luaL_Reg kFunctions[] = {
-    {"pack", &pack}, {"unpack", &unpack}, {"size", &size}, {nullptr, nullptr}};
+constexpr luaL_Reg kStructFunctions[] = {
+    {"pack", &pack_values}, {"unpack", &unpack}, {"size", &size}, {nullptr, nullptr}};
 
 }  // namespace
 
 void push_struct(lua_State* lua) {
-  lua_createtable(lua, 0, static_cast<int>(std::size(kFunctions) - 1));
-  luaL_register(lua, nullptr, kFunctions);
+  lua_createtable(lua, 0, static_cast<int>(std::size(kStructFunctions) - 1));
+  luaL_register(lua, nullptr, kStructFunctions);
 }
 
 }  // namespace rushgate

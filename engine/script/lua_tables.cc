@@ -206,7 +206,7 @@ int sort(lua_State* lua) {
 
 // ---- Installing ----
 
-constexpr luaL_Reg kReplaced[] = {
+constexpr luaL_Reg kTableFunctions[] = {
     {"foreach", &foreach},
     {"foreachi", &foreachi},
     {"sort", &sort},
@@ -216,7 +216,7 @@ constexpr luaL_Reg kReplaced[] = {
 }  // namespace
 
 void install_table_functions(lua_State* lua) {
-  luaL_register(lua, nullptr, kReplaced);
+  luaL_register(lua, nullptr, kTableFunctions);
   wrap_function(lua, "insert", &insert);
   wrap_function(lua, "maxn", &walk);
   wrap_function(lua, "remove", &walk);

@@ -7,7 +7,7 @@
 namespace rushgate {
 namespace {
 
-using State = VoucherVersion::State;
+using VersionState = VoucherVersion::State;
 
 bool matches(const Order& order, const OrderFilter& filter) {
   return (!filter.user || order.user == *filter.user) &&
@@ -311,8 +311,9 @@ absl::Status MemoryOrderStore::archive_voucher(VoucherId voucher, std::int64_t a
   ArchivedVoucher archived{.archived_at_ms = at_ms};
   ArchiveContext context;
   for (const VoucherVersion& version : value_or_default(vouchers_, voucher)) {
-    context.has_pending_version = context.has_pending_version || version.state == State::kPending;
-    if (version.state != State::kApplied) continue;
+    context.has_pending_version =
+        context.has_pending_version || version.state == VersionState::kPending;
+    if (version.state != VersionState::kApplied) continue;
     archived.last = version;
     context.end_ms = version.voucher.end_ms;
   }
@@ -454,11 +455,12 @@ absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {
   const std::size_t highest = found == vouchers_.end() ? 0 : found->second.size();
   const absl::Status is_next = check_next_version(version, static_cast<std::int64_t>(highest));
   if (!is_next.ok()) return is_next;
-  vouchers_[version.voucher.id].push_back({version.voucher, version.version, State::kPending, {}});
+  vouchers_[version.voucher.id].push_back(
+      {version.voucher, version.version, VersionState::kPending, {}});
   return absl::OkStatus();
 }
 
-absl::Status MemoryOrderStore::resolve(VoucherId voucher, std::int64_t version, State state,
+absl::Status MemoryOrderStore::resolve(VoucherId voucher, std::int64_t version, VersionState state,
                                        const std::string& reason) {
   const std::lock_guard lock(mutex_);
   const auto found = vouchers_.find(voucher);

@@ -14,9 +14,10 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
-#include <spdlog/logger.h>
 
 #include "absl/status/status.h"
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/base/make_directory.h"
 #include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/info_log.h"
@@ -199,9 +200,8 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   const absl::StatusOr<std::uint64_t> torn = cut_torn_manifest(env, dir_);
   if (!torn.ok()) return torn.status();
   if (*torn > 0 && options.logger) {
-    options.logger->warn(
-        "cut off the last {} bytes of the MANIFEST in {}: they had not been synced", *torn,
-        dir_.string());
+    log_warning(*options.logger, concat("cut off the last ", *torn, " bytes of the MANIFEST in ",
+                                        dir_.string(), ": they had not been synced"));
   }
   const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir_);
   if (!found.ok()) return found.status();

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include <spdlog/spdlog.h>
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 
 namespace rushgate {
 
@@ -21,10 +22,12 @@ void InfoLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list argu
   if (!left_out) return;
   // Most of RocksDB's warnings are about its own speed.
   const bool is_warning = level == rocksdb::InfoLogLevel::WARN_LEVEL;
-  const auto severity = is_warning ? spdlog::level::info : spdlog::level::err;
+  const LogLevel severity = is_warning ? LogLevel::kInfo : LogLevel::kError;
   try {
-    if (*left_out > 0) to_->log(severity, "RocksDB: {} messages were left out", *left_out);
-    to_->log(severity, "RocksDB: {}", std::string_view(line.data()));
+    if (*left_out > 0) {
+      log(*to_, severity, concat("RocksDB: ", *left_out, " messages were left out"));
+    }
+    log(*to_, severity, concat("RocksDB: ", line.data()));
   } catch (...) {  // a user's sink; RocksDB's threads must not throw
   }
 }

@@ -10,7 +10,9 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/system_clock.h>
-#include <spdlog/logger.h>
+namespace spdlog {
+class logger;
+}
 
 namespace rushgate {
 

@@ -19,25 +19,25 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
 constexpr std::string_view kPrefix = "MANIFEST-";
-constexpr std::string_view kEnd = "end\n";  // the note is whole
+constexpr std::string_view kManifestNoteEnd = "end\n";  // the note is whole
 
 // ---- The note: "MANIFEST-000004 1234 end" ----
 
-struct Note {
+struct ManifestNote {
   std::string manifest;
   std::uint64_t synced_bytes = 0;
 };
 
 /// Nothing if it is no note.
-std::optional<Note> read_note(std::string_view text) {
-  if (!text.ends_with(kEnd)) return std::nullopt;
+std::optional<ManifestNote> read_manifest_note(std::string_view text) {
+  if (!text.ends_with(kManifestNoteEnd)) return std::nullopt;
   const std::size_t space = text.find(' ');
-  Note note{.manifest = std::string(text.substr(0, space))};
+  ManifestNote note{.manifest = std::string(text.substr(0, space))};
   text.remove_prefix(space + 1);
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), note.synced_bytes);
   const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (error != std::errc() || rest != concat(" ", kEnd)) return std::nullopt;
+  if (error != std::errc() || rest != concat(" ", kManifestNoteEnd)) return std::nullopt;
   return note;
 }
 
@@ -57,7 +57,7 @@ class NoteWriter {
   void synced(const std::string& manifest, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     const std::string written = path_ + ".new";
-    const std::string note = concat(manifest, " ", bytes, " ", kEnd);
+    const std::string note = concat(manifest, " ", bytes, " ", kManifestNoteEnd);
     if (!rocksdb::WriteStringToFile(file_system_.get(), note, written, false).ok()) return;
     file_system_->RenameFile(written, path_, IOOptions(), nullptr).PermitUncheckedError();
   }
@@ -181,7 +181,7 @@ absl::StatusOr<std::uint64_t> cut_torn_manifest(rocksdb::Env& env,
 
   std::string text;
   status = rocksdb::ReadFileToString(&env, (dir / kNotedManifestName).string(), &text);
-  const std::optional<Note> note = status.ok() ? read_note(text) : std::nullopt;
+  const std::optional<ManifestNote> note = status.ok() ? read_manifest_note(text) : std::nullopt;
   if (note && note->manifest == name && readable < note->synced_bytes) {
     return damaged(path, readable, note->synced_bytes);
   }

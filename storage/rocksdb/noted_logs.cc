@@ -17,23 +17,23 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-constexpr std::string_view kEnd = "end";  // the last line of a complete list
+constexpr std::string_view kLogsNoteEnd = "end";  // the last line of a complete list
 
 using Logs = std::set<std::uint64_t>;
 
 std::string note_of(const Logs& logs) {
   std::string note;
   for (const std::uint64_t number : logs) note.append(log_name(number)) += '\n';
-  return note.append(kEnd) += '\n';
+  return note.append(kLogsNoteEnd) += '\n';
 }
 
 /// Parses the list; empty if it is invalid.
-std::optional<Logs> read_note(std::string_view note) {
+std::optional<Logs> read_logs_note(std::string_view note) {
   Logs logs;
   for (std::size_t end = note.find('\n'); end != std::string_view::npos; end = note.find('\n')) {
     const std::string_view line = note.substr(0, end);
     note.remove_prefix(end + 1);
-    if (line == kEnd) return note.empty() ? std::optional(std::move(logs)) : std::nullopt;
+    if (line == kLogsNoteEnd) return note.empty() ? std::optional(std::move(logs)) : std::nullopt;
     const std::optional<std::uint64_t> number = log_number(line);
     if (!number) return std::nullopt;
     logs.insert(*number);
@@ -46,9 +46,9 @@ std::optional<std::uint64_t> log_of(const std::string& path) {
 }
 
 /// Thread-safe.
-class Note {
+class LogsNote {
  public:
-  Note(std::shared_ptr<rocksdb::FileSystem> file_system, const std::filesystem::path& dir)
+  LogsNote(std::shared_ptr<rocksdb::FileSystem> file_system, const std::filesystem::path& dir)
       : file_system_(std::move(file_system)), path_((dir / kNotedLogsName).string()) {}
 
   void created(std::uint64_t log) {
@@ -92,7 +92,7 @@ class Note {
 
 class NotingDirectory final : public rocksdb::FSDirectoryWrapper {
  public:
-  NotingDirectory(std::unique_ptr<rocksdb::FSDirectory> target, std::shared_ptr<Note> note)
+  NotingDirectory(std::unique_ptr<rocksdb::FSDirectory> target, std::shared_ptr<LogsNote> note)
       : FSDirectoryWrapper(std::move(target)), note_(std::move(note)) {}
 
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
@@ -110,14 +110,14 @@ class NotingDirectory final : public rocksdb::FSDirectoryWrapper {
   }
 
  private:
-  const std::shared_ptr<Note> note_;
+  const std::shared_ptr<LogsNote> note_;
 };
 
 class NotingFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   NotingFileSystem(const std::shared_ptr<rocksdb::FileSystem>& target,
                    const std::filesystem::path& dir)
-      : FileSystemWrapper(target), note_(std::make_shared<Note>(target, dir)) {}
+      : FileSystemWrapper(target), note_(std::make_shared<LogsNote>(target, dir)) {}
 
   [[nodiscard]] const char* Name() const override { return "NotingFileSystem"; }
 
@@ -143,7 +143,7 @@ class NotingFileSystem final : public rocksdb::FileSystemWrapper {
   }
 
  private:
-  const std::shared_ptr<Note> note_;
+  const std::shared_ptr<LogsNote> note_;
 };
 
 }  // namespace
@@ -159,7 +159,7 @@ absl::Status check_noted_logs(rocksdb::Env& env, const std::filesystem::path& di
   rocksdb::Status status = rocksdb::ReadFileToString(&env, (dir / kNotedLogsName).string(), &note);
   if (status.IsPathNotFound() || status.IsNotFound()) return absl::OkStatus();
   if (!status.ok()) return to_absl(status, "reading the names of the logs", dir);
-  const std::optional<Logs> logs = read_note(note);
+  const std::optional<Logs> logs = read_logs_note(note);
   if (!logs) return absl::OkStatus();
   for (auto log = logs->lower_bound(first_needed); log != logs->end(); ++log) {
     const std::string path = (dir / log_name(*log)).string();

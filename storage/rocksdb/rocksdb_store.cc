@@ -8,8 +8,9 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
-#include <spdlog/spdlog.h>
 
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "storage/rocksdb/batch_writer.h"
 #include "storage/rocksdb/database.h"
 #include "storage/rocksdb/layout.h"
@@ -60,7 +61,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::file
   impl->database = *std::move(database);
   impl->durability = options.durability;
   impl->failure = failure;
-  if (options.logger) options.logger->info("opened the store in {}", dir.string());
+  if (options.logger) log_info(*options.logger, concat("opened the store in ", dir.string()));
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));
 }
 

@@ -3,6 +3,9 @@
 #include <new>
 #include <string>
 
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
+
 namespace rushgate {
 
 absl::Status WriteFailure::fail(const absl::Status& reason) {
@@ -21,7 +24,7 @@ absl::Status WriteFailure::fail(const absl::Status& reason) {
 void WriteFailure::log(const absl::Status& reason) noexcept {
   if (logger_ == nullptr) return;
   try {
-    logger_->error("{}; nothing more is written", reason.ToString());
+    log_error(*logger_, concat(reason.ToString(), "; nothing more is written"));
   } catch (const std::bad_alloc&) {  // the caller returns the reason, too
   }
 }

@@ -6,9 +6,11 @@
 #include <mutex>
 #include <utility>
 
-#include <spdlog/logger.h>
-
 #include "absl/status/status.h"
+
+namespace spdlog {
+class logger;
+}
 
 namespace rushgate {
 

@@ -9,7 +9,7 @@ namespace rushgate {
 namespace {
 
 // Parameters: ?1 after, ?2 count, ?3 order.
-std::string list_sql(bool of_order) {
+std::string list_changes_sql(bool of_order) {
   const auto select = [&](const char* table) {
     const std::string of = absl::StrCat(" INDEXED BY ", table, "_by_order WHERE order_id = ?3 AND");
     return absl::StrCat("SELECT ", kChangeColumns, " FROM ", table, of_order ? of : " WHERE",
@@ -35,8 +35,8 @@ ChangeReader::ChangeReader(const SQLite::Database& database)
     : last_position_(
           database,
           "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'order_changes'), 0)"),
-      all_(database, list_sql(false)),
-      of_order_(database, list_sql(true)) {}
+      all_(database, list_changes_sql(false)),
+      of_order_(database, list_changes_sql(true)) {}
 
 std::vector<OrderChange> ChangeReader::changes(std::int64_t after, std::size_t count_max,
                                                std::optional<OrderId> order) {

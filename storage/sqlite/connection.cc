@@ -6,10 +6,11 @@
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
-#include <spdlog/spdlog.h>
 #include <sqlite3.h>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "storage/sqlite/schema.h"
 
 namespace rushgate {
@@ -44,11 +45,12 @@ void log_opened(const SqliteOrderStoreOptions& options, const std::string& file,
                 std::int64_t before, std::int64_t version) {
   if (!options.logger) return;
   if (before == 0) {
-    options.logger->info("orders: created {}, version {}", file, version);
+    log_info(*options.logger, concat("orders: created ", file, ", version ", version));
   } else if (before < version) {
-    options.logger->info("orders: migrated {} from version {} to {}", file, before, version);
+    log_info(*options.logger,
+             concat("orders: migrated ", file, " from version ", before, " to ", version));
   } else {
-    options.logger->info("orders: opened {}, version {}", file, version);
+    log_info(*options.logger, concat("orders: opened ", file, ", version ", version));
   }
 }
 

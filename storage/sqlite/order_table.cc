@@ -12,7 +12,7 @@ namespace {
 
 // ---- Rows -------------------------------------------------------------------------------------
 
-const std::string kSelect = absl::StrCat("SELECT ", kOrderColumns, " FROM orders");
+const std::string kSelectOrders = absl::StrCat("SELECT ", kOrderColumns, " FROM orders");
 
 // The conditions of the partial indices, exactly as in the schema: SQLite uses an index only if a
 // query repeats its condition. (With INDEXED BY, a difference is an error.)
@@ -54,14 +54,14 @@ constexpr unsigned kRefundingOfVoucher = 9;
 
 /// Returns the list of a voucher's orders in a state, by the index of this state.
 std::string indexed_list_sql(const char* index, OrderStatus status) {
-  return absl::StrCat(kSelect, " INDEXED BY ", index,
+  return absl::StrCat(kSelectOrders, " INDEXED BY ", index,
                       " WHERE id > ?1 AND voucher_id = ?4 AND status = ", number_of(status),
                       " AND ?3 IS NOT NULL AND ?5 IS NOT NULL ORDER BY id LIMIT ?2");
 }
 
 // Parameters: ?1 after, ?2 count, ?3 user, ?4 voucher, ?5 status. A missing condition is replaced
 // by one that always holds, so all lists are bound alike.
-std::string list_sql(unsigned by) {
+std::string list_orders_sql(unsigned by) {
   if (by == kUnpaidOfVoucher) return indexed_list_sql("orders_unpaid", OrderStatus::kUnpaid);
   if (by == kRefundingOfVoucher) {
     return indexed_list_sql("orders_refunding", OrderStatus::kRefunding);
@@ -72,12 +72,12 @@ std::string list_sql(unsigned by) {
   absl::StrAppend(&conditions, (by & kByStatus) ? " AND status = ?5" : " AND ?5 IS NOT NULL");
   const std::string end = " ORDER BY id LIMIT ?2";
   if (by & kByUser) {  // in both indices
-    return absl::StrCat(kSelect, " INDEXED BY orders_once WHERE ", conditions, " AND ", kOnce,
-                        " UNION ALL ", kSelect, " INDEXED BY orders_other WHERE ", conditions,
+    return absl::StrCat(kSelectOrders, " INDEXED BY orders_once WHERE ", conditions, " AND ", kOnce,
+                        " UNION ALL ", kSelectOrders, " INDEXED BY orders_other WHERE ", conditions,
                         " AND ", kOther, end);
   }
   const char* const index = (by & kByVoucher) ? " INDEXED BY orders_by_voucher" : " NOT INDEXED";
-  return absl::StrCat(kSelect, index, " WHERE ", conditions, end);
+  return absl::StrCat(kSelectOrders, index, " WHERE ", conditions, end);
 }
 
 unsigned conditions_of(const OrderFilter& filter) {
@@ -111,7 +111,7 @@ Order to_order(const Query& row) {
 
 OrderReader::OrderReader(const SQLite::Database& database)
     : database_(database),
-      find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
+      find_(database, absl::StrCat(kSelectOrders, " WHERE id = ?1")),
       greatest_id_(database,
                    "SELECT max(coalesce((SELECT max(id) FROM orders WHERE id < ?1), 0), "
                    "coalesce((SELECT max(id) FROM archived_orders WHERE id < ?1), 0))"),
@@ -125,7 +125,7 @@ std::optional<Order> OrderReader::find(OrderId id) { return find_order(find_, id
 std::vector<Order> OrderReader::list(const OrderFilter& filter) {
   const unsigned by = conditions_of(filter);
   std::unique_ptr<SQLite::Statement>& statement = lists_[by];
-  if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_sql(by));
+  if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_orders_sql(by));
 
   const std::int64_t status = number_of(filter.status.value_or(OrderStatus{}));
   Query query(*statement, filter.after, to_limit(filter.count_max), filter.user.value_or(UserId()),
@@ -175,7 +175,7 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
               "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) "
               "ON CONFLICT DO NOTHING"),
       change_(database, "UPDATE orders SET status = ?2, keeps = ?3 WHERE id = ?1"),
-      find_(database, absl::StrCat(kSelect, " WHERE id = ?1")),
+      find_(database, absl::StrCat(kSelectOrders, " WHERE id = ?1")),
       find_any_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE ",
                                              kOther, " LIMIT 1")),
       find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
@@ -189,10 +189,10 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                        " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
                        "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
                        kOnce, ")")),
-      list_of_user_(database, absl::StrCat(kSelect,
+      list_of_user_(database, absl::StrCat(kSelectOrders,
                                            " INDEXED BY orders_other WHERE user_id = ?1 AND "
                                            "voucher_id = ?2 AND ",
-                                           kLive, " AND ", kOther, " UNION ALL ", kSelect,
+                                           kLive, " AND ", kOther, " UNION ALL ", kSelectOrders,
                                            " INDEXED BY orders_once WHERE user_id = ?1 AND "
                                            "voucher_id = ?2 AND ",
                                            kOnce)) {}

@@ -12,7 +12,7 @@
 namespace rushgate {
 namespace {
 
-const std::string kSelect = absl::StrCat("SELECT ", kPaymentColumns, " FROM payments");
+const std::string kSelectPayments = absl::StrCat("SELECT ", kPaymentColumns, " FROM payments");
 
 // The numbers of states in SQL are those of Payment::State.
 constexpr char kFind[] = " WHERE id = ?1";
@@ -33,13 +33,13 @@ constexpr unsigned kDue = 4;
 
 // Parameters: ?1 after, ?2 count, ?3 order, ?4 state. A missing condition is replaced by one that
 // always holds, so all lists are bound alike. The list of an order has its archived payments too.
-std::string list_sql(unsigned by) {
+std::string list_payments_sql(unsigned by) {
   const char* const index = by == kDue ? " INDEXED BY payments_due" : "";
   const std::string rest = absl::StrCat((by & kByState) ? " AND state = ?4" : " AND ?4 IS NOT NULL",
                                         by == kDue ? " AND state = 2" : "");
   const std::string end = " ORDER BY id LIMIT ?2";
   if ((by & kByOrder) == 0) {
-    return absl::StrCat(kSelect, index, " WHERE id > ?1 AND ?3 IS NOT NULL", rest, end);
+    return absl::StrCat(kSelectPayments, index, " WHERE id > ?1 AND ?3 IS NOT NULL", rest, end);
   }
   const auto select = [&](const char* table) {
     return absl::StrCat("SELECT ", kPaymentColumns, " FROM ", table, " INDEXED BY ", table,
@@ -66,14 +66,14 @@ Payment to_payment(const Query& row) {
 }
 
 PaymentReader::PaymentReader(const SQLite::Database& database)
-    : database_(database), find_(database, absl::StrCat(kSelect, kFind)) {}
+    : database_(database), find_(database, absl::StrCat(kSelectPayments, kFind)) {}
 
 std::optional<Payment> PaymentReader::find(std::string_view id) { return find_payment(find_, id); }
 
 std::vector<Payment> PaymentReader::list(const PaymentFilter& filter) {
   const unsigned by = conditions_of(filter);
   std::unique_ptr<SQLite::Statement>& statement = lists_[by];
-  if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_sql(by));
+  if (!statement) statement = std::make_unique<SQLite::Statement>(database_, list_payments_sql(by));
 
   const auto state = static_cast<std::int64_t>(filter.state.value_or(Payment::State{}));
   Query query(*statement, filter.after, to_limit(filter.count_max), filter.order.value_or(0),
@@ -84,14 +84,14 @@ std::vector<Payment> PaymentReader::list(const PaymentFilter& filter) {
 }
 
 PaymentWriter::PaymentWriter(const SQLite::Database& database)
-    : find_(database, absl::StrCat(kSelect, kFind)),
+    : find_(database, absl::StrCat(kSelectPayments, kFind)),
       put_(database,
            "INSERT OR REPLACE INTO payments (id, order_id, amount_cents, state, received_at_ms, "
            "refunded_at_ms, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
       make_due_(database,
                 "UPDATE payments SET state = 2, reason = ?2 WHERE order_id = ?1 AND state = 1"),
       archive_(database, absl::StrCat("INSERT INTO archived_payments (", kPaymentColumns, ") ",
-                                      kSelect, kFind)),
+                                      kSelectPayments, kFind)),
       remove_(database, absl::StrCat("DELETE FROM payments", kFind)) {}
 
 std::optional<Payment> PaymentWriter::find(std::string_view id) { return find_payment(find_, id); }

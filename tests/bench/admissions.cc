@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
@@ -17,7 +18,6 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr int kBatch = 1'000;
 constexpr std::int64_t kBatchesMax = 10'000;  // per round
 constexpr std::int64_t kPeerShare = 4;        // the peer gets a quarter of our requests
 

@@ -9,6 +9,7 @@
 #include <boost/fiber/fiber.hpp>
 
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
@@ -16,10 +17,6 @@
 
 namespace rushgate::bench {
 namespace {
-
-constexpr int kFibers = 1'000;
-constexpr int kThreads = 8;
-constexpr double kMicroseconds = 1e6;
 
 /// Callers that buy at the same time, one request at a time each.
 class Callers {

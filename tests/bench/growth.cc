@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/bench/users.h"
@@ -16,7 +17,6 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr int kBatch = 1'000;
 constexpr std::int64_t kFewBuyers = 10'000;
 constexpr int kFewSales = 10;  // per round, because one sale is too short to be timed well
 

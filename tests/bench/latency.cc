@@ -7,6 +7,7 @@
 
 #include "tests/bench/hiredis_connection.h"
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
@@ -17,8 +18,7 @@ namespace rushgate::bench {
 namespace {
 
 constexpr std::int64_t kOurCallsMax = 200'000;
-constexpr std::int64_t kPeerShare = 10;  // the peer gets a tenth of our calls
-constexpr double kMicroseconds = 1e6;
+constexpr std::int64_t kPeerCallShare = 10;  // the peer gets a tenth of our calls
 
 template <class Call>
 Samples durations_us(std::int64_t count, Call call) {
@@ -57,7 +57,7 @@ void compare_latency(Workload workload, const std::string& what, double target,
       expect(accepted ? Outcome::kAccepted : Outcome::kSoldOut,
              shop.sale().buy(kVoucher, user_id(first + i)));
     });
-    const Samples peer = durations_us(our_calls / kPeerShare, [&](std::int64_t) {
+    const Samples peer = durations_us(our_calls / kPeerCallShare, [&](std::int64_t) {
       const std::int64_t user = user_id(peer_user++);
       hiredis.append(Request::of("EVALSHA", redis.script_sha(), 3, kStockKey, kBuyersKey,
                                  kOrderStream, 1, user, user));

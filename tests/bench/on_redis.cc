@@ -13,6 +13,7 @@
 #include "engine/sale/admission/admission.h"
 #include "tests/bench/hiredis_connection.h"
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/redis_benchmark.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
@@ -25,9 +26,6 @@
 
 namespace rushgate::bench {
 namespace {
-
-constexpr int kFibers = 1'000;
-constexpr int kThreads = 8;
 
 /// A sale through a RedisBackend.
 class SaleOnRedis {
@@ -162,7 +160,6 @@ class Bare {
 
 template <class Call>
 double median_us(std::int64_t count, Call call) {
-  constexpr double kMicroseconds = 1e6;
   std::vector<double> durations;
   durations.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {

@@ -10,6 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "engine/base/time_units.h"
 #include "engine/sale/payments/holds.h"
 #include "tests/bench/samples.h"
 #include "tests/bench/shop.h"
@@ -67,8 +68,6 @@ class PaidShop {
   Shop shop_;
   OrderWorker worker_;
 };
-
-constexpr std::int64_t kHourMs = 3'600'000;
 
 void accepted(benchmark::State& state, VoucherId voucher) {
   PaidShop shop(kHourMs);

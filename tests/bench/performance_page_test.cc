@@ -96,7 +96,7 @@ TEST(PerformancePageTest, ChartNamesUnitMachineAndCommand) {
     EXPECT_THAT(chart.svg, HasSubstr(">Machine: a &lt;small&gt; one</text>"));
     EXPECT_THAT(chart.svg, HasSubstr(">Command: ./dev bench "));
     EXPECT_THAT(chart.svg, HasSubstr(">Compared: "));
-    EXPECT_THAT(chart.svg, testing::ContainsRegex("(linear|logarithmic)"));
+    EXPECT_THAT(chart.svg, ::testing::ContainsRegex("(linear|logarithmic)"));
     for (const double size : values(chart.svg, "text", "font-size")) EXPECT_GE(size, 12);
   }
 }

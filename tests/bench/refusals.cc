@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
@@ -12,9 +13,6 @@
 
 namespace rushgate::bench {
 namespace {
-
-constexpr int kBatch = 1'000;
-constexpr int kThreads = 8;
 
 /// A voucher that refuses as the workload requires.
 class RefusingShop {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
@@ -20,8 +21,6 @@ namespace rushgate::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kBatch = 1'000;
 
 /// Returns the number of buyers and orders in a keyspace. Opening makes these elements readable.
 double elements_of(Client& client, const std::string& buyers, const std::string& orders) {

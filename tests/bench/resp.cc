@@ -59,7 +59,7 @@ void prepare(Client& client, const std::string& socket_path, const Effort& effor
 }
 
 /// Returns fewer requests for slower commands.
-std::int64_t requests_of(const Effort& effort, int pipeline) {
+std::int64_t requests_at(const Effort& effort, int pipeline) {
   return pipeline == 1 ? effort.requests / 4 : effort.requests;
 }
 
@@ -70,7 +70,7 @@ void compare(const Command& command, int pipeline, const Effort& effort, Report&
   prepare(redis.client(), redis.server().socket_path(), effort);
   const BenchmarkLoad load{.pipeline = pipeline, .random_below = command.random_below};
   const auto rate = [&](const std::string& socket_path) {
-    return rate_by_redis_benchmark(socket_path, load, requests_of(effort, pipeline), command.words);
+    return rate_by_redis_benchmark(socket_path, load, requests_at(effort, pipeline), command.words);
   };
   Comparison comparison{
       .line = fmt::format("{} over the socket, pipeline {}", command.name, pipeline),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/time_units.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
@@ -31,7 +32,6 @@ class Day {
 
   /// Sells a voucher: four of five orders are paid, the others are cancelled.
   void sell(VoucherId voucher, std::int64_t count) {
-    constexpr std::int64_t kHourMs = 3'600'000;
     constexpr std::int64_t kFarOffMs = 4'000'000'000'000;
     check(shop_.sale().publish({.id = voucher,
                                 .title = "one of many",

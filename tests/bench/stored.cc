@@ -8,6 +8,7 @@
 
 #include "engine/sale/orders/order_entry.h"
 #include "tests/bench/lines.h"
+#include "tests/bench/load.h"
 #include "tests/bench/order_database.h"
 #include "tests/bench/order_workers.h"
 #include "tests/bench/redis_peer.h"
@@ -20,8 +21,8 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr int kBatch = 1'000;
-constexpr std::int64_t kPeerShare = 4;       // the peer's admissions get a quarter of our requests
+constexpr std::int64_t kPeerAdmissionShare =
+    4;                                       // the peer's admissions get a quarter of our requests
 constexpr std::int64_t kConsumerShare = 20;  // and a twentieth with its consumer
 
 /// Measures ours: admission in batches, storing by two worker threads.
@@ -132,7 +133,7 @@ void measure_stored(const Effort& effort, Report& report) {
     admission.ours.add(ours);
     classic.peer.add(classic_rate(redis, count / kConsumerShare));
     redis.prepare(Workload::kAccepted);
-    admission.peer.add(redis.rate(Workload::kAccepted, count / kPeerShare));
+    admission.peer.add(redis.rate(Workload::kAccepted, count / kPeerAdmissionShare));
   }
   report.add(std::move(classic));
   report.add(std::move(admission));

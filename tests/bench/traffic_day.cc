@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/time_units.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
@@ -16,7 +17,6 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kHours = 24;
 
 /// One visit of a shop's user: requests on keys of every type. Most keys are new, and expire after

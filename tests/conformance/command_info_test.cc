@@ -42,7 +42,7 @@ const std::set<std::string> kOtherWords = {
 
 // ---- Requests to both ----
 
-Reply value_of(std::string_view name, const Reply& map) {
+Reply field_of(std::string_view name, const Reply& map) {
   const std::vector<Reply>& fields = map.elements();
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     if (fields[i].is_text() && fields[i].text() == name) return fields[i + 1];
@@ -190,11 +190,11 @@ std::vector<std::string> words_of(const Reply& arguments) {
   std::vector<std::string> words;
   if (arguments.is_nil()) return words;
   for (const Reply& argument : arguments.elements()) {
-    const Reply since = value_of("since", argument);
+    const Reply since = field_of("since", argument);
     if (!since.is_nil() && is_later_version(since.text())) continue;
-    const Reply word = value_of("token", argument);
+    const Reply word = field_of("token", argument);
     if (!word.is_nil()) words.push_back(word.text());
-    std::vector<std::string> inner = words_of(value_of("arguments", argument));
+    std::vector<std::string> inner = words_of(field_of("arguments", argument));
     std::ranges::move(inner, std::back_inserter(words));
   }
   std::ranges::sort(words);
@@ -204,14 +204,14 @@ std::vector<std::string> words_of(const Reply& arguments) {
 TEST_P(CommandInfoTest, DocsHaveFactsOfRedis) {
   for (const CommandSpec& spec : common_commands()) {
     const Request request = Request::of("COMMAND", "DOCS", spec.name);
-    const Reply expected = value_of(spec.name, redis(request));
-    const Reply docs = value_of(spec.name, ours(request));
+    const Reply expected = field_of(spec.name, redis(request));
+    const Reply docs = field_of(spec.name, ours(request));
     for (const char* fact : {"since", "group", "doc_flags", "deprecated_since"})
-      EXPECT_EQ(value_of(fact, docs), value_of(fact, expected)) << spec.name << ' ' << fact;
-    EXPECT_FALSE(value_of("summary", docs).is_nil()) << spec.name;
-    EXPECT_TRUE(value_of("history", docs).is_nil()) << spec.name;
+      EXPECT_EQ(field_of(fact, docs), field_of(fact, expected)) << spec.name << ' ' << fact;
+    EXPECT_FALSE(field_of("summary", docs).is_nil()) << spec.name;
+    EXPECT_TRUE(field_of("history", docs).is_nil()) << spec.name;
     if (kOtherWords.contains(std::string(spec.name))) continue;
-    EXPECT_EQ(words_of(value_of("arguments", docs)), words_of(value_of("arguments", expected)))
+    EXPECT_EQ(words_of(field_of("arguments", docs)), words_of(field_of("arguments", expected)))
         << spec.name;
   }
 }

@@ -27,12 +27,12 @@ using ::testing::Not;
 
 // ---- Counts -------------
 
-struct Step {
+struct RequestOfSession {
   int session;
   Request request;
 };
 
-std::vector<Step> steps() {
+std::vector<RequestOfSession> steps() {
   return {
       {0, Request::of("MULTI")},
       {0, Request::of("INCR", "n")},

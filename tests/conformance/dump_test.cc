@@ -23,7 +23,7 @@ using Requests = std::vector<Request>;
 using Words = std::vector<std::string>;
 
 /// Returns a request: words, then more words.
-Request request_of(const Words& words, const Words& more = {}) {
+Request request_with(const Words& words, const Words& more = {}) {
   Request request;
   for (const std::string& word : words) request.add(word);
   for (const std::string& word : more) request.add(word);
@@ -44,7 +44,7 @@ std::string sorted(const Reply& reply, std::size_t step) {
 }
 
 /// Replaces the value that follows a name in a flat map.
-void blank(Reply& map, std::string_view name) {
+void blank_field(Reply& map, std::string_view name) {
   std::vector<Reply>& elements = map.mutable_elements();
   for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
     if (elements[i].text() == name) elements[i + 1] = Reply::nil();
@@ -67,8 +67,8 @@ class DumpTest : public ::testing::Test {
     if (type == "zset") return to_debug_string(call("ZRANGE", key, 0, -1, "WITHSCORES"));
     if (type == "none") return type;
     Reply stream = call("XINFO", "STREAM", key, "FULL", "COUNT", 0);
-    blank(stream, "radix-tree-keys");
-    blank(stream, "radix-tree-nodes");
+    blank_field(stream, "radix-tree-keys");
+    blank_field(stream, "radix-tree-nodes");
     return to_debug_string(stream) + to_debug_string(call("XINFO", "GROUPS", key));
   }
   static std::string value_and_encoding_of(RawConnection& server, const std::string& key) {
@@ -166,12 +166,12 @@ TEST_F(DumpTest, StringsAreExchanged) {
 }
 
 TEST_F(DumpTest, ListsAreExchanged) {
-  exchange({request_of({"RPUSH", "key"}, integers())});
-  exchange({request_of({"RPUSH", "key"}, strings())});
+  exchange({request_with({"RPUSH", "key"}, integers())});
+  exchange({request_with({"RPUSH", "key"}, strings())});
   exchange({Request::of("RPUSH", "key", "a", std::string(2'097'146, 'x'), "b")});
   Words many;
   for (int i = 0; i < 5'000; ++i) many.push_back("element" + std::to_string(i));
-  exchange({request_of({"RPUSH", "key"}, many)});
+  exchange({request_with({"RPUSH", "key"}, many)});
 }
 
 TEST_F(DumpTest, PlainNodesOfListsAreRestored) {
@@ -183,12 +183,12 @@ TEST_F(DumpTest, PlainNodesOfListsAreRestored) {
 TEST_F(DumpTest, SetsAreExchanged) {
   exchange({Request::of("SADD", "key", 1, 2, -3)});
   exchange({Request::of("SADD", "key", 1, 70'000)});
-  exchange({request_of({"SADD", "key"}, integers())});
-  exchange({request_of({"SADD", "key"}, strings())});
+  exchange({request_with({"SADD", "key"}, integers())});
+  exchange({request_with({"SADD", "key"}, strings())});
   exchange({Request::of("SADD", "key", "a", 1), Request::of("SREM", "key", "a")});
   Words many;
   for (int i = 0; i < 600; ++i) many.push_back(std::to_string(i));
-  exchange({request_of({"SADD", "key"}, many)});
+  exchange({request_with({"SADD", "key"}, many)});
 }
 
 TEST_F(DumpTest, HashesAreExchanged) {
@@ -196,10 +196,10 @@ TEST_F(DumpTest, HashesAreExchanged) {
   for (const std::string& integer : integers()) {
     small.insert(small.end(), {integer, "value of " + integer, 'f' + integer, integer});
   }
-  exchange({request_of({"HSET", "key"}, small)});
+  exchange({request_with({"HSET", "key"}, small)});
   Words large;
   for (const std::string& string : strings()) large.insert(large.end(), {string, string});
-  exchange({request_of({"HSET", "key"}, large)});
+  exchange({request_with({"HSET", "key"}, large)});
   exchange({Request::of("HSET", "key", "a", std::string(65, 'x'), "b", 1),
             Request::of("HDEL", "key", "a")});
 }
@@ -221,11 +221,11 @@ TEST_F(DumpTest, SortedSetsAreExchanged) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
     members.insert(members.end(), {scores[i], "m" + std::to_string(i), scores[i], "5" + scores[i]});
   }
-  exchange({request_of({"ZADD", "key"}, members)});
+  exchange({request_with({"ZADD", "key"}, members)});
   members.insert(members.end(), {"3", std::string(65, 'x')});
-  exchange({request_of({"ZADD", "key"}, members)});
+  exchange({request_with({"ZADD", "key"}, members)});
   exchange(
-      {request_of({"ZADD", "key"}, members), Request::of("ZREM", "key", std::string(65, 'x'))});
+      {request_with({"ZADD", "key"}, members), Request::of("ZREM", "key", std::string(65, 'x'))});
   exchange({Request::of("ZADD", "key", 1, std::string(65, 'x'), "-0", "z")});
 }
 

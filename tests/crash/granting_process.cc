@@ -24,14 +24,14 @@ extern char** environ;
 namespace rushgate {
 namespace {
 
-using Point = GrantingProcess::Point;
+using GrantingPoint = GrantingProcess::Point;
 
-constexpr const char* kFlag = "--granting-process";
+constexpr const char* kGrantingFlag = "--granting-process";
 constexpr int kLifeFd = 3;  // closed by the end of the process
 constexpr int kHungMs = 60'000;
 constexpr std::int64_t kPrice = 499;
 
-[[noreturn]] void fail(const std::string& reason) {
+[[noreturn]] void fail_granting(const std::string& reason) {
   std::fprintf(stderr, "granting process: %s\n", reason.c_str());
   _exit(1);
 }
@@ -39,14 +39,14 @@ constexpr std::int64_t kPrice = 499;
 /// Kills this process when the point occurs for the nth time.
 class SelfKill {
  public:
-  SelfKill(Point point, int nth) : point_(point), left_(nth) {}
+  SelfKill(GrantingPoint point, int nth) : point_(point), left_(nth) {}
 
-  void at(Point point) {
+  void at(GrantingPoint point) {
     if (point == point_ && left_.fetch_sub(1) == 1) (void)raise(SIGKILL);
   }
 
  private:
-  const Point point_;
+  const GrantingPoint point_;
   std::atomic<int> left_;
 };
 
@@ -61,9 +61,9 @@ class Game {
     options.on_state = [this](const OrderChange& change) { grant(change); };
     options.on_state_after = items_.position();
     auto sale = FlashSale::open((process.dir / "sale").string(), options);
-    if (!sale.ok()) fail(sale.status().ToString());
+    if (!sale.ok()) fail_granting(sale.status().ToString());
     sale_ = *std::move(sale);
-    if (!sale_->start_workers().ok()) fail("the workers do not start");
+    if (!sale_->start_workers().ok()) fail_granting("the workers do not start");
   }
 
   void sell() {
@@ -73,24 +73,26 @@ class Game {
                            .price_cents = kPrice,
                            .payment_ms = std::int64_t{24} * 60 * 60'000};
     if (const absl::Status published = sale_->publish(sword); !published.ok()) {
-      fail(published.ToString());
+      fail_granting(published.ToString());
     }
     for (std::size_t row = 0; row < kGrantingRows; ++row) sell_row(row);
-    if (const absl::Status drained = sale_->drain(); !drained.ok()) fail(drained.ToString());
+    if (const absl::Status drained = sale_->drain(); !drained.ok())
+      fail_granting(drained.ToString());
   }
 
  private:
   void sell_row(std::size_t row) {
     const std::string name = std::to_string(row);
     const BuyResult bought = sale_->buy(7, 1 + static_cast<std::int64_t>(row), "row " + name);
-    if (bought.outcome != Outcome::kAccepted) fail(std::string(outcome_name(bought.outcome)));
-    kill_.at(Point::kAfterPurchase);
+    if (bought.outcome != Outcome::kAccepted)
+      fail_granting(std::string(outcome_name(bought.outcome)));
+    kill_.at(GrantingPoint::kAfterPurchase);
     ChangeResult changed{.outcome = ChangeOutcome::kDone};
     switch (granting_fate(seed_, row)) {
       case GrantingFate::kPays:
         changed =
             sale_->pay({.order = bought.order, .payment = "p" + name, .amount_cents = kPrice});
-        kill_.at(Point::kAfterPayment);
+        kill_.at(GrantingPoint::kAfterPayment);
         break;
       case GrantingFate::kCancels:
         changed = sale_->cancel(bought.order, "changed my mind");
@@ -98,13 +100,13 @@ class Game {
       case GrantingFate::kStaysUnpaid:
         break;
     }
-    if (changed.outcome != ChangeOutcome::kDone) fail(changed.detail);
+    if (changed.outcome != ChangeOutcome::kDone) fail_granting(changed.detail);
   }
 
   void grant(const OrderChange& change) {
-    kill_.at(Point::kBeforeGrant);
+    kill_.at(GrantingPoint::kBeforeGrant);
     items_.apply(change, sale_->orders().find(change.order).value()->user);
-    kill_.at(Point::kAfterGrant);
+    kill_.at(GrantingPoint::kAfterGrant);
   }
 
   const std::uint64_t seed_;
@@ -155,11 +157,11 @@ GrantingFate granting_fate(std::uint64_t seed, std::size_t row) {
 
 GrantingProcess::End GrantingProcess::run() const {
   pid_t child = -1;
-  const int life = start({"recovery_test", kFlag, dir.string(), std::to_string(seed),
+  const int life = start({"recovery_test", kGrantingFlag, dir.string(), std::to_string(seed),
                           std::to_string(static_cast<int>(point)), std::to_string(nth)},
                          child);
   bool is_hung = false;
-  if (point == Point::kMoment) {
+  if (point == GrantingPoint::kMoment) {
     if (!wait_for_end(life, moment_ms)) kill(child, SIGKILL);
   } else if (!wait_for_end(life, kHungMs)) {
     is_hung = true;
@@ -175,11 +177,11 @@ GrantingProcess::End GrantingProcess::run() const {
 
 void GrantingProcess::be_one_if_told(int argc, char** argv) {
   constexpr int kArguments = 6;  // program, flag, directory, seed, point, nth
-  if (argc != kArguments || std::string_view(argv[1]) != kFlag) return;
+  if (argc != kArguments || std::string_view(argv[1]) != kGrantingFlag) return;
   GrantingProcess process;
   process.dir = argv[2];
   process.seed = std::strtoull(argv[3], nullptr, 10);
-  process.point = static_cast<Point>(std::atoi(argv[4]));
+  process.point = static_cast<GrantingPoint>(std::atoi(argv[4]));
   SelfKill self_kill(process.point, std::atoi(argv[5]));
   Game(process, self_kill).sell();
   std::exit(0);

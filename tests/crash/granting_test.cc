@@ -19,15 +19,16 @@
 namespace rushgate {
 namespace {
 
-using Point = GrantingProcess::Point;
+using GrantingPoint = GrantingProcess::Point;
 using End = GrantingProcess::End;
 
-constexpr Point kPoints[] = {Point::kBeforeGrant, Point::kAfterGrant, Point::kMoment,
-                             Point::kAfterPurchase, Point::kAfterPayment};
+constexpr GrantingPoint kPoints[] = {GrantingPoint::kBeforeGrant, GrantingPoint::kAfterGrant,
+                                     GrantingPoint::kMoment, GrantingPoint::kAfterPurchase,
+                                     GrantingPoint::kAfterPayment};
 constexpr int kKillsPerSale = 6;
 constexpr std::size_t kPointCount = std::size(kPoints);
 
-int kills_wanted() {
+int granting_kills() {
   constexpr int kKills = 30;
   const char* chosen = std::getenv("RUSHGATE_KILLS");
   return chosen == nullptr ? kKills : std::atoi(chosen);
@@ -40,7 +41,7 @@ class KilledGame {
 
   /// Kills processes until one of them completes, or `kills_max` is reached. The first is killed at
   /// the first occurrence of `first`. Returns the number of kills.
-  int run(Point first, int kills_max) {
+  int run(GrantingPoint first, int kills_max) {
     int kills = 0;
     while (true) {
       GrantingProcess process{.dir = scratch_.path(), .seed = seed_};
@@ -106,7 +107,7 @@ TEST(GrantingTest, KillsGrantEachPaidOrderOnce) {
   int kills = 0;
   std::size_t sales = 0;
   // Each point is the first kill of some sale.
-  while ((kills < kills_wanted() || sales < kPointCount) && !HasFailure()) {
+  while ((kills < granting_kills() || sales < kPointCount) && !HasFailure()) {
     KilledGame game(random());
     kills += game.run(kPoints[sales % kPointCount], kKillsPerSale);
     if (!HasFailure()) game.check();

@@ -31,24 +31,24 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Random;
 
-constexpr std::string_view kWords[] = {"0",
-                                       "-1",
-                                       "9223372036854775807",
-                                       "-9223372036854775808",
-                                       "18446744073709551616",
-                                       "1e308",
-                                       "\r",
-                                       "\r\n",
-                                       "$536870912\r\n",
-                                       "*-1\r\n",
-                                       "18446744073709551615",
-                                       "nan",
-                                       "%",
-                                       "%f[",
-                                       "[^",
-                                       "1-1",
-                                       "18446744073709551615-0",
-                                       "*"};
+constexpr std::string_view kInsertedWords[] = {"0",
+                                               "-1",
+                                               "9223372036854775807",
+                                               "-9223372036854775808",
+                                               "18446744073709551616",
+                                               "1e308",
+                                               "\r",
+                                               "\r\n",
+                                               "$536870912\r\n",
+                                               "*-1\r\n",
+                                               "18446744073709551615",
+                                               "nan",
+                                               "%",
+                                               "%f[",
+                                               "[^",
+                                               "1-1",
+                                               "18446744073709551615-0",
+                                               "*"};
 
 /// A range of the bytes, maybe empty.
 struct Stretch {
@@ -80,7 +80,7 @@ void change(std::string& bytes, std::span<const std::string> corpus, Random& ran
       return;
     }
     case 4:
-      bytes.replace(place.begin, place.size, random.pick(kWords));
+      bytes.replace(place.begin, place.size, random.pick(kInsertedWords));
       return;
     case 5: {  // the end of another file
       const std::string& other = random.pick(corpus);

@@ -116,7 +116,7 @@ int rushgate::run_tests(int argc, char** argv) {
 #if !defined(ABSL_HAVE_ADDRESS_SANITIZER) && !defined(ABSL_HAVE_THREAD_SANITIZER)
   absl::InstallFailureSignalHandler({});  // sanitizers have their own
 #endif
-  testing::InitGoogleMock(&argc, argv);
+  ::testing::InitGoogleMock(&argc, argv);
   report_hang_before_time_limit();
   return RUN_ALL_TESTS();
 }

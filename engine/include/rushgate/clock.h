@@ -23,8 +23,8 @@ class Clock {
 
   /// Returns the monotonic time in µs, at the resolution of the clock.
   [[nodiscard]] virtual std::int64_t monotonic_us() const {
-    constexpr std::int64_t kUsPerMs = 1'000;
-    return monotonic_ms() * kUsPerMs;
+    constexpr std::int64_t kUsInMs = 1'000;
+    return monotonic_ms() * kUsInMs;
   }
 };
 

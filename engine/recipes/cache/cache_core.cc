@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-using Kind = CacheCore::Attempt::Kind;
+using AttemptKind = CacheCore::Attempt::Kind;
 
 absl::Status closed() { return absl::CancelledError("the cache is gone"); }
 
@@ -102,13 +102,13 @@ CacheCore::Names CacheCore::names_of(std::string_view key) {
 absl::StatusOr<CacheCore::Attempt> CacheCore::read(const Reply& reply) {
   const std::vector<Reply>& parts = reply.elements();
   if (parts.empty()) return to_status(reply, "reading a cache");
-  if (parts[0].integer() == cache_scripts::kLoad) return Attempt{.kind = Kind::kLoad};
+  if (parts[0].integer() == cache_scripts::kLoad) return Attempt{.kind = AttemptKind::kLoad};
   if (parts.size() != 2) return to_status(reply, "reading a cache");
   if (parts[0].integer() == cache_scripts::kWait) {
-    return Attempt{.kind = Kind::kWait, .lease_left_ms = parts[1].integer()};
+    return Attempt{.kind = AttemptKind::kWait, .lease_left_ms = parts[1].integer()};
   }
   const std::int64_t fetched = parts[0].integer();
-  return Attempt{.kind = fetched == cache_scripts::kOld ? Kind::kOld : Kind::kValue,
+  return Attempt{.kind = fetched == cache_scripts::kOld ? AttemptKind::kOld : AttemptKind::kValue,
                  .value = to_value(parts[1].text()),
                  .is_old = fetched != cache_scripts::kValue};
 }
@@ -122,7 +122,8 @@ absl::StatusOr<CacheCore::Attempt> CacheCore::attempt(const Names& names) {
   if (options_.stale_ms == 0) {
     Reply value = (*client_)("GET", names.value);
     if (value.kind() == Reply::Kind::kBulk) {
-      return Attempt{.kind = Kind::kValue, .value = to_value(std::move(value.mutable_text()))};
+      return Attempt{.kind = AttemptKind::kValue,
+                     .value = to_value(std::move(value.mutable_text()))};
     }
     if (!value.is_nil()) return to_status(value, "reading a cache");
   }
@@ -283,7 +284,7 @@ absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
   if (absl::Status fault = check_key(key); !fault.ok()) return fault;
   const Names names = names_of(key);
   absl::StatusOr<Attempt> tried = attempt(names);
-  if (tried.ok() && tried->kind == Kind::kWait) {
+  if (tried.ok() && tried->kind == AttemptKind::kWait) {
     if (client_->inside_callback()) {
       return absl::FailedPreconditionError(
           concat(names.value, " is loaded by another caller, and a callback cannot wait"));
@@ -292,8 +293,8 @@ absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
         options_.client.wait, [&](Attempted done) { wait(names, std::move(done)); });
   }
   if (!tried.ok()) return tried.status();
-  if (tried->kind == Kind::kLoad) return load(names, loader, OnFailure::kRelease);
-  if (tried->kind == Kind::kOld) refresh(names, std::move(loader));
+  if (tried->kind == AttemptKind::kLoad) return load(names, loader, OnFailure::kRelease);
+  if (tried->kind == AttemptKind::kOld) refresh(names, std::move(loader));
   if (!tried->is_old) keep(names, tried->value);
   return std::move(tried->value);
 }
@@ -306,17 +307,17 @@ void CacheCore::get_or_load_async(std::string_view key, Cache::Loader loader,
   auto decided = [self = shared_from_this(), names, loader = std::move(loader),
                   done = std::move(done)](absl::StatusOr<Attempt> tried) mutable {
     if (!tried.ok()) return done(tried.status());
-    if (tried->kind == Kind::kLoad) {
+    if (tried->kind == AttemptKind::kLoad) {
       return self->load_in_background(names, std::move(loader), OnFailure::kRelease,
                                       std::move(done));
     }
-    if (tried->kind == Kind::kOld) self->refresh(names, std::move(loader));
+    if (tried->kind == AttemptKind::kOld) self->refresh(names, std::move(loader));
     if (!tried->is_old) self->keep(names, tried->value);
     done(std::move(tried->value));
   };
   attempt_async(names, [self = shared_from_this(), names,
                         decided = std::move(decided)](absl::StatusOr<Attempt> tried) mutable {
-    if (!tried.ok() || tried->kind != Kind::kWait) return decided(std::move(tried));
+    if (!tried.ok() || tried->kind != AttemptKind::kWait) return decided(std::move(tried));
     self->wait(names, std::move(decided));
   });
 }

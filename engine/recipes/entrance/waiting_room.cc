@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/base/time_units.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
@@ -110,7 +111,6 @@ absl::StatusOr<WaitingRoom::Place> WaitingRoom::visit(std::string_view name, std
     return absl::ResourceExhaustedError(
         concat("waiting room ", name, ": ", options_.size_max, " users wait already"));
   }
-  constexpr std::int64_t kMsPerSecond = 1'000;
   return Place{.has_entered = position.integer() == 0,
                .position = position.integer(),
                .wait_ms = (position.integer() * kMsPerSecond + options_.per_second - 1) /

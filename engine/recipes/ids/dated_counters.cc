@@ -9,14 +9,14 @@
 namespace rushgate {
 namespace {
 
-constexpr std::string_view kDrawing = "drawing ids";
+constexpr std::string_view kDrawingDated = "drawing ids";
 constexpr std::int64_t kOtherDay = -1;
 
 /// Draws counters. Returns the last counter drawn, or -1 if the day is another, and the second.
 /// KEYS the counter of a day, the second of the last possible loss.
 /// ARGV how many, the greatest counter of the day that the caller knows, the least second, the
 /// first second of the day, the first one after it, 1 if the draw may follow a loss.
-constexpr std::string_view kDrawScript = R"lua(
+constexpr std::string_view kDatedDrawScript = R"lua(
 local now = tonumber(redis.call('TIME')[1])
 local drawn = redis.call('GET', KEYS[1])
 local is_lost = not drawn or tonumber(drawn) < tonumber(ARGV[2])
@@ -60,7 +60,7 @@ Request DatedCounters::make_request(Draw& draw) {
   const std::int64_t seconds_min = last_id_ > 0 ? layout_.seconds_of(last_id_) : 0;
   const std::string key = counter_key(day_);
   draw.losses = possible_losses_;
-  return Request::of("EVAL", kDrawScript, 2, key, loss_key(key), draw.size, above, seconds_min,
+  return Request::of("EVAL", kDatedDrawScript, 2, key, loss_key(key), draw.size, above, seconds_min,
                      layout_.begin_of(day_), layout_.begin_of(day_ + 1),
                      losses_covered_ < possible_losses_ ? 1 : 0);
 }
@@ -82,7 +82,7 @@ absl::StatusOr<IdRange> DatedCounters::complete(Client& client, Draw draw, Reply
 }
 
 absl::StatusOr<IdRange> DatedCounters::read(const Draw& draw, const Reply& reply) {
-  if (reply.elements().size() != 2) return to_status(reply, kDrawing);
+  if (reply.elements().size() != 2) return to_status(reply, kDrawingDated);
   const std::int64_t last = reply.elements()[0].integer();
   const std::int64_t second = reply.elements()[1].integer();
   const std::int64_t day = layout_.day_of(second);

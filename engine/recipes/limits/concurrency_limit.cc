@@ -13,7 +13,7 @@ namespace {
 // KEYS  1 permits: a sorted set, each scored by its expiry (ms since 1970)
 // ARGV  1 maximum  2 lease (ms)  3 the new permit
 // Returns 0 if the permit was granted, else the time until the next one expires (ms, at least 1).
-const Script& acquire_script() {
+const Script& permit_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -71,7 +71,7 @@ absl::StatusOr<ConcurrencyLimit::Acquired> ConcurrencyLimit::acquire(std::string
   std::string permit = random_name();
   const std::string_view keys[] = {key};
   const std::string_view arguments[] = {maximum_, lease_ms_, permit};
-  const Reply wait = client_->run(acquire_script(), keys, arguments);
+  const Reply wait = client_->run(permit_script(), keys, arguments);
   if (!wait.is_integer()) return to_status(wait, "acquiring a permit");
   if (wait.integer() > 0) return Acquired{.permit = {}, .retry_after_ms = wait.integer()};
   return Acquired{.granted = true, .permit = std::move(permit)};

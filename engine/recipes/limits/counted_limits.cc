@@ -17,7 +17,7 @@ constexpr std::string_view kCounting = "counting limits";
 // ARGV  1 amount, and for each limit its field, maximum and lifetime (ms)
 // Returns the number of the first limit that would be exceeded, from 1 on, or 0. Reads all counts
 // before its first write: on Redis the writes of a failed script stay.
-const Script& take_script() {
+const Script& counted_take_script() {
   static const Script* const kScript = new Script(R"lua(
 local amount = tonumber(ARGV[1])
 for i, key in ipairs(KEYS) do
@@ -37,7 +37,7 @@ return 0
   return *kScript;
 }
 
-// KEYS and ARGV as take_script(). Returns 0.
+// KEYS and ARGV as counted_take_script(). Returns 0.
 const Script& give_back_script() {
   static const Script* const kScript = new Script(R"lua(
 local amount = tonumber(ARGV[1])
@@ -90,7 +90,7 @@ CountedLimits::CountedLimits(Backend& backend, const ClientOptions& client)
 
 absl::StatusOr<std::int64_t> CountedLimits::take(std::span<const CountedLimit> limits,
                                                  std::int64_t amount) {
-  const auto exceeded = run(take_script(), limits, amount);
+  const auto exceeded = run(counted_take_script(), limits, amount);
   if (!exceeded.ok() || *exceeded == 0) return exceeded;
   return limits[static_cast<std::size_t>(*exceeded - 1)].code;
 }

@@ -3,17 +3,15 @@
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/base/time_units.h"
 #include "engine/recipes/ids/day_name.h"
 #include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kDayMs = 24 * 60 * 60'000;
-
 /// Returns the day as yyyyMMdd.
 std::string day_at(std::int64_t ms_since_1970, std::int64_t utc_offset_minutes) {
-  constexpr std::int64_t kMinuteMs = 60'000;
   return day_name(std::chrono::floor<std::chrono::days>(
                       std::chrono::milliseconds(ms_since_1970 + utc_offset_minutes * kMinuteMs))
                       .count());

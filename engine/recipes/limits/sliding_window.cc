@@ -8,6 +8,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/base/time_units.h"
 #include "engine/recipes/limits/permission_reply.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
@@ -88,8 +89,6 @@ return {1, math.floor(maximum - count - 1), 0}
                                                   kNativeApproximate);
   return *kScript;
 }
-
-constexpr std::int64_t kUsPerMs = 1'000;
 
 struct Terms {
   std::int64_t maximum;

@@ -7,6 +7,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/base/time_units.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/limits/permission_reply.h"
 #include "engine/recipes/option_ranges.h"
@@ -22,7 +23,7 @@ constexpr char kNativeTake[] = "rushgate_token_bucket";
 // ARGV  1 tokens  2 capacity  3 how long an empty bucket takes to be full (us)
 // The bucket is "<us since 1970> <time until it was full, from then on, in us>"; none: full.
 // Returns {granted, remaining, us until it can be granted}. native_take() does the same.
-const Script& take_script() {
+const Script& bucket_take_script() {
   static const Script* const kScript = new Script(R"lua(
 local tokens, capacity, refill = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call('TIME')
@@ -89,14 +90,13 @@ class BucketText {
   std::size_t size_;
 };
 
-/// Does the same as take_script().
+/// Does the same as bucket_take_script().
 Reply native_take(NativeCall& call) {
-  constexpr double kUsPerMs = 1'000;
   constexpr double kNearly = 0.001;
   const double tokens = number_of(call.argument(0));
   const double capacity = number_of(call.argument(1));
   const double refill = number_of(call.argument(2));
-  const auto now = static_cast<double>(call.now_ms()) * kUsPerMs;
+  const auto now = static_cast<double>(call.now_ms()) * double{kUsPerMs};
 
   double at = now;
   double missing = 0;
@@ -119,8 +119,9 @@ Reply native_take(NativeCall& call) {
     wait = 0;
   }
   if (is_granted || at > now) {
-    call.set_until(call.key(0), BucketText(now, missing).view(),
-                   call.now_ms() + static_cast<std::int64_t>(std::ceil(missing / kUsPerMs)) + 1);
+    call.set_until(
+        call.key(0), BucketText(now, missing).view(),
+        call.now_ms() + static_cast<std::int64_t>(std::ceil(missing / double{kUsPerMs})) + 1);
   }
   const double remaining = std::floor((refill - missing) * capacity / refill + kNearly);
   return permission_reply(is_granted, static_cast<std::int64_t>(remaining),
@@ -150,7 +151,7 @@ absl::StatusOr<Permission> TokenBucket::take(std::string_view name, std::int64_t
   OptionRanges ranges("token bucket");
   ranges.check("the number of tokens asked for", tokens, 1, options_.capacity);
   if (!ranges.fault().ok()) return ranges.fault();
-  return to_permission(client_->run(take_script(), [&] { return request(name, tokens); }),
+  return to_permission(client_->run(bucket_take_script(), [&] { return request(name, tokens); }),
                        "taking of a token bucket");
 }
 
@@ -161,7 +162,7 @@ std::vector<absl::StatusOr<Permission>> TokenBucket::take_all(
   for (const std::string_view name : names) requests.push_back(request(name, 1));
   std::vector<absl::StatusOr<Permission>> permissions;
   permissions.reserve(names.size());
-  for (const Reply& reply : client_->run_all(take_script(), requests)) {
+  for (const Reply& reply : client_->run_all(bucket_take_script(), requests)) {
     permissions.push_back(to_permission(reply, "taking of a token bucket"));
   }
   return permissions;
@@ -172,7 +173,7 @@ Request TokenBucket::request(std::string_view name, std::int64_t tokens) const {
   const DecimalText tokens_text(tokens);
   const std::string_view keys[] = {key};
   const std::string_view arguments[] = {tokens_text.view(), capacity_, refill_us_};
-  return client_->script_request(take_script(), keys, arguments);
+  return client_->script_request(bucket_take_script(), keys, arguments);
 }
 
 }  // namespace rushgate

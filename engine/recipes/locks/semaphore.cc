@@ -1,5 +1,8 @@
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -18,6 +21,19 @@ std::string new_permit() {
   std::string bytes;
   while (bytes.size() < kPermitBytes) bytes.push_back(static_cast<char>(random() & 0xff));
   return bytes;
+}
+
+/// Returns the bytes of a permit's id; empty if it has another form.
+std::string bytes_of_permit(const std::string& permit) {
+  if (permit.size() != 2 * kPermitBytes) return {};
+  std::string bytes;
+  for (std::size_t at = 0; at < permit.size(); at += 2) {
+    const char* const digits = permit.data() + at;
+    std::uint8_t byte = 0;
+    if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return {};
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return absl::BytesToHexString(bytes) == permit ? bytes : std::string();
 }
 
 }  // namespace
@@ -71,8 +87,8 @@ void Semaphore::acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callb
 }
 
 absl::Status Semaphore::release(const std::string& permit) {
-  const std::string bytes = absl::HexStringToBytes(permit);
-  if (permit.size() != 2 * kPermitBytes || absl::BytesToHexString(bytes) != permit) {
+  const std::string bytes = bytes_of_permit(permit);
+  if (bytes.empty()) {
     return absl::InvalidArgumentError("the id of a permit has 32 hexadecimal digits");
   }
   const std::string_view argument = bytes;

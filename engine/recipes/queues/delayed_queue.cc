@@ -17,7 +17,7 @@ namespace {
 
 // ARGV  1 id  2 body  3 ms  4 'at': since 1970, 'in': from now  5 size_max
 // Returns 1, 0 if the queue is full, -1 if the id exists.
-const Script& push_script() {
+const Script& delayed_push_script() {
   static const Script* const kScript = new Script(R"lua(
 local due = tonumber(ARGV[3])
 if ARGV[4] == 'in' then
@@ -40,7 +40,7 @@ return 1
 // ARGV  1 how many  2 visibility (ms)
 // Returns when the messages are due again; the time until the next one is due (ms), or -1; the last
 // entry of the wake stream; and for each message: id, body, number of deliveries.
-const Script& take_script() {
+const Script& delayed_take_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -62,7 +62,7 @@ return {visible_at, next_ms, wake[1] and wake[1][1] or '0-0', messages}
 }
 
 // ARGV pairs of id and visible_at. Returns the number removed.
-const Script& done_script() {
+const Script& delayed_done_script() {
   static const Script* const kScript = new Script(R"lua(
 local count = 0
 for i = 1, #ARGV, 2 do
@@ -167,7 +167,7 @@ absl::Status DelayedQueue::push_as(std::string_view id, std::string_view body, s
   const DecimalText ms(time_ms);
   const DecimalText size_max(options_.size_max);
   const std::string_view arguments[] = {id, body, ms, how, size_max};
-  const Reply pushed = client_->run(push_script(), views_of(keys_), arguments);
+  const Reply pushed = client_->run(delayed_push_script(), views_of(keys_), arguments);
   if (!pushed.is_integer()) return to_status(pushed, "pushing a message");
   if (pushed.integer() == 0) return queue_is_full(name_, options_.size_max);
   if (pushed.integer() > 0) return absl::OkStatus();
@@ -208,7 +208,7 @@ absl::StatusOr<DelayedQueue::Taken> DelayedQueue::take_due(std::size_t count_max
   const DecimalText count(static_cast<std::int64_t>(count_max));
   const DecimalText visibility_ms(options_.visibility_ms);
   const std::string_view arguments[] = {count, visibility_ms};
-  const Reply reply = client_->run(take_script(), views_of(keys_), arguments);
+  const Reply reply = client_->run(delayed_take_script(), views_of(keys_), arguments);
   const std::vector<Reply>& parts = reply.elements();
   if (parts.size() != 4) return to_status(reply, "taking messages");
   Taken taken{.messages = {}, .next_ms = parts[1].integer(), .wake_id = parts[2].text()};
@@ -234,7 +234,7 @@ absl::StatusOr<std::size_t> DelayedQueue::done(std::span<const QueueMessage> mes
     arguments.push_back(message.id);
     arguments.push_back(times.back());
   }
-  const Reply removed = client_->run(done_script(), views_of(keys_), arguments);
+  const Reply removed = client_->run(delayed_done_script(), views_of(keys_), arguments);
   if (!removed.is_integer()) return to_status(removed, "removing messages");
   return static_cast<std::size_t>(removed.integer());
 }

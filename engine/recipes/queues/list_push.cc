@@ -2,6 +2,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/base/time_units.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/script.h>
@@ -10,7 +11,7 @@ namespace rushgate {
 namespace {
 
 // KEYS list  ARGV  1 size_max  2 body. Returns 1, or 0 if the list is full.
-const Script& push_script() {
+const Script& list_push_script() {
   static const Script* const kScript = new Script(R"lua(
 if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
 redis.call('LPUSH', KEYS[1], ARGV[2])
@@ -27,13 +28,12 @@ absl::Status push_to_list(Client& client, std::string_view list, std::int64_t si
   const std::string_view keys[] = {list};
   const DecimalText maximum(size_max);
   const std::string_view arguments[] = {maximum, body};
-  const Reply pushed = client.run(push_script(), keys, arguments);
+  const Reply pushed = client.run(list_push_script(), keys, arguments);
   if (!pushed.is_integer()) return to_status(pushed, "pushing a message");
   return pushed.integer() == 1 ? absl::OkStatus() : queue_is_full(list, size_max);
 }
 
 std::string list_timeout(std::int64_t block_ms) {
-  constexpr std::int64_t kMsPerSecond = 1'000;
   const std::string decimals = concat(kMsPerSecond + block_ms % kMsPerSecond).substr(1);
   return concat(block_ms / kMsPerSecond, ".", decimals);
 }

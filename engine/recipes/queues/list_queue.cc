@@ -14,12 +14,12 @@
 namespace rushgate {
 namespace {
 
-constexpr std::int64_t kPortion = 1'000;     // messages that one script puts back
-constexpr std::int64_t kConsumersMax = 100;  // dead ones that one take() handles
+constexpr std::int64_t kMessagesPerScript = 1'000;  // messages that one script puts back
+constexpr std::int64_t kConsumersMax = 100;         // dead ones that one take() handles
 
 // KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 how many  3 size_max
 // Returns the messages, oldest first, or 0 if size_max messages are not done.
-const Script& take_script() {
+const Script& list_take_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[3], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), ARGV[1])
@@ -37,7 +37,7 @@ return messages
 
 // KEYS  1 processing  2 consumers  ARGV  1 consumer  2… messages.
 // Returns the number found. LREM begins with the oldest: most often that is the message.
-const Script& done_script() {
+const Script& list_done_script() {
   static const Script* const kScript = new Script(R"lua(
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[2], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), ARGV[1])
@@ -146,12 +146,12 @@ absl::Status ListQueue::put_back(const std::string& consumer, std::int64_t idle_
   const std::string processing = processing_of(consumer);
   const std::string_view keys[] = {name_, processing, consumers_};
   const DecimalText idle(idle_ms);
-  const DecimalText portion(kPortion);
+  const DecimalText portion(kMessagesPerScript);
   const std::string_view arguments[] = {consumer, idle, portion};
   while (true) {
     const Reply count = client_->run(put_back_script(), keys, arguments);
     if (!count.is_integer()) return to_status(count, "putting messages back");
-    if (count.integer() < kPortion) return absl::OkStatus();
+    if (count.integer() < kMessagesPerScript) return absl::OkStatus();
   }
 }
 
@@ -177,7 +177,7 @@ absl::Status ListQueue::move(std::size_t count_max, Messages& messages) {
   const DecimalText count(static_cast<std::int64_t>(count_max));
   const DecimalText size_max(options_.size_max);
   const std::string_view arguments[] = {options_.consumer, count, size_max};
-  const Reply moved = client_->run(take_script(), keys, arguments);
+  const Reply moved = client_->run(list_take_script(), keys, arguments);
   if (moved.is_integer()) {
     return absl::ResourceExhaustedError(concat("queue ", name_, ": consumer ", options_.consumer,
                                                " took ", options_.size_max,
@@ -209,7 +209,7 @@ absl::StatusOr<std::size_t> ListQueue::done(std::span<const QueueMessage> messag
   const std::string_view keys[] = {processing_, consumers_};
   std::vector<std::string_view> arguments = {options_.consumer};
   for (const QueueMessage& message : messages) arguments.push_back(message.body);
-  const Reply removed = client_->run(done_script(), keys, arguments);
+  const Reply removed = client_->run(list_done_script(), keys, arguments);
   if (!removed.is_integer()) return to_status(removed, "removing messages");
   return static_cast<std::size_t>(removed.integer());
 }

@@ -11,7 +11,7 @@ namespace rushgate {
 namespace {
 
 // KEYS  1 stream  2 position  ARGV ids. Returns the number of ids after the position.
-const Script& done_script() {
+const Script& stream_done_script() {
   static const Script* const kScript = new Script(R"lua(
 local function parse(id)
   local ms, seq = string.match(id, '^(%d+)-(%d+)$')
@@ -98,7 +98,7 @@ absl::StatusOr<std::size_t> SingleConsumerQueue::done(std::span<const QueueMessa
   const std::string_view keys[] = {name_, position_key_};
   std::vector<std::string_view> arguments;
   for (const QueueMessage& message : messages) arguments.push_back(message.id);
-  const Reply count = client_->run(done_script(), keys, arguments);
+  const Reply count = client_->run(stream_done_script(), keys, arguments);
   if (!count.is_integer()) return to_status(count, "keeping the position");
   return static_cast<std::size_t>(count.integer());
 }

@@ -11,7 +11,7 @@ namespace rushgate {
 namespace {
 
 // KEYS stream  ARGV  1 length_max  2 field  3 body. Returns 1, or 0 if the stream is full.
-const Script& push_script() {
+const Script& stream_push_script() {
   static const Script* const kScript = new Script(R"lua(
 if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
 redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
@@ -28,7 +28,7 @@ absl::Status push_to_stream(Client& client, std::string_view stream, std::string
   const std::string_view keys[] = {stream};
   const DecimalText maximum(length_max);
   const std::string_view arguments[] = {maximum, field, body};
-  const Reply pushed = client.run(push_script(), keys, arguments);
+  const Reply pushed = client.run(stream_push_script(), keys, arguments);
   if (!pushed.is_integer()) return to_status(pushed, "pushing a message");
   return pushed.integer() == 1 ? absl::OkStatus() : queue_is_full(stream, size_max);
 }

@@ -37,7 +37,7 @@ enum Key : std::size_t {
   kHeldKey,
   kRequestKey
 };
-enum Argument : std::size_t { kVoucherId, kOptions, kFirstUser };
+enum AdmissionArgument : std::size_t { kVoucherId, kOptions, kFirstUser };
 constexpr std::size_t kArgumentsPerUser = 2;  // the user, the order
 
 enum Term : std::size_t {
@@ -94,7 +94,7 @@ constexpr bool is_decided_together(Term term) {
 }
 
 /// A voucher's hash, read once for as long as it stays the same.
-struct Terms {
+struct CachedTerms {
   NativeCall::Revision revision;
   bool is_closed = false;
   bool are_decided_together = false;  // its users
@@ -105,9 +105,9 @@ struct Terms {
 class TermsCache {
  public:
   /// Returns the terms of the voucher at `key`, which is not empty. Valid until the next call.
-  Terms& of(NativeCall& call, std::string_view key) {
+  CachedTerms& of(NativeCall& call, std::string_view key) {
     const NativeCall::Revision revision = call.hash_revision(key);
-    Terms& terms = known_[revision.hash % kKnown];
+    CachedTerms& terms = known_[revision.hash % kKnown];
     if (terms.revision == revision && revision.hash != 0) return terms;
     terms.revision = {};  // in case reading fails half-way
     terms.is_closed = call.hash_get(key, "closed").has_value();
@@ -125,13 +125,13 @@ class TermsCache {
 
  private:
   static constexpr std::size_t kKnown = 64;
-  std::array<Terms, kKnown> known_;
+  std::array<CachedTerms, kKnown> known_;
 };
 
 /// The users' wishes in one call, beyond one piece of the voucher.
-struct Options {
+struct AdmissionOptions {
   /// Reads the script's second argument.
-  explicit Options(std::string_view text) {
+  explicit AdmissionOptions(std::string_view text) {
     if (text.empty()) return;
     const std::size_t first = text.find(' ');
     const std::size_t second = first == text.npos ? first : text.find(' ', first + 1);
@@ -495,13 +495,13 @@ class Admissions {
   [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }
 
   NativeCall& call_;
-  Terms& terms_;
+  CachedTerms& terms_;
   const std::int64_t total_;
   const std::int64_t admitted_;
   const bool is_counted_;
   const std::int64_t per_user_;
   const std::int64_t per_day_;
-  const Options options_;
+  const AdmissionOptions options_;
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // pieces, in this call
   std::vector<Unpaid> unpaid_ = {};

@@ -15,7 +15,7 @@ namespace rushgate {
 namespace {
 
 // Rows in one read of the database.
-constexpr std::size_t kPortion = 10'000;
+constexpr std::size_t kRowsPerRead = 10'000;
 
 /// Returns true if the order must have a kept payment.
 bool needs_payment(const Order& order) {
@@ -51,7 +51,7 @@ absl::Status PaymentAuditor::check_payments(AuditReport& report) {
         break;
     }
   };
-  absl::Status read = for_each_payment(*orders_.payments(), {.count_max = kPortion}, add);
+  absl::Status read = for_each_payment(*orders_.payments(), {.count_max = kRowsPerRead}, add);
   if (!read.ok()) return read;
   std::vector<Order> without;
   const auto check = [&](const Order& order) {
@@ -75,7 +75,7 @@ absl::Status PaymentAuditor::check_payments(AuditReport& report) {
     }
     kept.erase(payments);
   };
-  read = for_each_order(orders_, {.count_max = kPortion}, check);
+  read = for_each_order(orders_, {.count_max = kRowsPerRead}, check);
   if (!read.ok()) return read;
   for (const auto& [order, payments] : kept) {
     report.problems.push_back(
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<PaymentAuditor::WrongHold>> PaymentAuditor::find_wron
     const bool is_held = held.erase(order.id) > 0;
     if (is_held != (order.status == OrderStatus::kUnpaid)) suspects.push_back(order);
   };
-  read = for_each_order(orders_, {.count_max = kPortion}, check);
+  read = for_each_order(orders_, {.count_max = kRowsPerRead}, check);
   if (!read.ok()) return read;
   std::vector<WrongHold> wrong;
   if (suspects.empty()) return wrong;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/concat.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/group_progress.h"
 
@@ -66,6 +67,14 @@ absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const Sal
     if (!adopted.ok()) return adopted;
   }
   return gone;
+}
+
+std::string deleted_entries_message(std::string_view stream, std::string_view ids) {
+  return concat(
+      "order entries were deleted from ", stream,
+      " while they were pending; those of their orders that were not stored before are lost "
+      "(the audit names their users): ",
+      ids);
 }
 
 }  // namespace rushgate

@@ -22,5 +22,7 @@ absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys);
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
                                                        std::string_view identity,
                                                        std::string_view consumer);
+/// Returns the message about entries that were deleted while they were pending. `ids` is their list.
+std::string deleted_entries_message(std::string_view stream, std::string_view ids);
 
 }  // namespace rushgate

@@ -5,15 +5,15 @@
 #include <iterator>
 #include <utility>
 
-#include <spdlog/logger.h>
-
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/stream_trim.h"
+#include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/lost_orders.h"
@@ -195,7 +195,7 @@ absl::Status OrderWorker::Impl::report_foreign_consumers() {
   for (const ForeignConsumer& consumer : *foreign) {
     if (consumer.idle_ms > options_.claim_idle_ms) continue;
     if (!reported_consumers_.insert(consumer.name).second) continue;
-    options_.logger->warn("{}", consumer.description(keys_));
+    log_warning(*options_.logger, consumer.description(keys_));
   }
   return absl::OkStatus();
 }
@@ -355,10 +355,7 @@ absl::Status OrderWorker::Impl::report_lost(const Reply& ids) {
   }
   lost_ += ids.elements().size();
   if (options_.logger) {
-    options_.logger->warn(
-        "order entries were deleted from {} while they were pending; those of their orders that "
-        "were not stored before are lost (the audit names their users): {}",
-        keys_.order_stream, names);
+    log_warning(*options_.logger, deleted_entries_message(keys_.order_stream, names));
   }
   const Reply forgotten = client_->call(std::move(forget));
   return forgotten.is_integer() ? absl::OkStatus() : to_status(forgotten, "forgetting faults");
@@ -526,11 +523,10 @@ absl::Status OrderWorker::Impl::restore_released() {
     restored_.appended += restored->appended;
     restored_.buried += restored->buried;
     if (!options_.logger) continue;
-    options_.logger->error(
-        "the keyspace lost {} orders of voucher {} before they were stored: {} are queued again, "
-        "{} "
-        "are dead letters without stock",
-        orders.size(), voucher, restored->appended, restored->buried);
+    log_error(*options_.logger,
+              concat("the keyspace lost ", orders.size(), " orders of voucher ", voucher,
+                     " before they were stored: ", restored->appended, " are queued again, ",
+                     restored->buried, " are dead letters without stock"));
   }
   const auto repeated = repeat_released();
   if (!repeated.ok()) {
@@ -797,7 +793,8 @@ absl::Status OrderWorker::Impl::conclude(std::vector<Decided>& decided, bool is_
       continue;
     }
     if (options_.logger)
-      options_.logger->error("order entry {} is buried: {}", one.entry->id, one.reason);
+      log_error(*options_.logger,
+                concat("order entry ", one.entry->id, " is buried: ", one.reason));
     const auto buried = bury(*client_, keys_, *one.entry, one.reason);
     if (!buried.ok()) return buried.status();
     suspects_.erase(one.entry->id);
@@ -992,7 +989,8 @@ OrderWorker::Step OrderWorker::Impl::pause(const absl::Status& reason) {
   pause_reason_ = std::string(reason.message());
   if (pause_reason_.empty()) pause_reason_ = reason.ToString();
   if (options_.logger)
-    options_.logger->warn("order worker {} pauses: {}", options_.consumer, pause_reason_);
+    log_warning(*options_.logger,
+                concat("order worker ", options_.consumer, " pauses: ", pause_reason_));
   return paused(pause_reason_);
 }
 

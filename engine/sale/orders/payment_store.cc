@@ -6,7 +6,7 @@
 namespace rushgate {
 namespace {
 
-using Kind = OrderEvent::Kind;
+using EventKind = OrderEvent::Kind;
 
 EventDecision only(OrderResult::Kind kind, std::string reason = {}) {
   return {.result = {.kind = kind, .reason = std::move(reason)}};
@@ -47,7 +47,7 @@ EventDecision check_payment(const OrderEvent& event, const EventContext& context
                           " cents belongs to order ", known->order));
   }
   const Order& order = *context.order;
-  if (event.kind == Kind::kSurplusPayment) {
+  if (event.kind == EventKind::kSurplusPayment) {
     return {.payment = received(event, Payment::State::kDue, event.reason)};
   }
   if (order.status != OrderStatus::kUnpaid) {
@@ -90,21 +90,21 @@ std::string_view payment_state_name(Payment::State state) {
 
 std::string_view order_event_name(OrderEvent::Kind kind) {
   switch (kind) {
-    case Kind::kAdmitted:
+    case EventKind::kAdmitted:
       return "admitted";
-    case Kind::kPaid:
+    case EventKind::kPaid:
       return "paid";
-    case Kind::kSurplusPayment:
+    case EventKind::kSurplusPayment:
       return "surplus payment";
-    case Kind::kCancelled:
+    case EventKind::kCancelled:
       return "cancelled";
-    case Kind::kUsed:
+    case EventKind::kUsed:
       return "used";
-    case Kind::kRefundBegun:
+    case EventKind::kRefundBegun:
       return "refund begun";
-    case Kind::kRefundEnded:
+    case EventKind::kRefundEnded:
       return "refund ended";
-    case Kind::kPaymentRefunded:
+    case EventKind::kPaymentRefunded:
       return "payment refunded";
   }
   return "?";
@@ -122,7 +122,7 @@ absl::Status for_each_payment(PaymentStore& store, PaymentFilter filter,
 }
 
 EventDecision check_event(const OrderEvent& event, const EventContext& context) {
-  if (event.kind == Kind::kPaymentRefunded) return check_refund_of_payment(event, context);
+  if (event.kind == EventKind::kPaymentRefunded) return check_refund_of_payment(event, context);
   if (!context.order) {
     return only(OrderResult::Kind::kTooEarly, concat("order ", event.order.id, " is not stored"));
   }
@@ -131,17 +131,17 @@ EventDecision check_event(const OrderEvent& event, const EventContext& context) 
   const bool is_open = status == OrderStatus::kCreated || status == OrderStatus::kPaid ||
                        status == OrderStatus::kUsed;
   switch (event.kind) {
-    case Kind::kPaid:
-    case Kind::kSurplusPayment:
+    case EventKind::kPaid:
+    case EventKind::kSurplusPayment:
       return check_payment(event, context);
-    case Kind::kCancelled:
+    case EventKind::kCancelled:
       if (status == OrderStatus::kCancelled) return already_stored();
       return status == OrderStatus::kUnpaid ? become(OrderStatus::kCancelled)
                                             : wrong_state(event, order);
-    case Kind::kUsed:
+    case EventKind::kUsed:
       if (status == OrderStatus::kUsed) return already_stored();
       return is_open ? become(OrderStatus::kUsed) : wrong_state(event, order);
-    case Kind::kRefundBegun: {
+    case EventKind::kRefundBegun: {
       const bool is_begun = status == OrderStatus::kRefunding || status == OrderStatus::kRefunded;
       if (is_begun) return already_stored();
       if (!is_open) return wrong_state(event, order);
@@ -149,12 +149,12 @@ EventDecision check_event(const OrderEvent& event, const EventContext& context) 
       decision.are_payments_due = true;
       return decision;
     }
-    case Kind::kRefundEnded:
+    case EventKind::kRefundEnded:
       if (status == OrderStatus::kRefunded) return already_stored();
       return status == OrderStatus::kRefunding ? become(OrderStatus::kRefunded)
                                                : wrong_state(event, order);
-    case Kind::kAdmitted:
-    case Kind::kPaymentRefunded:
+    case EventKind::kAdmitted:
+    case EventKind::kPaymentRefunded:
       break;
   }
   return refused("not an event of a stored order");

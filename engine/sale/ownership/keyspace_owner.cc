@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include <spdlog/logger.h>
-
 #include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 
@@ -173,9 +173,9 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
   if (confirmed.integer() != kOurs) return anothers_keyspace(keys_);
   if (options_.logger && !on_sale->empty()) {
-    options_.logger->warn(
-        "the keyspace has lost writes (the database has checkpoint {}): {} vouchers are rebuilt",
-        state.checkpoint, declared);
+    log_warning(*options_.logger,
+                concat("the keyspace has lost writes (the database has checkpoint ",
+                       state.checkpoint, "): ", declared, " vouchers are rebuilt"));
   }
   return absl::OkStatus();
 }

@@ -21,11 +21,11 @@
 namespace rushgate {
 namespace {
 
-using Kind = OrderEvent::Kind;
+using EventKind = OrderEvent::Kind;
 namespace scripts = payment_scripts;
 
 // Orders in one read of the database.
-constexpr std::size_t kPortion = 1'000;
+constexpr std::size_t kOrdersPerRead = 1'000;
 // Payments that one script decides on: buyers wait until it ends.
 constexpr std::size_t kPaymentsPerCall = 256;
 // More changes than an order can have.
@@ -186,7 +186,8 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
     case scripts::kDone:
       return done(OrderStatus::kPaid);
     case scripts::kRepeated: {
-      if (text_in(reply) == order_event_name(Kind::kPaid)) return done(OrderStatus::kPaid, true);
+      if (text_in(reply) == order_event_name(EventKind::kPaid))
+        return done(OrderStatus::kPaid, true);
       const auto status = present_status(request.order);
       if (!status.ok()) return failure(status.status());
       ChangeResult result = too_late(*status, "it was recorded before");
@@ -465,14 +466,14 @@ ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus st
 }
 
 ChangeResult OrderChanges::use(OrderId order, const std::string& actor) {
-  OrderEvent event{.kind = Kind::kUsed, .at_ms = now_ms(), .actor = actor};
+  OrderEvent event{.kind = EventKind::kUsed, .at_ms = now_ms(), .actor = actor};
   event.order.id = order;
   return change_stored(event, OrderStatus::kUsed);
 }
 
 ChangeResult OrderChanges::confirm_refund(const std::string& payment) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
-  OrderEvent event{.kind = Kind::kPaymentRefunded, .at_ms = now_ms()};
+  OrderEvent event{.kind = EventKind::kPaymentRefunded, .at_ms = now_ms()};
   event.payment.id = payment;
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());
@@ -493,7 +494,8 @@ ChangeResult OrderChanges::confirm_refund(const std::string& payment) {
 
 ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
                                   const std::string& actor) {
-  OrderEvent event{.kind = Kind::kRefundBegun, .at_ms = now_ms(), .reason = reason, .actor = actor};
+  OrderEvent event{
+      .kind = EventKind::kRefundBegun, .at_ms = now_ms(), .reason = reason, .actor = actor};
   event.order.id = order;
   ChangeResult begun = change_stored(event, OrderStatus::kRefunded);
   if (begun.outcome != ChangeOutcome::kDone) return begun;
@@ -530,7 +532,7 @@ absl::Status OrderChanges::end_refund(OrderId id) {
     if (const Reply synced = client_.sync(); synced.is_error()) {
       return to_status(synced, "syncing the log");
     }
-    OrderEvent event{.kind = Kind::kRefundEnded, .at_ms = now_ms()};
+    OrderEvent event{.kind = EventKind::kRefundEnded, .at_ms = now_ms()};
     event.order.id = order.id;
     set_keeps(**keeps, event.order);
     const auto results =
@@ -605,7 +607,7 @@ absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {
   if (!vouchers.ok()) return vouchers.status();
   for (const VoucherId voucher : *vouchers) {
     const OrderFilter filter{
-        .voucher = voucher, .status = OrderStatus::kRefunding, .count_max = kPortion};
+        .voucher = voucher, .status = OrderStatus::kRefunding, .count_max = kOrdersPerRead};
     const absl::Status read = for_each_order(
         stores_.orders, filter, [&](const Order& order) { begun.push_back(order.id); });
     if (!read.ok()) return read;
@@ -645,8 +647,9 @@ absl::StatusOr<std::size_t> OrderChanges::refund_all(VoucherId voucher, const st
                                         change_outcome_name(result.outcome), ": ", result.detail));
     }
   };
-  const absl::Status read = for_each_order(
-      stores_.orders, {.voucher = voucher, .count_max = kPortion}, change, [&] { return failed; });
+  const absl::Status read =
+      for_each_order(stores_.orders, {.voucher = voucher, .count_max = kOrdersPerRead}, change,
+                     [&] { return failed; });
   if (!read.ok()) return read;
   if (!failed.ok()) return failed;
   return changed;
@@ -656,7 +659,7 @@ absl::StatusOr<std::size_t> OrderChanges::refund_all(VoucherId voucher, const st
 
 absl::Status OrderChanges::repeat(const OrderEvent& event) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return possible;
-  const ChangeResult result = event.kind == Kind::kCancelled
+  const ChangeResult result = event.kind == EventKind::kCancelled
                                   ? cancel(event.order.id, event.reason, event.actor)
                                   : repeat_payment(event);
   switch (result.outcome) {
@@ -677,7 +680,7 @@ ChangeResult OrderChanges::repeat_payment(const OrderEvent& event) {
                            .payment = event.payment.id,
                            .amount_cents = event.payment.amount_cents};
   std::string reason = event.reason;
-  if (event.kind == Kind::kPaid) {
+  if (event.kind == EventKind::kPaid) {
     ChangeResult paid = pay_all({&request, 1}).front();
     const bool is_without_order =
         paid.outcome == ChangeOutcome::kUnknownOrder || paid.outcome == ChangeOutcome::kRefused;

@@ -17,7 +17,7 @@ namespace rushgate {
 namespace {
 
 // Orders in one transaction: other writes wait for it.
-constexpr std::size_t kPortion = 2'000;
+constexpr std::size_t kOrdersPerStep = 2'000;
 
 absl::Status not_yet(VoucherId voucher, std::string_view why) {
   return absl::FailedPreconditionError(concat("voucher ", voucher, " cannot be archived: ", why));
@@ -163,9 +163,9 @@ absl::Status Archiving::move(VoucherId voucher) {
   }
   if (absl::Status removed = remove_holds(voucher); !removed.ok()) return removed;
   while (true) {
-    const auto moved = stores_.orders.archive()->archive_orders(voucher, kPortion);
+    const auto moved = stores_.orders.archive()->archive_orders(voucher, kOrdersPerStep);
     if (!moved.ok()) return moved.status();
-    if (*moved < kPortion) return absl::OkStatus();
+    if (*moved < kOrdersPerStep) return absl::OkStatus();
   }
 }
 
@@ -185,10 +185,10 @@ absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {
   if (archive == nullptr) return no_archive();
   std::size_t deleted = 0;
   while (true) {
-    const auto portion = archive->delete_orders(voucher, kPortion);
+    const auto portion = archive->delete_orders(voucher, kOrdersPerStep);
     if (!portion.ok()) return portion.status();
     deleted += *portion;
-    if (*portion < kPortion) break;
+    if (*portion < kOrdersPerStep) break;
   }
   if (absl::Status letters = delete_discarded_letters(client_, keys_, voucher); !letters.ok()) {
     return letters;

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
+#include "engine/base/time_units.h"
+
 namespace rushgate {
 
 /// Returns the number of the day since 1970-01-01 at a fixed UTC offset; negative before it. Rounds
 /// down, as the admission script does.
 constexpr std::int64_t sale_day(std::int64_t ms_since_1970, std::int64_t utc_offset_minutes) {
-  constexpr std::int64_t kMinuteMs = 60'000;
-  constexpr std::int64_t kDayMs = 24 * 60 * kMinuteMs;
   const std::int64_t local_ms = ms_since_1970 + utc_offset_minutes * kMinuteMs;
   return local_ms / kDayMs - (local_ms % kDayMs < 0 ? 1 : 0);
 }

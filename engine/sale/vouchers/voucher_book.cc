@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include <spdlog/logger.h>
-
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
 #include "engine/base/numbers.h"
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
@@ -41,12 +41,12 @@ struct Bought {
 };
 
 // Orders in one read of the database.
-constexpr std::size_t kPortion = 10'000;
+constexpr std::size_t kRowsPerPage = 10'000;
 
-std::string name_of(VoucherId id) { return "voucher " + std::to_string(id); }
+std::string voucher_name(VoucherId id) { return "voucher " + std::to_string(id); }
 
 absl::Status being_rebuilt(VoucherId id) {
-  return absl::AbortedError(name_of(id) + " is being rebuilt by another process");
+  return absl::AbortedError(voucher_name(id) + " is being rebuilt by another process");
 }
 
 absl::Status not_on_sale(VoucherId id) {
@@ -211,8 +211,9 @@ absl::Status VoucherBook::rebuild_lost(std::vector<VoucherVersion> on_sale) {
 
 void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure) const {
   if (failure.ok() || !options_.logger) return;
-  options_.logger->error("version {} of voucher {} could not be recovered: {}", version.version,
-                         version.voucher.id, std::string(failure.message()));
+  log_error(*options_.logger,
+            concat("version ", version.version, " of voucher ", version.voucher.id,
+                   " could not be recovered: ", failure.message()));
 }
 
 // ---- Publishing ----
@@ -228,7 +229,7 @@ absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
   return change(voucher, [delta](Voucher& changed) {
     std::int64_t stock = 0;
     if (__builtin_add_overflow(changed.stock, delta, &stock)) {
-      return absl::InvalidArgumentError(absl::StrCat(name_of(changed.id), ": a stock of ",
+      return absl::InvalidArgumentError(absl::StrCat(voucher_name(changed.id), ": a stock of ",
                                                      changed.stock, " cannot grow by ", delta));
     }
     changed.stock = stock;
@@ -266,7 +267,7 @@ absl::Status VoucherBook::change(VoucherId voucher,
 absl::Status VoucherBook::publish_locked(const Voucher& voucher,
                                          std::optional<std::int64_t> expected_version) {
   if (const std::string fault = find_fault(voucher); !fault.empty()) {
-    return absl::InvalidArgumentError(name_of(voucher.id) + ": " + fault);
+    return absl::InvalidArgumentError(voucher_name(voucher.id) + ": " + fault);
   }
   constexpr int kTries = 100;  // each fails only because another process published
   for (int i = 1;; ++i) {
@@ -276,7 +277,7 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     if (!in_force.ok()) return in_force.status();
     const std::int64_t now = in_force->has_value() ? (*in_force)->version : 0;
     if (expected_version.value_or(now) != now) {
-      return absl::AlreadyExistsError(absl::StrCat(name_of(voucher.id), ": version ", now,
+      return absl::AlreadyExistsError(absl::StrCat(voucher_name(voucher.id), ": version ", now,
                                                    " is in force, not ", *expected_version));
     }
     if (in_force->has_value() && (*in_force)->voucher == voucher) return forget_copies(voucher.id);
@@ -321,7 +322,7 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
       if (!different.empty()) {
         // Left pending: nothing was decided, and the next version would change another sale.
         return absl::FailedPreconditionError(
-            name_of(id) + ", version " + std::to_string(version.version) +
+            voucher_name(id) + ", version " + std::to_string(version.version) +
             ": the keyspace holds another sale's voucher of this id: " + different);
       }
       if (!in_force->has_value()) {
@@ -355,12 +356,12 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
 absl::Status VoucherBook::finish_adoption(const Voucher& voucher) {
   const std::string key = keys_.voucher(voucher.id);
   const Reply adopting = client_("HEXISTS", key, "adopting");
-  if (!adopting.is_integer()) return to_status(adopting, "adopting " + name_of(voucher.id));
+  if (!adopting.is_integer()) return to_status(adopting, "adopting " + voucher_name(voucher.id));
   if (adopting.integer() == 0) return absl::OkStatus();
   const absl::Status imported = import_buyers(client_, stores_, keys_, voucher, options_.draw_ids);
   if (!imported.ok()) return imported;
   const Reply finished = client_("HDEL", key, "adopting");
-  if (!finished.is_integer()) return to_status(finished, "adopting " + name_of(voucher.id));
+  if (!finished.is_integer()) return to_status(finished, "adopting " + voucher_name(voucher.id));
   return absl::OkStatus();
 }
 
@@ -418,7 +419,7 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
                                         std::to_string(id), *identity, options_.adopt ? "1" : "0"};
   append_terms(version, arguments);
   return result_of(client_.run(voucher_scripts::apply(), views(names), views(arguments)),
-                   "publishing " + name_of(id));
+                   "publishing " + voucher_name(id));
 }
 
 absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
@@ -427,7 +428,7 @@ absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
   if (!checkpoint.ok()) return checkpoint.status();
   // The database must never record as applied a version that a power cut could remove from the log.
   const Reply synced = client_.sync();
-  if (synced.is_error()) return to_status(synced, "syncing " + name_of(version.voucher.id));
+  if (synced.is_error()) return to_status(synced, "syncing " + voucher_name(version.voucher.id));
   const absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
   if (!recorded.ok()) return recorded;
   const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
@@ -440,7 +441,7 @@ absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
 }
 
 absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) {
-  const std::string reason = name_of(version.voucher.id) + ": " + why;
+  const std::string reason = voucher_name(version.voucher.id) + ": " + why;
   const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
                                                          VoucherVersion::State::kRefused, reason);
   return resolved.ok() ? absl::FailedPreconditionError(reason) : resolved;
@@ -450,7 +451,7 @@ absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::strin
 
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
   const Change change(changing_);  // purchases come here: they do not wait
-  if (!change.is_ours()) return absl::AbortedError(name_of(voucher) + " is being rebuilt");
+  if (!change.is_ours()) return absl::AbortedError(voucher_name(voucher) + " is being rebuilt");
   const auto in_force = stores_.vouchers.applied(voucher);
   if (!in_force.ok()) return in_force.status();
   if (!in_force->has_value()) return not_on_sale(voucher);
@@ -582,7 +583,7 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
     buyers.add(with_end(order), version.voucher.limits);
   };
   const OrderFilter filter{
-      .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kPortion};
+      .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kRowsPerPage};
   const absl::Status read = for_each_order(stores_.orders, filter, visit, renew_claim);
   if (!read.ok()) return read;
   for (const auto& [order_id, order] : not_stored) {

@@ -11,7 +11,7 @@
 namespace rushgate {
 namespace {
 
-constexpr int kPortion = 1'000;
+constexpr int kBuyersPerScan = 1'000;
 
 /// Visits the users of a portion. Returns the fault of an element that is no user, or has no count.
 std::string visit_portion(const Reply& portion, bool is_counted,
@@ -47,7 +47,8 @@ absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId vouc
   const bool is_counted = type.text() == "hash";
   std::string cursor = "0";
   do {
-    const Reply scanned = client(is_counted ? "HSCAN" : "SSCAN", buyers, cursor, "COUNT", kPortion);
+    const Reply scanned =
+        client(is_counted ? "HSCAN" : "SSCAN", buyers, cursor, "COUNT", kBuyersPerScan);
     if (has_code(scanned, redis_error_code::kWrongType)) return absl::AbortedError(doing);
     const bool is_scan =
         scanned.is_aggregate() && scanned.elements().size() == 2 && scanned.elements()[0].is_text();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kClose = "@close";
 
-constexpr int kAskingSession = 1'003;
+constexpr int kConnectionAskingSession = 1'003;
 
 /// Ends pipelined commands, so that the connection's state shows whether they have run.
 constexpr std::string_view kEndOfPipeline = "echo";
@@ -60,7 +60,7 @@ ConnectionDuel::ConnectionDuel(Backend& oracle, Backend& subject, int sessions)
     : sessions_(sessions), oracle_{oracle}, subject_{subject} {
   for (Side* const side : {&oracle_, &subject_}) {
     for (int session = 0; session < sessions; ++session) side->ids.ask(side->backend, session);
-    side->backend.ask(kAskingSession, Request::of("DEBUG", "SET-ACTIVE-EXPIRE", 0));
+    side->backend.ask(kConnectionAskingSession, Request::of("DEBUG", "SET-ACTIVE-EXPIRE", 0));
   }
 }
 
@@ -77,19 +77,21 @@ std::optional<std::string> ConnectionDuel::play(const RandomCommand& command) {
 
 std::optional<std::string> ConnectionDuel::elapsed() {
   for (const Side* const side : {&oracle_, &subject_}) {
-    side->backend.ask(kAskingSession, Request::of("PING"));  // ends blocks before the next command
+    side->backend.ask(kConnectionAskingSession,
+                      Request::of("PING"));  // ends blocks before the next command
   }
   return effects_differ(kNoCommand);
 }
 
 std::optional<std::string> ConnectionDuel::finish() {
   for (const Side* const side : {&oracle_, &subject_}) {
-    side->backend.ask(kAskingSession, Request::of("CLIENT", "UNPAUSE"));
+    side->backend.ask(kConnectionAskingSession, Request::of("CLIENT", "UNPAUSE"));
   }
   if (auto what = effects_differ(kNoCommand)) return what;
   for (const Side* const side : {&oracle_, &subject_}) {
     for (const int session : blocked_) {
-      side->backend.ask(kAskingSession, Request::of("CLIENT", "UNBLOCK", side->ids.of(session)));
+      side->backend.ask(kConnectionAskingSession,
+                        Request::of("CLIENT", "UNBLOCK", side->ids.of(session)));
     }
   }
   return effects_differ(kNoCommand);

@@ -15,12 +15,12 @@ constexpr absl::string_view kDecided[] = {"name",  "db",  "sub",   "psub", "ssub
                                           "multi", "cmd", "flags", "resp", "user"};
 
 /// Not one of a grammar's sessions.
-constexpr int kLookingSession = 1'002;
+constexpr int kStatesSession = 1'002;
 
 }  // namespace
 
 ConnectionStates connection_states(Backend& backend) {
-  const std::string list = backend.ask(kLookingSession, Request::of("CLIENT", "LIST")).text();
+  const std::string list = backend.ask(kStatesSession, Request::of("CLIENT", "LIST")).text();
   const absl::string_view lines = absl::StripPrefix(list, "txt:");  // of a verbatim string
   ConnectionStates states;
   for (const absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {

@@ -78,7 +78,7 @@ RandomCommand show(std::string_view type, bool is_table, const std::string& key)
   return question("", Request::of("GET", key));
 }
 
-std::string name_of(int database, const std::string& key) {
+std::string key_name(int database, const std::string& key) {
   return std::to_string(database) + ' ' + key;
 }
 
@@ -108,7 +108,7 @@ std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subj
     const Reply encoding = parse_raw_reply(expected[count + 2 * i])->reply;
     const std::string& key = keys.elements()[i].text();
     const bool is_table =
-        encoding.text() == "hashtable" || unordered.contains(name_of(database, key));
+        encoding.text() == "hashtable" || unordered.contains(key_name(database, key));
     contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), is_table, key));
   }
   const auto mismatch = send_to_both(oracle, subject, kLookingSession, contents);
@@ -178,7 +178,7 @@ KeysOfTables keys_of_tables(Backend& backend, int databases) {
     for (const Reply& key : keys.elements()) {
       const Reply encoding = ask(Request::of("OBJECT", "ENCODING", key.text()));
       if (!encoding.is_nil() && encoding.text() == "hashtable")
-        tables.insert(name_of(database, key.text()));
+        tables.insert(key_name(database, key.text()));
     }
   }
   return tables;

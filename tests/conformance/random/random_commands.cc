@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kWords[] = "words";  // shapes/words.txt: words for all families
+constexpr char kWordsShape[] = "words";  // shapes/words.txt: words for all families
 
-std::string text_of(const std::string& family) {
+std::string shape_text(const std::string& family) {
   std::ifstream in(fs::path(RUSHGATE_SHAPES) / (family + ".txt"), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -21,14 +21,14 @@ std::string text_of(const std::string& family) {
 }  // namespace
 
 Grammar grammar_of(const std::string& family) {
-  return Grammar::parse(family, text_of(kWords), text_of(family));
+  return Grammar::parse(family, shape_text(kWordsShape), shape_text(family));
 }
 
 std::vector<std::string> families(const std::function<bool(const Grammar&)>& condition) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(RUSHGATE_SHAPES)) {
     const std::string name = entry.path().stem().string();
-    if (name != kWords && condition(grammar_of(name))) names.push_back(name);
+    if (name != kWordsShape && condition(grammar_of(name))) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -104,28 +104,28 @@ constexpr std::array kPublicHeaders = {
 
 /// External headers that a part of the tree must not include. Files whose path begins with `except`
 /// may include them.
-struct Ban {
+struct IncludeBan {
   string_view part;
   string_view header;  // the beginning of the header's name
   string_view except = {};
 };
 
-constexpr std::array kBans = {
+constexpr std::array kIncludeBans = {
     // The engine does no I/O. Only storage/ and adapters/ do.
-    Ban{"engine", "rocksdb/"},
-    Ban{"engine", "sqlite3"},
-    Ban{"engine", "SQLiteCpp/"},
-    Ban{"engine", "hiredis"},
-    Ban{"engine", "sys/socket.h"},
-    Ban{"engine", "sys/un.h"},
-    Ban{"engine", "netinet/"},
-    Ban{"engine", "arpa/"},
-    Ban{"engine", "netdb.h"},
-    Ban{"engine", "boost/asio"},
-    Ban{"engine", "boost/beast"},
+    IncludeBan{"engine", "rocksdb/"},
+    IncludeBan{"engine", "sqlite3"},
+    IncludeBan{"engine", "SQLiteCpp/"},
+    IncludeBan{"engine", "hiredis"},
+    IncludeBan{"engine", "sys/socket.h"},
+    IncludeBan{"engine", "sys/un.h"},
+    IncludeBan{"engine", "netinet/"},
+    IncludeBan{"engine", "arpa/"},
+    IncludeBan{"engine", "netdb.h"},
+    IncludeBan{"engine", "boost/asio"},
+    IncludeBan{"engine", "boost/beast"},
     // Boost.Fiber is optional: only rushgate::fiber includes it.
-    Ban{"engine", "boost/fiber", "engine/client/fiber_"},
-    Ban{"engine", "boost/context", "engine/client/fiber_"},
+    IncludeBan{"engine", "boost/fiber", "engine/client/fiber_"},
+    IncludeBan{"engine", "boost/context", "engine/client/fiber_"},
 };
 
 /// Folders for the private headers of libraries.
@@ -198,7 +198,7 @@ bool may_include(const Module& module, string_view other) {
 /// Returns the rule that this include breaks in `file`, if any.
 std::optional<std::string> broken_rule(string_view file, const Module* module, Include include) {
   const auto say = [](auto... parts) { return (std::string() + ... + std::string(parts)); };
-  for (const Ban& ban : kBans) {
+  for (const IncludeBan& ban : kIncludeBans) {
     const bool excepted = !ban.except.empty() && file.starts_with(ban.except);
     if (stands_in(file, ban.part) && include.header.starts_with(ban.header) && !excepted) {
       return say(ban.part, "/ must not include ", include.header);

@@ -14,73 +14,73 @@ using std::string_view;
 // ---- The tables -------------------------------------------------------------------------------
 
 /// A word or a phrase in lower case, and the word to write in its place.
-struct Ban {
+struct WordBan {
   string_view words;
   string_view instead;
   string_view not_after = {};  // a word before it that makes both a term of the field
 };
 
-constexpr std::array kBans = {
+constexpr std::array kWordBans = {
     // clang-format off
-    Ban{"who", "a thing as the subject"},
-    Ban{"whom", "a thing as the subject"},
-    Ban{"whoever", "a thing as the subject"},
-    Ban{"nobody", "no client, no thread, none"},
-    Ban{"somebody", "a thing as the subject"},
-    Ban{"anybody", "a thing as the subject"},
-    Ban{"everybody", "a thing as the subject"},
-    Ban{"he", "the thing, or they"},
-    Ban{"him", "the thing, or them"},
-    Ban{"his", "its, or their"},
-    Ban{"what", "a noun"},
-    Ban{"whatever", "a noun"},
-    Ban{"those that", "a noun"},
-    Ban{"those who", "a noun"},
-    Ban{"those which", "a noun"},
-    Ban{"those whose", "a noun"},
+    WordBan{"who", "a thing as the subject"},
+    WordBan{"whom", "a thing as the subject"},
+    WordBan{"whoever", "a thing as the subject"},
+    WordBan{"nobody", "no client, no thread, none"},
+    WordBan{"somebody", "a thing as the subject"},
+    WordBan{"anybody", "a thing as the subject"},
+    WordBan{"everybody", "a thing as the subject"},
+    WordBan{"he", "the thing, or they"},
+    WordBan{"him", "the thing, or them"},
+    WordBan{"his", "its, or their"},
+    WordBan{"what", "a noun"},
+    WordBan{"whatever", "a noun"},
+    WordBan{"those that", "a noun"},
+    WordBan{"those who", "a noun"},
+    WordBan{"those which", "a noun"},
+    WordBan{"those whose", "a noun"},
 
-    Ban{"again from the start", "from scratch"},
-    Ban{"anew", "from scratch"},
-    Ban{"answer", "reply, return"},
-    Ban{"answered", "replied, returned"},
-    Ban{"answers", "replies, returns"},
-    Ban{"beside", "compared with, next to"},
-    Ban{"gather", "buffer, collect"},
-    Ban{"gathered", "buffered, collected"},
-    Ban{"gathers", "buffers, collects"},
-    Ban{"held up", "blocked, stalled"},
-    Ban{"holds up", "blocks, stalls"},
-    Ban{"let go of", "release, close"},
-    Ban{"lets go of", "releases, closes"},
-    Ban{"made from", "generated from"},
-    Ban{"mark", "savepoint, tombstone, position"},
-    Ban{"marks", "savepoints, tombstones, positions"},
-    Ban{"parked", "blocked"},
-    Ban{"parking", "blocked clients"},
-    Ban{"rebuild token", "fencing token"},
-    Ban{"request key", "idempotency key"},
-    Ban{"request keys", "idempotency keys"},
-    Ban{"room", "module, or space", "waiting"},
-    Ban{"rooms", "modules", "waiting"},
-    Ban{"scalar", "maybe-integer string"},
-    Ban{"settle", "a verb for this one meaning"},
-    Ban{"settled", "a verb for this one meaning"},
-    Ban{"settles", "a verb for this one meaning"},
-    Ban{"take back", "roll back, undo"},
-    Ban{"taken back", "rolled back, undone"},
-    Ban{"takes back", "rolls back, undoes"},
-    Ban{"tell", "report, return"},
-    Ban{"tells", "reports, returns"},
-    Ban{"text", "string, message"},
-    Ban{"texts", "strings, messages"},
-    Ban{"time is up", "expired, timed out"},
-    Ban{"time was up", "had expired, had timed out"},
-    Ban{"told", "reported, set"},
-    Ban{"touch", "prefetch, or make dirty"},
-    Ban{"touched", "prefetched, or made dirty"},
-    Ban{"touches", "prefetches, or makes dirty"},
-    Ban{"twin", "native implementation"},
-    Ban{"twins", "native implementations"},
+    WordBan{"again from the start", "from scratch"},
+    WordBan{"anew", "from scratch"},
+    WordBan{"answer", "reply, return"},
+    WordBan{"answered", "replied, returned"},
+    WordBan{"answers", "replies, returns"},
+    WordBan{"beside", "compared with, next to"},
+    WordBan{"gather", "buffer, collect"},
+    WordBan{"gathered", "buffered, collected"},
+    WordBan{"gathers", "buffers, collects"},
+    WordBan{"held up", "blocked, stalled"},
+    WordBan{"holds up", "blocks, stalls"},
+    WordBan{"let go of", "release, close"},
+    WordBan{"lets go of", "releases, closes"},
+    WordBan{"made from", "generated from"},
+    WordBan{"mark", "savepoint, tombstone, position"},
+    WordBan{"marks", "savepoints, tombstones, positions"},
+    WordBan{"parked", "blocked"},
+    WordBan{"parking", "blocked clients"},
+    WordBan{"rebuild token", "fencing token"},
+    WordBan{"request key", "idempotency key"},
+    WordBan{"request keys", "idempotency keys"},
+    WordBan{"room", "module, or space", "waiting"},
+    WordBan{"rooms", "modules", "waiting"},
+    WordBan{"scalar", "maybe-integer string"},
+    WordBan{"settle", "a verb for this one meaning"},
+    WordBan{"settled", "a verb for this one meaning"},
+    WordBan{"settles", "a verb for this one meaning"},
+    WordBan{"take back", "roll back, undo"},
+    WordBan{"taken back", "rolled back, undone"},
+    WordBan{"takes back", "rolls back, undoes"},
+    WordBan{"tell", "report, return"},
+    WordBan{"tells", "reports, returns"},
+    WordBan{"text", "string, message"},
+    WordBan{"texts", "strings, messages"},
+    WordBan{"time is up", "expired, timed out"},
+    WordBan{"time was up", "had expired, had timed out"},
+    WordBan{"told", "reported, set"},
+    WordBan{"touch", "prefetch, or make dirty"},
+    WordBan{"touched", "prefetched, or made dirty"},
+    WordBan{"touches", "prefetches, or makes dirty"},
+    WordBan{"twin", "native implementation"},
+    WordBan{"twins", "native implementations"},
     // clang-format on
 };
 
@@ -169,14 +169,14 @@ std::vector<std::string> words_of_name(string_view name) {
 }
 
 /// Returns the bans that `words` break, one for each place.
-std::vector<const Ban*> broken_bans(const std::vector<std::string>& words) {
-  std::vector<const Ban*> broken;
+std::vector<const WordBan*> broken_bans(const std::vector<std::string>& words) {
+  std::vector<const WordBan*> broken;
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string phrase;
     for (std::size_t count = 1; count <= 4 && i + count <= words.size(); ++count) {
       if (count > 1) phrase += ' ';
       phrase += words[i + count - 1];
-      for (const Ban& ban : kBans) {
+      for (const WordBan& ban : kWordBans) {
         const bool is_term = !ban.not_after.empty() && i > 0 && words[i - 1] == ban.not_after;
         if (ban.words == phrase && !is_term) broken.push_back(&ban);
       }
@@ -185,7 +185,7 @@ std::vector<const Ban*> broken_bans(const std::vector<std::string>& words) {
   return broken;
 }
 
-std::string rule_of(const Ban& ban) {
+std::string rule_of(const WordBan& ban) {
   return '"' + std::string(ban.words) + "\" (write: " + std::string(ban.instead) + ')';
 }
 
@@ -211,13 +211,13 @@ std::vector<Lapse> check_language(string_view file, string_view contents) {
     if (in_code_block) continue;
     std::string prose(is_cpp(file) ? comment_of(line) : line);
     if (is_page || is_cpp(file)) prose = without_code_spans(prose);
-    for (const Ban* const ban : broken_bans(words_of(prose))) add(rule_of(*ban));
+    for (const WordBan* const ban : broken_bans(words_of(prose))) add(rule_of(*ban));
     if (!is_cpp(file) || !line.starts_with("TEST")) continue;
     const std::string code(line);
     std::smatch test;
     if (!std::regex_search(code, test, kTest)) continue;
     const std::vector<std::string> words = words_of_name(test.str(1));
-    for (const Ban* const ban : broken_bans(words)) add(rule_of(*ban));
+    for (const WordBan* const ban : broken_bans(words)) add(rule_of(*ban));
     if (words.size() > kTestNameWordsMax) {
       add("a test name of " + std::to_string(words.size()) + " words");
     }

@@ -31,7 +31,7 @@ std::vector<std::string> source_files() {
   return files;
 }
 
-std::string contents(const std::string& file) {
+std::string text_of_file(const std::string& file) {
   std::ifstream in(fs::path(RUSHGATE_ROOT) / file, std::ios::binary);
   EXPECT_TRUE(in) << file;
   return {std::istreambuf_iterator<char>(in), {}};
@@ -42,7 +42,7 @@ TEST(RepositoryTest, IncludesPointOneWay) {
   EXPECT_NE(std::find(files.begin(), files.end(), "tests/project/structure/repository_test.cc"),
             files.end());
   for (const std::string& file : files) {
-    for (const Violation& violation : check_includes(file, contents(file))) {
+    for (const Violation& violation : check_includes(file, text_of_file(file))) {
       ADD_FAILURE() << violation.file << ":" << violation.line << ": " << violation.rule;
     }
   }
@@ -51,7 +51,7 @@ TEST(RepositoryTest, IncludesPointOneWay) {
 TEST(RepositoryTest, EveryHeaderHasPragmaOnce) {
   for (const std::string& file : source_files()) {
     if (!file.ends_with(".h")) continue;
-    const bool has = ("\n" + contents(file)).find("\n#pragma once\n") != std::string::npos;
+    const bool has = ("\n" + text_of_file(file)).find("\n#pragma once\n") != std::string::npos;
     EXPECT_TRUE(has) << file << ":1: no #pragma once";
   }
 }

@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string rush(int count) {
+std::string rush_of(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) {
     text += std::to_string(i) + "," + std::to_string(i % 1'000) + ",1\n";
@@ -32,7 +32,7 @@ class RedisProgramTest : public ::testing::Test {
  protected:
   void SetUp() override {
     files_.write_vouchers({300});
-    files_.write_requests(rush(3'000));
+    files_.write_requests(rush_of(3'000));
   }
 
   testing::RedisServer server_;
@@ -60,7 +60,7 @@ TEST_F(RedisProgramTest, DemoOnRedisPlaysBothActs) {
 }
 
 TEST_F(RedisProgramTest, KilledReplayContinues) {
-  files_.write_requests(rush(60'000));
+  files_.write_requests(rush_of(60'000));
   auto arguments = files_.replay(on_redis_);
   arguments.emplace_back("--real-time");
   Program program(arguments);
@@ -85,7 +85,7 @@ TEST_F(RedisProgramTest, NewDirectoryDoesNotTakeOverSale) {
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const SaleFiles others;
   others.write_vouchers({400});
-  others.write_requests(rush(10));
+  others.write_requests(rush_of(10));
   const auto result = run_program(others.replay(on_redis_));
   EXPECT_EQ(result.exit_code, kExitUsage);
   EXPECT_THAT(result.err, HasSubstr("the keyspace belongs to another order database"));
@@ -104,7 +104,7 @@ TEST_F(RedisProgramTest, ForeignSaleIsSoldOnlyWhenAdopted) {
 
   const SaleFiles others;
   others.write_vouchers({300});
-  others.write_requests(rush(3'000));
+  others.write_requests(rush_of(3'000));
   (*client)("DEL", "stream.orders", "stream.orders.database", "seckill:database");
   (*client)("XADD", "stream.orders", "*", "userId", 5'100, "voucherId", 1, "id", 42);
   const auto foreign_stream = run_program(others.replay(on_redis_));
@@ -133,7 +133,7 @@ TEST_F(RedisProgramTest, NoTrimKeepsOrdersInStream) {
 }
 
 TEST_F(RedisProgramTest, RebuildOfKilledProcessIsTakenOver) {
-  files_.write_requests(rush(100));
+  files_.write_requests(rush_of(100));
   ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
   const auto backend = RedisBackend::open(*RedisOptions::from_url(server_.url()));
   ASSERT_TRUE(backend.ok()) << backend.status();
@@ -142,7 +142,7 @@ TEST_F(RedisProgramTest, RebuildOfKilledProcessIsTakenOver) {
   (*client)("HSET", "seckill:voucher:1", "closed", "gone:1", "closed_run", "", "closed_at",
             SystemClock().now_ms() - kAgoMs);
   (*client)("DEL", "seckill:stock:1", "seckill:order:1");
-  files_.write_requests(rush(3'000));
+  files_.write_requests(rush_of(3'000));
   const auto result = run_program(files_.replay(on_redis_));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   EXPECT_EQ(result.json()["outcomes"]["accepted"], 200);
@@ -164,7 +164,7 @@ TEST_F(RedisProgramTest, MissingServerCreatesNothing) {
 }
 
 TEST_F(RedisProgramTest, DeadServerEndsProgramWithInstructions) {
-  files_.write_requests(rush(60'000));
+  files_.write_requests(rush_of(60'000));
   auto arguments = files_.replay(on_redis_);
   arguments.emplace_back("--real-time");
   Program program(arguments);

@@ -47,7 +47,7 @@ const std::map<std::string, Names> kKnownFaults = {
 };
 
 /// Returns the command for a short rush.
-std::vector<std::string> small_rush(const std::vector<std::string>& more = {}) {
+std::vector<std::string> strategies_of_small_rush(const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"strategies", "--users",   "60", "--stock",
                                         "20",         "--threads", "4",  "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -103,7 +103,7 @@ std::map<std::string, Names> faults_by_schedule(const nlohmann::ordered_json& st
 
 /// Runs the strategies with these letters.
 std::vector<nlohmann::ordered_json> run_strategies(const std::string& letters) {
-  const ProgramResult result = run_program(small_rush({"--only", letters}));
+  const ProgramResult result = run_program(strategies_of_small_rush({"--only", letters}));
   EXPECT_EQ(result.exit_code, kExitOk) << result.err;
   return result.json()["strategies"];
 }
@@ -169,7 +169,8 @@ TEST(StrategiesProgramTest, EveryStrategyIsTested) {
 
 TEST(StrategiesProgramTest, KilledWorkerStoresEachOrderOnce) {
   for (const char* const seed : {"1", "2", "3"}) {
-    const ProgramResult result = run_program(small_rush({"--only", "k2,n,o", "--seed", seed}));
+    const ProgramResult result =
+        run_program(strategies_of_small_rush({"--only", "k2,n,o", "--seed", seed}));
     ASSERT_EQ(result.exit_code, kExitOk) << result.err;
     const auto comparison = result.json();
     for (const auto& strategy : comparison["strategies"]) {
@@ -193,7 +194,8 @@ TEST(StrategiesProgramTest, TableHasRowPerChosenStrategy) {
 TEST(StrategiesProgramTest, ChartIsWrittenPerChosenStrategy) {
   const TemporaryDirectory directory;
   const std::filesystem::path charts = directory.path() / "charts";
-  const ProgramResult result = run_program(small_rush({"--only", "c", "--charts", charts}));
+  const ProgramResult result =
+      run_program(strategies_of_small_rush({"--only", "c", "--charts", charts}));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   std::set<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(charts)) {
@@ -223,7 +225,7 @@ TEST(StrategiesRedisProgramTest, ComparisonLeavesNoKeysOnRedis) {
   testing::RawConnection connection(server.socket_path());
   connection.call(Request::of("SET", "theirs", 1));
   const ProgramResult result =
-      run_program(small_rush({"--only", "h,i,j,k,l,m,n,o", "--redis", server.url()}));
+      run_program(strategies_of_small_rush({"--only", "h,i,j,k,l,m,n,o", "--redis", server.url()}));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   const auto comparison = result.json();
   for (const auto& strategy : comparison["strategies"]) {
@@ -237,7 +239,7 @@ TEST(StrategiesRedisProgramTest, ComparisonLeavesNoKeysOnRedis) {
 TEST(StrategiesRedisProgramTest, MissingServerIsFailure) {
   testing::RedisServer server;
   server.kill();
-  const ProgramResult result = run_program(small_rush({"--redis", server.url()}));
+  const ProgramResult result = run_program(strategies_of_small_rush({"--redis", server.url()}));
   EXPECT_EQ(result.exit_code, kExitFailure);
   EXPECT_THAT(result.out, IsEmpty());
 }

@@ -29,7 +29,7 @@ namespace rushgate {
 /// run() executes a command twice, with a rollback in between. The rollback must restore the old
 /// contents, and the second reply must equal the first unless the command draws at random. After
 /// each test, a second keyspace loads the store and must equal the first.
-class CommandTest : public testing::Test {
+class CommandTest : public ::testing::Test {
  protected:
   static constexpr std::int64_t kStartMs = 1'700'000'000'123;
 

@@ -34,11 +34,11 @@ TEST_F(ConnectionTest, SelectRefusesInvalidDatabase) {
 
 TEST_F(ConnectionTest, ListShowsLibraryOnlyIfSet) {
   const auto list = [this] { return run("CLIENT", "INFO").text(); };
-  EXPECT_THAT(list(), testing::Not(testing::HasSubstr("lib-")));
+  EXPECT_THAT(list(), ::testing::Not(::testing::HasSubstr("lib-")));
   EXPECT_EQ(text("CLIENT", "SETINFO", "LIB-NAME", "redis-py"), "OK");
-  EXPECT_THAT(list(), testing::EndsWith(" lib-name=redis-py lib-ver=\n"));
+  EXPECT_THAT(list(), ::testing::EndsWith(" lib-name=redis-py lib-ver=\n"));
   EXPECT_EQ(text("CLIENT", "SETINFO", "lib-ver", "5.0"), "OK");
-  EXPECT_THAT(list(), testing::EndsWith(" lib-name=redis-py lib-ver=5.0\n"));
+  EXPECT_THAT(list(), ::testing::EndsWith(" lib-name=redis-py lib-ver=5.0\n"));
 }
 
 TEST_F(ConnectionTest, SetinfoRefusesInvalidNames) {
@@ -49,13 +49,13 @@ TEST_F(ConnectionTest, SetinfoRefusesInvalidNames) {
 
 TEST_F(ConnectionTest, FlagOfIdleTimesIsShown) {
   EXPECT_EQ(text("CLIENT", "NO-TOUCH", "on"), "OK");
-  EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=T "));
+  EXPECT_THAT(run("CLIENT", "INFO").text(), ::testing::HasSubstr(" flags=T "));
   EXPECT_EQ(text("CLIENT", "NO-TOUCH", "OFF"), "OK");
-  EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=N "));
+  EXPECT_THAT(run("CLIENT", "INFO").text(), ::testing::HasSubstr(" flags=N "));
   EXPECT_EQ(text("CLIENT", "NO-TOUCH", "x"), kSyntaxError);
   run("CLIENT", "NO-TOUCH", "ON");
   EXPECT_EQ(text("RESET"), "RESET");
-  EXPECT_THAT(run("CLIENT", "INFO").text(), testing::HasSubstr(" flags=N "));
+  EXPECT_THAT(run("CLIENT", "INFO").text(), ::testing::HasSubstr(" flags=N "));
 }
 
 }  // namespace

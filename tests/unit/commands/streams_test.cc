@@ -14,7 +14,7 @@
 namespace rushgate {
 namespace {
 
-using testing::Test;
+using ::testing::Test;
 
 class StreamCommandsTest : public CommandTest {
  protected:

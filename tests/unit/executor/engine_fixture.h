@@ -21,7 +21,7 @@ inline std::unique_ptr<Engine> open_engine(
 }
 
 /// An engine in manual mode with one client.
-class ManualEngineTest : public testing::Test {
+class ManualEngineTest : public ::testing::Test {
  protected:
   ManualClock clock_;
   std::unique_ptr<Engine> engine_ = open_engine({.manual_clock = &clock_});

@@ -53,7 +53,7 @@ class TestStore final : public NullStore {
 };
 
 /// The test is the thread that holds the turn.
-class ExecutorPartsTest : public testing::Test {
+class ExecutorPartsTest : public ::testing::Test {
  protected:
   ExecutorPartsTest() { keyspace_.set_listener(&unblocker_); }
 

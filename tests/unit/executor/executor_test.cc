@@ -24,11 +24,11 @@
 namespace rushgate {
 namespace {
 
-class PolicyTest : public testing::TestWithParam<EngineOptions::Policy> {};
+class PolicyTest : public ::testing::TestWithParam<EngineOptions::Policy> {};
 
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest,
-                         testing::Values(EngineOptions::Policy::kCallers,
-                                         EngineOptions::Policy::kServiceThreadOnly));
+                         ::testing::Values(EngineOptions::Policy::kCallers,
+                                           EngineOptions::Policy::kServiceThreadOnly));
 
 TEST_P(PolicyTest, CallGetsReply) {
   const auto engine = open_engine({.policy = GetParam()});
@@ -437,7 +437,7 @@ TEST(ExecutorTest, TransactionContinuesDuringLongScript) {
     EXPECT_EQ((*client)("GET", "k").error_code(), "BUSY");
     const Reply refused = (*client)("EXEC");
     EXPECT_THAT(refused.text(),
-                testing::StartsWith("EXECABORT Transaction discarded because of: BUSY Redis is"));
+                ::testing::StartsWith("EXECABORT Transaction discarded because of: BUSY Redis is"));
     EXPECT_EQ((*client)("SCRIPT", "KILL"), Reply::ok());
   }
   EXPECT_EQ((*client)("EXEC"), Reply::error("ERR EXEC without MULTI"));
@@ -450,7 +450,7 @@ TEST(ExecutorTest, ScriptThatHasWrittenCannotBeKilled) {
     LongScript writer(*engine, "redis.call('SET', KEYS[1], 'v') for i = 1, 100000000 do end");
     if (writer.wait_until_busy()) {
       const Reply kill = (*client)("SCRIPT", "KILL");
-      EXPECT_THAT(kill.error_code(), testing::AnyOf("UNKILLABLE", "NOTBUSY"))
+      EXPECT_THAT(kill.error_code(), ::testing::AnyOf("UNKILLABLE", "NOTBUSY"))
           << "NOTBUSY: the script has just ended";
     }
   }
@@ -490,8 +490,8 @@ TEST(ExecutorTest, CloseKillsScripts) {
     auto short_one = submit_script(*client, "return 1");
     wait_until_script_runs(*engine);
     engine->close(EndOfScripts::kKill);
-    EXPECT_THAT(running.get().text(), testing::StartsWith("ERR Script killed by user"));
-    EXPECT_THAT(queued.get().text(), testing::StartsWith("ERR Script killed by user"));
+    EXPECT_THAT(running.get().text(), ::testing::StartsWith("ERR Script killed by user"));
+    EXPECT_THAT(queued.get().text(), ::testing::StartsWith("ERR Script killed by user"));
     EXPECT_EQ(short_one.get(), Reply::integer(1));
     EXPECT_FALSE(engine->is_running_script());
   }
@@ -509,7 +509,7 @@ TEST(ExecutorTest, SecondCloseKillsAwaitedScript) {
   }
   engine->close(EndOfScripts::kKill);
   first.join();
-  EXPECT_THAT(reply.get().text(), testing::StartsWith("ERR Script killed by user"));
+  EXPECT_THAT(reply.get().text(), ::testing::StartsWith("ERR Script killed by user"));
 }
 
 TEST(ExecutorTest, TimersOnServiceThreadMayUseClient) {

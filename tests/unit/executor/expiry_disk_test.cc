@@ -15,7 +15,7 @@
 namespace rushgate {
 namespace {
 
-class ExpiryDiskTest : public testing::Test {
+class ExpiryDiskTest : public ::testing::Test {
  protected:
   ExpiryDiskTest() { reopen(); }
 

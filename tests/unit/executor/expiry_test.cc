@@ -52,7 +52,7 @@ class SyncedStore final : public NullStore {
   SyncedCommits& counted_;
 };
 
-class ExpiryTest : public testing::Test {
+class ExpiryTest : public ::testing::Test {
  protected:
   void set_keys(std::size_t count, int px) {
     std::vector<Request> requests;

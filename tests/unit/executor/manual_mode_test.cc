@@ -204,8 +204,8 @@ TEST_F(ManualModeTest, ConfigAndInfoReportServerSettings) {
   EXPECT_EQ(to_debug_string((*client)("CONFIG", "GET", "tcp-keepalive")),
             R"(["tcp-keepalive", "60"])");
   const std::string info = (*client)("INFO").text();
-  EXPECT_THAT(info, testing::HasSubstr("\ntcp_port:7000\r"));
-  EXPECT_THAT(info, testing::HasSubstr("\nmaxclients:12\r"));
+  EXPECT_THAT(info, ::testing::HasSubstr("\ntcp_port:7000\r"));
+  EXPECT_THAT(info, ::testing::HasSubstr("\nmaxclients:12\r"));
 }
 
 TEST_F(ManualModeTest, ClientMayOutliveEngineAndClock) {

@@ -19,7 +19,7 @@ namespace {
 
 using How = AllocationsFail::How;
 
-class NoMemoryStoreTest : public testing::TestWithParam<How> {
+class NoMemoryStoreTest : public ::testing::TestWithParam<How> {
  protected:
   NoMemoryStoreTest() { reopen(); }
 
@@ -110,7 +110,7 @@ TEST_P(NoMemoryStoreTest, SyncSucceedsOrFails) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, NoMemoryStoreTest, testing::Values(How::kOnce, How::kFrom),
+INSTANTIATE_TEST_SUITE_P(, NoMemoryStoreTest, ::testing::Values(How::kOnce, How::kFrom),
                          [](const auto& parameter) {
                            return parameter.param == How::kOnce ? "Once" : "FromThen";
                          });

@@ -296,7 +296,7 @@ void sweep(const Request& request, How how, const std::string& wanted) {
   auto shop = set_up();
   const std::string old = shop->state();
   bool has_failed = true;
-  for (std::uint64_t before = 0; has_failed && !testing::Test::HasFailure(); ++before) {
+  for (std::uint64_t before = 0; has_failed && !::testing::Test::HasFailure(); ++before) {
     SCOPED_TRACE("allocation " + std::to_string(before));
     Request copy = request;
     Reply reply;

@@ -14,7 +14,7 @@
 namespace rushgate {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr std::size_t kLargeBytes = 100'000'000;
 const Reply kNoMemory = Reply::error("OOM no memory");
@@ -22,7 +22,7 @@ const Reply kNoMemory = Reply::error("OOM no memory");
 /// Returns a request that fails for lack of memory while LargeAllocationsFail lives.
 Request large(std::string_view key) { return Request::of("SETRANGE", key, 2 * kLargeBytes, "x"); }
 
-class NoMemoryTest : public testing::Test {
+class NoMemoryTest : public ::testing::Test {
  protected:
   std::unique_ptr<Engine> engine_ = open_engine();
   std::unique_ptr<Client> client_ = engine_->open_client();

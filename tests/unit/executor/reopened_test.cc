@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-class ReopenedTest : public testing::Test {
+class ReopenedTest : public ::testing::Test {
  protected:
   ReopenedTest() { reopen(); }
 

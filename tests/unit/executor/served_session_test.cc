@@ -16,9 +16,9 @@
 namespace rushgate {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 template <class... Args>
 std::string reply_while_busy(ServedSession& session, const Args&... args) {
@@ -125,7 +125,7 @@ TEST(ServedSessionTest, HeldBytesCountNamesAndRequests) {
   };
   EXPECT_EQ(held_after("PING"), 0U);
   const std::size_t watched = held_after("WATCH", name, name);
-  EXPECT_THAT(watched, testing::AllOf(testing::Gt(2'000U), testing::Lt(3'000U)));
+  EXPECT_THAT(watched, ::testing::AllOf(::testing::Gt(2'000U), ::testing::Lt(3'000U)));
   EXPECT_EQ(held_after("WATCH", name), watched);
   held_after("MULTI");
   EXPECT_GT(held_after("GET", name), watched + 1'000);
@@ -135,7 +135,7 @@ TEST(ServedSessionTest, HeldBytesCountNamesAndRequests) {
   for (const char* const kind : {"", "P", "S"}) {
     const std::string subscribe = std::string(kind) + "SUBSCRIBE";
     const std::size_t subscribed = held_after(subscribe, name);
-    EXPECT_THAT(subscribed, testing::AllOf(testing::Gt(2'000U), testing::Lt(3'000U)));
+    EXPECT_THAT(subscribed, ::testing::AllOf(::testing::Gt(2'000U), ::testing::Lt(3'000U)));
     EXPECT_EQ(held_after(subscribe, name), subscribed);
     EXPECT_EQ(held_after(std::string(kind) + "UNSUBSCRIBE", name), 0U);
   }

@@ -13,7 +13,7 @@ namespace {
 
 using faults::FaultyStore;
 
-class StoreFailureTest : public testing::Test {
+class StoreFailureTest : public ::testing::Test {
  protected:
   MemoryStore kept_{{.keep_state = true}};
   FaultyStore store_{kept_};
@@ -48,7 +48,7 @@ TEST_F(StoreFailureTest, FailedCommitRefusesWritesAndServesReads) {
   (*client)("SET", "other", "v");
   const Reply refused = (*client)("SET", "k", "w");
   EXPECT_TRUE(has_code(refused, "MISCONF")) << to_debug_string(refused);
-  EXPECT_THAT(refused.text(), testing::HasSubstr("disk full"));
+  EXPECT_THAT(refused.text(), ::testing::HasSubstr("disk full"));
   EXPECT_EQ((*client)("GET", "k"), Reply::bulk("v"));
   EXPECT_TRUE(has_code((*client)("EVAL", "return redis.call('SET', 'a', 'b')", 0), "MISCONF"));
   EXPECT_EQ(engine->health().code(), absl::StatusCode::kResourceExhausted);

@@ -27,7 +27,7 @@ TEST(TurnGuardTest, ExceptionAnywhereEndsBatchAlone) {
   std::int64_t kept = 0;
   int kept_elsewhere = 0;
   bool has_thrown = true;
-  for (std::uint64_t before = 0; has_thrown && !testing::Test::HasFailure();) {
+  for (std::uint64_t before = 0; has_thrown && !::testing::Test::HasFailure();) {
     SCOPED_TRACE(before);
     plan.looks_before = before;
     const Reply reply = client("INCR", "n");

@@ -67,7 +67,7 @@ class CountingStore final : public NullStore {
 };
 
 /// Runs one request per commit, if no other number is given.
-class TurnShareTest : public testing::Test {
+class TurnShareTest : public ::testing::Test {
  protected:
   std::shared_ptr<Executor> open(Durability durability, std::vector<NamedScript> scripts = {},
                                  std::size_t requests_a_commit = 1) {

@@ -170,7 +170,7 @@ TEST(DatabaseTest, StoreThatDropsStateGetsNoStateRecords) {
 }
 
 /// Keys of two databases, some of which expire, and a model of them.
-class ExpiryIndexTest : public testing::Test {
+class ExpiryIndexTest : public ::testing::Test {
  protected:
   using Times = std::map<std::string, std::int64_t>;  // of keys; kNoExpiry: none
 

@@ -25,7 +25,7 @@
 namespace rushgate {
 namespace {
 
-using Fields = std::vector<std::string>;
+using FieldNames = std::vector<std::string>;
 
 /// Changes hashes of a keyspace that can be reopened.
 class FieldExpiriesTest : public ::testing::Test {
@@ -71,8 +71,8 @@ class FieldExpiriesTest : public ::testing::Test {
       expire_in_ms(field, i);
     }
   }
-  Fields fields() {
-    Fields fields;
+  FieldNames fields() {
+    FieldNames fields;
     if (Object* const hash = find()) {
       hash->hash().for_each(
           [&](std::string_view field, std::string_view) { fields.emplace_back(field); });
@@ -140,9 +140,9 @@ TEST_F(FieldExpiriesTest, FindRemovesExpiredFields) {
   set("stays");
   set_expiring(3);
   advance_ms(1);
-  EXPECT_EQ(fields(), (Fields{"stays", "f2", "f3"}));
+  EXPECT_EQ(fields(), (FieldNames{"stays", "f2", "f3"}));
   advance_ms(2);
-  EXPECT_EQ(fields(), Fields{"stays"});
+  EXPECT_EQ(fields(), FieldNames{"stays"});
   EXPECT_EQ(keyspace_->next_expiry_ms(), std::nullopt);
   commit_and_reopen();
   EXPECT_EQ(records(), 2U);
@@ -167,7 +167,7 @@ TEST_F(FieldExpiriesTest, ActiveRemovalIsBounded) {
   EXPECT_EQ(keyspace_->remove_expired(3), 1U);
   EXPECT_EQ(keyspace_->remove_expired(3), 0U);
   EXPECT_EQ(keyspace_->next_expiry_ms(), kStartMs + 5);
-  EXPECT_EQ(fields(), (Fields{"stays", "f5"}));
+  EXPECT_EQ(fields(), (FieldNames{"stays", "f5"}));
   advance_ms(1);
   EXPECT_EQ(keyspace_->remove_expired(3), 1U);
   EXPECT_EQ(keyspace_->next_expiry_ms(), std::nullopt);
@@ -196,12 +196,12 @@ TEST_F(FieldExpiriesTest, RollbackRestoresExpiries) {
   hashes::set_expiry(db(), *find(), "f3", std::nullopt);
   hashes::remove(db(), *find(), "f1");
   advance_ms(80);
-  EXPECT_EQ(fields(), Fields{"f3"});
+  EXPECT_EQ(fields(), FieldNames{"f3"});
   db().remove(*find());
   keyspace_->changes().roll_back_to(before);
   EXPECT_EQ(dump(*keyspace_), lines);
   EXPECT_EQ(keyspace_->next_expiry_ms(), next_ms);
-  EXPECT_EQ(fields(), Fields{"stays"});
+  EXPECT_EQ(fields(), FieldNames{"stays"});
 }
 
 TEST_F(FieldExpiriesTest, RollbackReleasesFirstExpiry) {
@@ -270,7 +270,7 @@ TEST_F(FieldExpiriesTest, UndoneFlushRestoresExpiries) {
   keyspace_->changes().roll_back_to(before);
   EXPECT_EQ(keyspace_->next_expiry_ms(), kStartMs + 1);
   advance_ms(1);
-  EXPECT_EQ(fields(), (Fields{"stays", "f2"}));
+  EXPECT_EQ(fields(), (FieldNames{"stays", "f2"}));
 }
 
 TEST_F(FieldExpiriesTest, KeptFieldsAreHiddenFromReads) {
@@ -356,7 +356,7 @@ TEST_F(HiddenFieldsTest, FindRemovesFewAndHidesAll) {
   EXPECT_EQ(find()->revision, revision + 1);
   EXPECT_GT(hash.stored_size(), kExpiring - 50);
   EXPECT_EQ(hash.size(), 1U);
-  EXPECT_EQ(fields(), Fields{"stays"});
+  EXPECT_EQ(fields(), FieldNames{"stays"});
   EXPECT_FALSE(hash.contains("e299"));
   EXPECT_EQ(hash.find("e299"), std::nullopt);
   EXPECT_EQ(hash.expiry("e299"), std::nullopt);
@@ -438,7 +438,7 @@ TEST_F(HiddenFieldsTest, FieldsStayHiddenWhenClockGoesBack) {
   keyspace_->set_now_ms(kStartMs);
   EXPECT_EQ(find()->hash().size(), 1U);
   expire_in_ms("stays", 5);
-  EXPECT_EQ(fields(), Fields{"stays"});
+  EXPECT_EQ(fields(), FieldNames{"stays"});
   EXPECT_EQ(find()->hash().stored_size(), 1U);
   EXPECT_EQ(find()->hash().expiry("stays"), kStartMs + 5);
   advance_ms(5);

@@ -50,7 +50,7 @@ class SlowValue {
   std::latch let_go_{1};
 };
 
-class LazyFreeTest : public testing::Test {
+class LazyFreeTest : public ::testing::Test {
  protected:
   /// Frees a value and returns the id of the thread that did it.
   std::thread::id thread_for(std::size_t bytes) {

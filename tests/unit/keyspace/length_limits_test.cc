@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kLengthMax = std::numeric_limits<std::uint32_t>::max();
 
 std::string_view long_string(std::size_t bytes) {
   static constexpr char kByte = 'x';
@@ -27,7 +27,7 @@ TEST(LengthLimitsTest, BatchRefusesLongKeyOrValue) {
   StoreBatch batch;
   batch.put("key", "value");
   const std::size_t bytes = batch.size_bytes();
-  const std::string_view huge = long_string(kBytesMax + 1);
+  const std::string_view huge = long_string(kLengthMax + 1);
   EXPECT_THROW(batch.put(huge, "value"), std::length_error);
   EXPECT_THROW(batch.put("key", huge), std::length_error);
   EXPECT_THROW(batch.remove(huge), std::length_error);
@@ -36,15 +36,15 @@ TEST(LengthLimitsTest, BatchRefusesLongKeyOrValue) {
 }
 
 TEST(LengthLimitsTest, SortedSetRefusesLongMember) {
-  EXPECT_THROW(SortedSetElement::make(long_string(kBytesMax + 1), 1), std::length_error);
+  EXPECT_THROW(SortedSetElement::make(long_string(kLengthMax + 1), 1), std::length_error);
 }
 
 TEST(LengthLimitsTest, StreamRefusesLongEntry) {
   SegmentWriter writer;
   writer.append({1, 1}, std::vector<StreamField>{{"a", "1"}});
   const std::string before = writer.bytes();
-  const std::string_view huge = long_string(kBytesMax);
-  const std::string_view half = long_string(kBytesMax / 2 + 1);
+  const std::string_view huge = long_string(kLengthMax);
+  const std::string_view half = long_string(kLengthMax / 2 + 1);
   for (const auto& fields :
        {std::vector<StreamField>{{"a", huge}}, {{huge, "a"}}, {{"a", half}, {"b", half}}}) {
     EXPECT_THROW(writer.append({1, 2}, fields), std::length_error);

@@ -18,18 +18,18 @@
 namespace rushgate {
 namespace {
 
-using Elements = std::deque<std::pair<ListPosition, std::string>>;
+using PlacedElements = std::deque<std::pair<ListPosition, std::string>>;
 
-Elements contents(const ListValue& list) {
-  Elements all;
+PlacedElements contents(const ListValue& list) {
+  PlacedElements all;
   list.for_each(0, list.size(), [&](ListPosition position, std::string element) {
     all.emplace_back(position, std::move(element));
   });
   return all;
 }
 
-Elements contents(const ListValue::Taken& taken) {
-  Elements all;
+PlacedElements contents(const ListValue::Taken& taken) {
+  PlacedElements all;
   for (const ListBlock& block : taken.blocks) {
     for (std::size_t at = 0; at < block.size(); ++at) {
       all.emplace_back(block.position(at), block[at]);
@@ -144,7 +144,7 @@ TEST(ListValueTest, ListOfOneBlockNeedsNoVector) {
   EXPECT_TRUE(list.wants_to_shrink());
   list.shrink();
   EXPECT_EQ(list.memory_bytes(), 48U);
-  EXPECT_EQ(contents(list), (Elements{{2'999 * kListStep, "element"}}));
+  EXPECT_EQ(contents(list), (PlacedElements{{2'999 * kListStep, "element"}}));
 }
 
 /// As RPOPLPUSH of a list to itself. Each element is a block.
@@ -299,7 +299,7 @@ class ListValueModel {
     const std::size_t first = below(elements_.size());
     const std::size_t count = below(elements_.size() - first + 1);
     ListValue::Taken taken = list_.take(first, count);
-    EXPECT_EQ(contents(taken), Elements(at(first), at(first + count)));
+    EXPECT_EQ(contents(taken), PlacedElements(at(first), at(first + count)));
     if (below(2) == 0) return list_.put_back(std::move(taken));
     elements_.erase(at(first), at(first + count));
   }
@@ -324,7 +324,7 @@ class ListValueModel {
 
   std::mt19937_64 random_;
   ListValue list_;
-  Elements elements_;
+  PlacedElements elements_;
 };
 
 TEST(ListValueTest, ListMatchesModel) {

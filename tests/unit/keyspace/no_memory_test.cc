@@ -42,7 +42,7 @@ class KeyspaceNoMemoryTest : public ::testing::TestWithParam<Types> {
   Keyspace& keyspace() { return *keyspace_; }
 
   void expect(const std::vector<std::string>& lines) {
-    EXPECT_THAT(dump(keyspace()), testing::ContainerEq(lines));
+    EXPECT_THAT(dump(keyspace()), ::testing::ContainerEq(lines));
     EXPECT_EQ(keyspace().changes().memory().bytes(), measured_bytes(keyspace()));
   }
 
@@ -97,18 +97,20 @@ TEST_P(KeyspaceNoMemoryTest, FailedChangeLeavesKeyspaceUnchanged) {
     if (random_.below(10) != 0) continue;
     const std::vector<std::string> lines_kept = dump(keyspace(), FieldOrder::kHidden);
     reopen();
-    EXPECT_THAT(dump(keyspace(), FieldOrder::kHidden), testing::ContainerEq(lines_kept));
+    EXPECT_THAT(dump(keyspace(), FieldOrder::kHidden), ::testing::ContainerEq(lines_kept));
     EXPECT_EQ(keyspace().changes().memory().bytes(), measured_bytes(keyspace()));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , KeyspaceNoMemoryTest,
-    testing::Values(Types{"Strings", {ValueType::kString}}, Types{"Hashes", {ValueType::kHash}},
-                    Types{"Sets", {ValueType::kSet}}, Types{"SortedSets", {ValueType::kSortedSet}},
-                    Types{"Lists", {ValueType::kList}}, Types{"Streams", {ValueType::kStream}},
-                    Types{"All", RandomChanges::all_types()}),
-    [](const auto& suite) { return suite.param.name; });
+INSTANTIATE_TEST_SUITE_P(, KeyspaceNoMemoryTest,
+                         ::testing::Values(Types{"Strings", {ValueType::kString}},
+                                           Types{"Hashes", {ValueType::kHash}},
+                                           Types{"Sets", {ValueType::kSet}},
+                                           Types{"SortedSets", {ValueType::kSortedSet}},
+                                           Types{"Lists", {ValueType::kList}},
+                                           Types{"Streams", {ValueType::kStream}},
+                                           Types{"All", RandomChanges::all_types()}),
+                         [](const auto& suite) { return suite.param.name; });
 
 // ---- Sorted sets, packed and of several levels ----
 
@@ -136,7 +138,7 @@ TEST_P(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
   };
   for (std::uint64_t i = 0; i < members_max / 4; ++i) assign(static_cast<double>(i));
   using Step = std::variant<SortedSetValue::Assigned, SortedSetValue::Erased>;
-  for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round) {
+  for (int round = 0; round < 40 && !::testing::Test::HasFailure(); ++round) {
     const auto elements = elements_of(value);
     const std::size_t changes = random() % 5'000;
     const std::uint64_t erasures_in_ten = random() % 11;
@@ -166,7 +168,7 @@ TEST_P(SortedSetNoMemoryTest, ChangesAreUndoneWithoutMemory) {
 constexpr std::uint64_t kSmallMembersMax = 100;
 constexpr std::uint64_t kLargeMembersMax = 20'000;
 INSTANTIATE_TEST_SUITE_P(Sizes, SortedSetNoMemoryTest,
-                         testing::Values(kSmallMembersMax, kLargeMembersMax),
+                         ::testing::Values(kSmallMembersMax, kLargeMembersMax),
                          [](const auto& suite) { return "Of" + std::to_string(suite.param); });
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-constexpr EncodingLimits kLimits;
+constexpr EncodingLimits kSetLimits;
 constexpr std::uint64_t kSeed = 7;
 
 std::vector<std::string> members_of(const SetValue& set) {
@@ -28,8 +28,8 @@ std::vector<std::string> members_of(const SetValue& set) {
 TEST(SetValueTest, InsertAndEraseReportChange) {
   SetValue set;
   for (const std::string_view member : {"17", "text", ""}) {
-    EXPECT_TRUE(set.insert(member, kLimits, kSeed));
-    EXPECT_FALSE(set.insert(member, kLimits, kSeed));
+    EXPECT_TRUE(set.insert(member, kSetLimits, kSeed));
+    EXPECT_FALSE(set.insert(member, kSetLimits, kSeed));
     EXPECT_TRUE(set.contains(member));
   }
   EXPECT_EQ(set.size(), 3U);
@@ -43,10 +43,10 @@ TEST(SetValueTest, InsertAndEraseReportChange) {
 
 TEST(SetValueTest, OnlyCanonicalFormIsInteger) {
   SetValue set;
-  set.insert("5", kLimits, kSeed);
+  set.insert("5", kSetLimits, kSeed);
   for (const std::string_view other : {"05", "+5", " 5", "5 ", "5.0"}) {
     EXPECT_FALSE(set.contains(other));
-    EXPECT_TRUE(set.insert(other, kLimits, kSeed));
+    EXPECT_TRUE(set.insert(other, kSetLimits, kSeed));
   }
   EXPECT_EQ(set.size(), 6U);
   EXPECT_TRUE(set.erase("5"));
@@ -81,11 +81,11 @@ TEST(SetValueTest, SetAgreesWithUnorderedSet) {
   SetValue set;
   std::unordered_set<std::string> model;
   for (int step = 0; step < 200'000; ++step) {
-    if (step % 1'000 == 0 && set.size() < 64) set.pack(kLimits);
+    if (step % 1'000 == 0 && set.size() < 64) set.pack(kSetLimits);
     const std::string member = random_member(random, step < 50'000 ? kFew : kMany);
     ASSERT_EQ(set.contains(member), model.contains(member)) << member;
     if (random() % 5 < (step / 50'000 % 2 == 0 ? 3U : 2U)) {
-      ASSERT_EQ(set.insert(member, kLimits, seed), model.insert(member).second) << member;
+      ASSERT_EQ(set.insert(member, kSetLimits, seed), model.insert(member).second) << member;
     } else {
       ASSERT_EQ(set.erase(member), model.erase(member) == 1) << member;
     }
@@ -101,8 +101,8 @@ TEST(SetValueTest, EqualSeedsAndHistoriesGiveEqualOrders) {
   SetValue same;
   for (SetValue* set : {&one, &same}) {
     for (int i = 0; i < 3'000; ++i) {
-      set->insert(std::to_string(i), kLimits, kSeed);
-      set->insert("user:" + std::to_string(i), kLimits, kSeed);
+      set->insert(std::to_string(i), kSetLimits, kSeed);
+      set->insert("user:" + std::to_string(i), kSetLimits, kSeed);
     }
   }
   EXPECT_EQ(members_of(one), members_of(same));
@@ -112,7 +112,7 @@ TEST(SetValueTest, SmallSetIsAscending) {
   SetValue set;
   for (const char* const member :
        {"5", "-3", "100", "9223372036854775807", "0", "-9223372036854775808", "7", "5"}) {
-    set.insert(member, kLimits, kSeed);
+    set.insert(member, kSetLimits, kSeed);
   }
   set.erase("7");
   EXPECT_FALSE(set.is_large());
@@ -122,20 +122,20 @@ TEST(SetValueTest, SmallSetIsAscending) {
 
 TEST(SetValueTest, StringOrMemberAboveLimitMakesItLarge) {
   SetValue with_text;
-  with_text.insert("1", kLimits, kSeed);
-  with_text.insert("a", kLimits, kSeed);
+  with_text.insert("1", kSetLimits, kSeed);
+  with_text.insert("a", kSetLimits, kSeed);
   EXPECT_TRUE(with_text.is_large());
   with_text.erase("a");
   EXPECT_TRUE(with_text.is_large());
-  with_text.pack(kLimits);
+  with_text.pack(kSetLimits);
   EXPECT_FALSE(with_text.is_large());
   SetValue many;
-  for (int i = 0; i < 512; ++i) many.insert(std::to_string(i), kLimits, kSeed);
-  many.insert("511", kLimits, kSeed);
+  for (int i = 0; i < 512; ++i) many.insert(std::to_string(i), kSetLimits, kSeed);
+  many.insert("511", kSetLimits, kSeed);
   EXPECT_FALSE(many.is_large());
-  many.insert("512", kLimits, kSeed);
+  many.insert("512", kSetLimits, kSeed);
   EXPECT_TRUE(many.is_large());
-  many.pack(kLimits);
+  many.pack(kSetLimits);
   EXPECT_TRUE(many.is_large());
   EXPECT_EQ(many.size(), 513U);
 }
@@ -169,7 +169,7 @@ TEST(SetValueTest, UndoneGrowthRestoresForm) {
 TEST(SetValueTest, SmallSetOfStringsNeedsLittleMemory) {
   SetValue set;
   for (int i = 0; i < 64; ++i) {
-    set.insert("member:" + std::to_string(i), kLimits, kSeed);
+    set.insert("member:" + std::to_string(i), kSetLimits, kSeed);
     set.shrink();
     EXPECT_LT(set.memory_bytes(), 100 + 16 * set.size());
   }
@@ -180,13 +180,13 @@ TEST(SetValueTest, SmallSetOfStringsNeedsLittleMemory) {
     SetValue grown;
     grown.copy_members(set);
     if (more.size() > 64) grown.erase("member:0");
-    grown.insert(more, kLimits, kSeed);
+    grown.insert(more, kSetLimits, kSeed);
     EXPECT_GT(grown.memory_bytes(), 2 * set.memory_bytes());
     EXPECT_TRUE(grown.contains(more));
     EXPECT_TRUE(grown.contains("member:63"));
     EXPECT_EQ(grown.memory_bytes(), grown.measured_bytes());
     if (grown.erase("member:1") && more.size() <= 64) {
-      grown.pack(kLimits);
+      grown.pack(kSetLimits);
       EXPECT_LT(grown.memory_bytes(), 2 * set.memory_bytes());
     }
     EXPECT_TRUE(grown.contains(more));
@@ -210,7 +210,7 @@ TEST(SetValueTest, TenMillionUsersCostFifteenBytesEach) {
   constexpr std::int64_t kUsers = 10'000'000;
   SetValue set;
   for (std::int64_t user = 0; user < kUsers; ++user)
-    set.insert(DecimalText(1'000'000'000 + user).view(), kLimits, kSeed);
+    set.insert(DecimalText(1'000'000'000 + user).view(), kSetLimits, kSeed);
   ASSERT_EQ(set.size(), static_cast<std::size_t>(kUsers));
   const double bytes_each = static_cast<double>(set.memory_bytes()) / static_cast<double>(kUsers);
   RecordProperty("bytes_per_integer_member", std::to_string(bytes_each));

@@ -19,20 +19,23 @@
 namespace rushgate {
 namespace {
 
-const EncodingLimits kLimits;
+const EncodingLimits kSortedSetLimits;
 
-using Pair = std::pair<double, std::string>;
+using ScoredText = std::pair<double, std::string>;
 
-std::vector<Pair> pairs_of(const SortedSetValue& value, std::size_t first, std::size_t last) {
-  std::vector<Pair> pairs;
+std::vector<ScoredText> pairs_of(const SortedSetValue& value, std::size_t first, std::size_t last) {
+  std::vector<ScoredText> pairs;
   value.for_each(first, last, [&](const ScoredElement& element) {
     pairs.emplace_back(element.score, element.member);
   });
   return pairs;
 }
-std::vector<Pair> pairs_of(const SortedSetValue& value) { return pairs_of(value, 0, value.size()); }
-std::vector<Pair> pairs_back(const SortedSetValue& value, std::size_t first, std::size_t last) {
-  std::vector<Pair> pairs;
+std::vector<ScoredText> pairs_of(const SortedSetValue& value) {
+  return pairs_of(value, 0, value.size());
+}
+std::vector<ScoredText> pairs_back(const SortedSetValue& value, std::size_t first,
+                                   std::size_t last) {
+  std::vector<ScoredText> pairs;
   value.for_each_back(first, last, [&](const ScoredElement& element) {
     pairs.emplace_back(element.score, element.member);
   });
@@ -50,7 +53,7 @@ TEST(SortedSetValueTest, AssignAndEraseReturnOldScore) {
   EXPECT_EQ(value.score("a"), std::nullopt);
   EXPECT_EQ(value.rank("a"), std::nullopt);
   EXPECT_EQ(value.size(), 0U);
-  EXPECT_EQ(pairs_of(value), std::vector<Pair>{});
+  EXPECT_EQ(pairs_of(value), std::vector<ScoredText>{});
 }
 
 TEST(SortedSetValueTest, EqualScoresAreOrderedByBytes) {
@@ -81,7 +84,7 @@ TEST(SortedSetValueTest, InfinitiesAreFirstAndLast) {
 
 /// As sorted_sets::set().
 std::optional<double> assign(SortedSetValue& value, std::string_view member, double score) {
-  if (!value.is_large() && value.outgrows(kLimits, member)) value.grow();
+  if (!value.is_large() && value.outgrows(kSortedSetLimits, member)) value.grow();
   return value.assign(member, score).old_score;
 }
 
@@ -90,8 +93,8 @@ TEST(SortedSetValueTest, ManyOrLongMembersMakeItLarge) {
   SortedSetValue many(7);
   for (int i = 0; i < 128; ++i) assign(many, std::to_string(i), i);
   EXPECT_FALSE(many.is_large());
-  EXPECT_FALSE(many.outgrows(kLimits, "5"));
-  EXPECT_TRUE(many.outgrows(kLimits, "128"));
+  EXPECT_FALSE(many.outgrows(kSortedSetLimits, "5"));
+  EXPECT_TRUE(many.outgrows(kSortedSetLimits, "128"));
   assign(many, "5", 1'000);
   EXPECT_FALSE(many.is_large());
   assign(many, "128", 128);
@@ -114,11 +117,11 @@ TEST(SortedSetValueTest, UndoneGrowthLeavesItSmall) {
   value.assign("b", 0.5);
   PackedScores packed = value.grow();
   SortedSetValue::Assigned assigned = value.assign("c", 0);
-  EXPECT_EQ(pairs_of(value), (std::vector<Pair>{{0, "c"}, {0.5, "b"}, {1, "a"}}));
+  EXPECT_EQ(pairs_of(value), (std::vector<ScoredText>{{0, "c"}, {0.5, "b"}, {1, "a"}}));
   value.roll_back(std::move(assigned));
   value.roll_back(std::move(packed));
   EXPECT_FALSE(value.is_large());
-  EXPECT_EQ(pairs_of(value), (std::vector<Pair>{{0.5, "b"}, {1, "a"}}));
+  EXPECT_EQ(pairs_of(value), (std::vector<ScoredText>{{0.5, "b"}, {1, "a"}}));
 }
 
 TEST(SortedSetValueTest, MovedSortedSetKeepsItsMembers) {
@@ -133,9 +136,9 @@ TEST(SortedSetValueTest, MovedSortedSetKeepsItsMembers) {
 
 // ---- Comparison with a model ----------------
 
-struct Model {
+struct SortedSetModel {
   std::map<std::string, double> scores;
-  std::set<Pair> order;
+  std::set<ScoredText> order;
 
   std::optional<double> assign(const std::string& member, double score) {
     const auto old = erase(member);
@@ -151,11 +154,11 @@ struct Model {
     scores.erase(found);
     return score;
   }
-  [[nodiscard]] std::vector<Pair> range(std::size_t first, std::size_t last) const {
+  [[nodiscard]] std::vector<ScoredText> range(std::size_t first, std::size_t last) const {
     const auto begin = std::next(order.begin(), static_cast<std::ptrdiff_t>(first));
     return {begin, std::next(begin, static_cast<std::ptrdiff_t>(last - first))};
   }
-  [[nodiscard]] std::size_t count_below(const Pair& bound) const {
+  [[nodiscard]] std::size_t count_below(const ScoredText& bound) const {
     return static_cast<std::size_t>(std::distance(order.begin(), order.lower_bound(bound)));
   }
 };
@@ -203,14 +206,14 @@ class SortedSetModelTest : public ::testing::Test {
     if (found != model_.scores.end()) {
       ASSERT_EQ(value_.rank(member), model_.count_below({found->second, member}));
     }
-    const Pair bound(random_score(), random_member());
+    const ScoredText bound(random_score(), random_member());
     ASSERT_EQ(value_.count_before([&](const ScoredElement& element) {
-      return Pair(element.score, element.member) < bound;
+      return ScoredText(element.score, element.member) < bound;
     }),
               model_.count_below(bound));
     const std::size_t last = random_() % (value_.size() + 1);
     const std::size_t first = last - std::min(last, random_() % 200);
-    std::vector<Pair> expected = model_.range(first, last);
+    std::vector<ScoredText> expected = model_.range(first, last);
     ASSERT_EQ(pairs_of(value_, first, last), expected);
     if (first < last) {
       ASSERT_EQ(value_.at(first).member, expected.front().second);
@@ -219,7 +222,8 @@ class SortedSetModelTest : public ::testing::Test {
     ASSERT_EQ(pairs_back(value_, first, last), expected);
   }
   void expect_same() {
-    ASSERT_EQ(pairs_of(value_), (std::vector<Pair>{model_.order.begin(), model_.order.end()}));
+    ASSERT_EQ(pairs_of(value_),
+              (std::vector<ScoredText>{model_.order.begin(), model_.order.end()}));
   }
 
   const std::uint64_t seed_ = random_seed();
@@ -227,7 +231,7 @@ class SortedSetModelTest : public ::testing::Test {
   std::uint64_t members_max_ = 5'000;
   std::uint64_t next_score_ = 0;
   SortedSetValue value_{seed_};
-  Model model_;
+  SortedSetModel model_;
 };
 
 TEST_F(SortedSetModelTest, RandomChangesMatchModel) {

@@ -14,7 +14,7 @@
 namespace rushgate {
 namespace {
 
-class StreamCacheTest : public testing::Test {
+class StreamCacheTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kBudget = std::size_t{1} << 20;
 

@@ -17,7 +17,7 @@
 namespace rushgate {
 namespace {
 
-class StreamGapsTest : public testing::Test {
+class StreamGapsTest : public ::testing::Test {
  protected:
   StreamGapsTest() { open(); }
 

@@ -40,7 +40,7 @@ struct ModelGroup {
   friend bool operator==(const ModelGroup&, const ModelGroup&) = default;
 };
 
-struct Model {
+struct StreamModel {
   std::map<StreamId, Fields> entries;
   StreamId last_id;
   StreamId max_deleted_id;
@@ -55,9 +55,9 @@ Fields fields_of(const StreamEntry& entry) {
 }
 
 /// Changes a stream and its model alike.
-class Pair {
+class StreamAndModel {
  public:
-  explicit Pair(std::uint64_t seed) : random_(seed) {
+  explicit StreamAndModel(std::uint64_t seed) : random_(seed) {
     store_.chunk_bytes = random_() % 2 == 0 ? 0 : 1 + random_() % 300;
     cache_bytes_max_ = random_() % 2 == 0 ? StreamCaches::kBytesMax : random_() % 20'000;
     open();
@@ -385,15 +385,15 @@ class Pair {
   std::int64_t now_ms_ = 1'000;
   std::size_t cache_bytes_max_ = 0;
   std::unique_ptr<Keyspace> keyspace_;
-  Model model_;
-  std::vector<std::pair<Changes::Savepoint, Model>> savepoints_;
+  StreamModel model_;
+  std::vector<std::pair<Changes::Savepoint, StreamModel>> savepoints_;
 };
 
 TEST(StreamModelTest, StreamAgreesWithMap) {
   const auto seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   for (std::uint64_t round = 0; round < 20; ++round) {
-    Pair pair(seed + round);
+    StreamAndModel pair(seed + round);
     for (int i = 0; i < 1'000; ++i) {
       ASSERT_NO_FATAL_FAILURE(pair.step()) << "round " << round << ", step " << i;
       ASSERT_NO_FATAL_FAILURE(pair.compare()) << "round " << round << ", step " << i;

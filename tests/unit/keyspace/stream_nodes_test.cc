@@ -16,7 +16,7 @@
 namespace rushgate {
 namespace {
 
-class StreamNodesTest : public testing::Test {
+class StreamNodesTest : public ::testing::Test {
  protected:
   StreamNodesTest() { open(); }
 

@@ -19,7 +19,7 @@ namespace {
 
 const absl::Status kDiskIsGone = absl::UnavailableError("the disk is gone");
 
-class StreamsTest : public testing::Test {
+class StreamsTest : public ::testing::Test {
  protected:
   StreamsTest() { open(); }
 

@@ -22,7 +22,7 @@ struct KeyPolicy {
 using Table = SegmentedTable<KeyPolicy>;
 
 /// Uses the key as its hash, so that a test chooses the position of each item.
-struct ChosenHash {
+struct WalkedHash {
   using Item = std::uint64_t;
   static std::uint64_t hash(std::uint64_t key, std::uint64_t) { return key; }
   static bool matches(std::uint64_t item, std::uint64_t key) { return item == key; }
@@ -91,7 +91,7 @@ TEST(TableWalkTest, StepThroughEmptySegmentsEnds) {
 }
 
 TEST(TableWalkTest, ItemsOfOnePositionAreVisitedTogether) {
-  SegmentedTable<ChosenHash> table;
+  SegmentedTable<WalkedHash> table;
   for (std::uint64_t i = 0; i < 3'000; ++i) table.insert(i);  // they differ below the position
   for (std::uint64_t i = 1; i < 10; ++i) table.insert(i << 60);
   const std::uint64_t end = step_end(table, 0, 1);

@@ -37,7 +37,7 @@ struct Parts {
   std::vector<StreamId> its_pending = {{5, 1}};
 };
 
-std::string bytes_of(const Parts& parts) {
+std::string bytes_of_stream(const Parts& parts) {
   constexpr std::uint64_t kIdBytes = 16;
   std::string bytes;
   RdbWriter out(bytes);
@@ -61,8 +61,8 @@ std::string bytes_of(const Parts& parts) {
   return bytes;
 }
 
-bool is_valid(const Parts& parts) {
-  const std::string bytes = bytes_of(parts);
+bool is_valid_stream(const Parts& parts) {
+  const std::string bytes = bytes_of_stream(parts);
   RdbReader reader(bytes);
   read_stream(reader, StreamFormat::k7);
   return reader.ok();
@@ -71,11 +71,11 @@ bool is_valid(const Parts& parts) {
 bool is_valid_with(const std::function<void(Parts&)>& change) {
   Parts parts;
   change(parts);
-  return is_valid(parts);
+  return is_valid_stream(parts);
 }
 
 TEST(ParsedStreamTest, ConsistentStreamIsRead) {
-  const std::string bytes = bytes_of({});
+  const std::string bytes = bytes_of_stream({});
   RdbReader reader(bytes);
   const ParsedStream stream = read_stream(reader, StreamFormat::k7);
   ASSERT_TRUE(reader.ok());
@@ -88,7 +88,7 @@ TEST(ParsedStreamTest, ConsistentStreamIsRead) {
 }
 
 TEST(ParsedStreamTest, EveryPartIsNeeded) {
-  const std::string bytes = bytes_of({});
+  const std::string bytes = bytes_of_stream({});
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const std::string part = bytes.substr(0, size);
     RdbReader reader(part);

@@ -20,7 +20,7 @@ namespace {
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 /// Entries, and their walk through nodes.
-class StreamNodeSizeTest : public testing::Test {
+class StreamNodeSizeTest : public ::testing::Test {
  protected:
   void append(StreamId id, const Fields& fields) {
     const std::vector<StreamField> views(fields.begin(), fields.end());

@@ -104,7 +104,7 @@ class CountingWait final : public WaitMethod {
 };
 
 constexpr VoucherId kVoucher = 7;
-constexpr int kStock = 50;
+constexpr int kGroupStock = 50;
 
 class AdmissionGroupsTest : public SaleFixture,
                             public ::testing::WithParamInterface<SaleBackendParam> {
@@ -113,7 +113,7 @@ class AdmissionGroupsTest : public SaleFixture,
     const std::int64_t now_ms = backend_.clock().now_ms();
     EXPECT_EQ(sale_->publish({.id = kVoucher,
                               .title = "voucher",
-                              .stock = kStock,
+                              .stock = kGroupStock,
                               .begin_ms = now_ms - 60'000,
                               .end_ms = now_ms + 3'600'000}),
               absl::OkStatus());
@@ -159,8 +159,8 @@ TEST_P(AdmissionGroupsTest, CallersJoinUntilRequestIsSent) {
                 answer->code == AdmissionCode::kSoldOut);
     if (answer->code == AdmissionCode::kAccepted) ++accepted;
   }
-  EXPECT_EQ(accepted, kStock);
-  EXPECT_EQ(backend_.client()("XLEN", "stream.orders"), Reply::integer(kStock));
+  EXPECT_EQ(accepted, kGroupStock);
+  EXPECT_EQ(backend_.client()("XLEN", "stream.orders"), Reply::integer(kGroupStock));
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:7"), Reply::bulk("0"));
 }
 

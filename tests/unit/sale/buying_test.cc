@@ -1,13 +1,12 @@
 // Decisions on purchases, on every backend.
 #include <gmock/gmock.h>
 
+#include "engine/base/time_units.h"
 #include "engine/sale/admission/admission.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kDayMs = 86'400'000;
 
 class BuyingTest : public SaleTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, BuyingTest, each_backend(), backend_name);

@@ -1,13 +1,11 @@
 // The limit per user and day when the clock goes back over midnight.
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kDayMs = 24 * 60 * kMinuteMs;
 
 class DayLimitTest : public SaleTest {
  protected:

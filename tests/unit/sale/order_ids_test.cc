@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "engine/recipes/ids/id_draws.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
@@ -43,7 +44,6 @@ class OrderIdsTest : public ::testing::TestWithParam<SaleBackendParam> {
 
 INSTANTIATE_TEST_SUITE_P(Backends, OrderIdsTest, each_backend(), backend_name);
 
-constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
 constexpr char kCounter[] = "icr:order:20231114";
 

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "tests/support/random.h"
 #include "tests/unit/sale/payments_fixture.h"
@@ -25,7 +26,6 @@ namespace {
 using testing::Random;
 using StepKind = OrderWorker::Step::Kind;
 
-constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kLookForHoldsMs = 10'000;  // how often an idle worker looks for holds
 
 struct ModelOrder {

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
@@ -30,7 +31,7 @@ using rushgate::testing::RawConnection;
 using rushgate::testing::RedisServer;
 using rushgate::testing::RedisServerOptions;
 
-constexpr std::int64_t kStock = 100;
+constexpr std::int64_t kLossStock = 100;
 
 /// The contents of one process: a client, the sale and a worker.
 class SaleOnRedis {
@@ -94,10 +95,9 @@ class RedisLossesTest : public ::testing::Test {
 
   static Voucher voucher() {
     const std::int64_t now_ms = SystemClock().now_ms();
-    constexpr std::int64_t kHourMs = 3'600'000;
     return {.id = 1,
             .title = "voucher",
-            .stock = kStock,
+            .stock = kLossStock,
             .begin_ms = now_ms - kHourMs,
             .end_ms = now_ms + kHourMs,
             .price_cents = 100,
@@ -140,14 +140,14 @@ class RedisLossesTest : public ::testing::Test {
   /// passes.
   void sell_out_and_check() {
     constexpr std::int64_t kOthers = 1'000'000;
-    buy(kOthers, 2 * kStock);
+    buy(kOthers, 2 * kLossStock);
     drain();
     std::set<UserId> users;
     for (const Order& order : rows()) {
       EXPECT_TRUE(users.insert(order.user).second) << "two orders of user " << order.user;
       stored_.insert(order.id);
     }
-    EXPECT_EQ(users.size(), static_cast<std::size_t>(kStock));
+    EXPECT_EQ(users.size(), static_cast<std::size_t>(kLossStock));
     const auto report = sale().audit();
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
@@ -208,7 +208,7 @@ TEST_F(RedisLossesTest, KillInRushNeverOversells) {
   constexpr int kRushes = 5;
   start();
   for (int rush = 0; rush < kRushes; ++rush) {
-    std::thread buyer([&] { buy(1 + 1'000 * rush, kStock / kRushes); });
+    std::thread buyer([&] { buy(1 + 1'000 * rush, kLossStock / kRushes); });
     server_->restart();
     buyer.join();
     drain();
@@ -367,7 +367,7 @@ TEST_F(RedisLossesTest, FailoverWithBatchInMemoryNeverOversells) {
   RedisServer replica;
   replica.replicate(*server_);
   replica.promote();
-  buy(1, kStock);
+  buy(1, kLossStock);
   drain();
   replica.take_over_address_of(*server_);
   EXPECT_EQ(buy_once_reachable(5'000).outcome, Outcome::kSoldOut);
@@ -386,7 +386,7 @@ TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
   server_->flush_all();
   std::int64_t sold_by_other = 0;
   std::thread second([&] {
-    for (std::int64_t user = 10'000; user < 10'000 + 2 * kStock;) {
+    for (std::int64_t user = 10'000; user < 10'000 + 2 * kLossStock;) {
       const BuyResult result = other.sale().buy(1, user);
       if (result.outcome == Outcome::kOverloaded) continue;  // the first one is rebuilding
       sold_by_other += result.outcome == Outcome::kAccepted ? 1 : 0;
@@ -394,14 +394,14 @@ TEST_F(RedisLossesTest, TwoProcessesRebuildAtOnce) {
     }
   });
   const std::size_t before = accepted_.size();
-  for (std::int64_t user = 20'000; user < 20'000 + 2 * kStock;) {
+  for (std::int64_t user = 20'000; user < 20'000 + 2 * kLossStock;) {
     const BuyResult result = sale().buy(1, user);
     if (result.outcome == Outcome::kOverloaded) continue;
     if (result.outcome == Outcome::kAccepted) accepted_.insert(result.order);
     ++user;
   }
   second.join();
-  EXPECT_EQ(sold_by_other + static_cast<std::int64_t>(accepted_.size() - before), kStock - 50);
+  EXPECT_EQ(sold_by_other + static_cast<std::int64_t>(accepted_.size() - before), kLossStock - 50);
   sell_out_and_check();
   EXPECT_EQ(lost(), 0);
 }

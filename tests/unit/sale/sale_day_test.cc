@@ -2,14 +2,12 @@
 
 #include <random>
 
+#include "engine/base/time_units.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kDayMs = 86'400'000;
 
 TEST(SaleDayTest, DayBeginsAtOffsetMidnight) {
   EXPECT_EQ(sale_day(0, 0), 0);

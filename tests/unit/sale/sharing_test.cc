@@ -11,6 +11,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "engine/base/time_units.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
@@ -24,8 +25,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr std::int64_t kHourMs = 3'600'000;
 
 class SharingTest : public SaleTest {
  protected:

@@ -9,6 +9,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "engine/base/time_units.h"
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/unit/sale/sale_fixture.h"
@@ -700,7 +701,6 @@ TEST_P(WorkerThreadTest, ThreadStoresOrdersAndStopsCleanly) {
 }
 
 // Without an interrupt these would wait for an hour.
-constexpr std::int64_t kHourMs = 3'600'000;
 
 TEST_P(WorkerThreadTest, WaitingWorkerThreadStopsAtOnce) {
   const auto thread = start({.claim_idle_ms = kHourMs, .block_ms = kHourMs});

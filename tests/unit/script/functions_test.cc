@@ -11,8 +11,8 @@
 namespace rushgate {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string library(const std::string& name, const std::string& function,
                     const std::string& body = "return 1") {

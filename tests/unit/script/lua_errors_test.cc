@@ -92,7 +92,7 @@ TEST_F(LuaErrorsTest, CallsNestedThroughCFunctionsAreBounded) {
                 " do local g = f f = function() return select(2, pcall(g)) end end return f()");
   };
   EXPECT_EQ(nested(197), R"("deep")");
-  EXPECT_THAT(nested(198), testing::HasSubstr("stack overflow"));
+  EXPECT_THAT(nested(198), ::testing::HasSubstr("stack overflow"));
 }
 
 TEST_F(LuaErrorsTest, CompilationErrorsAreReplied) {

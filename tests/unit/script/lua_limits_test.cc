@@ -119,7 +119,7 @@ TEST_F(LuaTimeLimitTest, NoScriptSurvivesKill) {
   for (const std::string_view script : kSurvivors) {
     polls_ = 0;
     keep_calls_ = false;
-    EXPECT_THAT(text(script), testing::StartsWith("(error) ERR Script killed by user")) << script;
+    EXPECT_THAT(text(script), ::testing::StartsWith("(error) ERR Script killed by user")) << script;
     EXPECT_EQ(polls_, kill_at_poll_) << script;
   }
   kill_at_poll_ = 1'000'000;
@@ -137,7 +137,7 @@ TEST_F(LuaTimeLimitTest, SlowCommandsCountToo) {
     return Reply::ok();
   };
   EXPECT_THAT(text("while true do redis.call('x') end"),
-              testing::StartsWith("(error) ERR Script killed by user"));
+              ::testing::StartsWith("(error) ERR Script killed by user"));
   EXPECT_LT(commands, 1'000);
 }
 
@@ -151,9 +151,9 @@ TEST_F(LuaTimeLimitTest, SlowCommandsCountInScriptsWithoutLoops) {
   };
   std::string script;
   for (int i = 0; i < 1'000; ++i) script += "redis.call('x')\n";
-  EXPECT_THAT(text(script), testing::StartsWith("(error) ERR Script killed by user"));
+  EXPECT_THAT(text(script), ::testing::StartsWith("(error) ERR Script killed by user"));
   EXPECT_THAT(text("pcall(redis.call, 'x') while true do end"),
-              testing::StartsWith("(error) ERR Script killed by user"));
+              ::testing::StartsWith("(error) ERR Script killed by user"));
 }
 
 TEST_F(LuaTimeLimitTest, NoLimitMeansNoPoll) {
@@ -197,7 +197,7 @@ constexpr std::string_view kGreedy[] = {
 
 TEST_F(LuaMemoryLimitTest, GreedyScriptsEndAndHostContinues) {
   for (const std::string_view script : kGreedy) {
-    EXPECT_THAT(text(script), testing::HasSubstr("not enough memory")) << script;
+    EXPECT_THAT(text(script), ::testing::HasSubstr("not enough memory")) << script;
     EXPECT_LT(host().memory_bytes(), kMemoryMax) << script;
     EXPECT_EQ(eval("local t = {} for i = 1, 10000 do t[i] = i end return #t"),
               Reply::integer(10'000))
@@ -246,16 +246,16 @@ TEST_F(LuaMemoryLimitTest, ScriptsMayCatchMemoryError) {
 
 TEST_F(LuaMemoryLimitTest, LargeArgumentsAndRepliesCount) {
   const std::string large(kMemoryMax, 'x');
-  EXPECT_THAT(eval("return 1", {}, {large}).text(), testing::HasSubstr("not enough memory"));
+  EXPECT_THAT(eval("return 1", {}, {large}).text(), ::testing::HasSubstr("not enough memory"));
   on_call_ = [&] { return Reply::bulk(large); };
-  EXPECT_THAT(text("return redis.call('x')"), testing::HasSubstr("not enough memory"));
+  EXPECT_THAT(text("return redis.call('x')"), ::testing::HasSubstr("not enough memory"));
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 
 TEST_F(LuaMemoryLimitTest, LargeScriptsAreNotCompiled) {
   std::string text = "local t = {}\n";
   while (text.size() < kMemoryMax) text += "t[#t + 1] = 'a text of some length' .. #t\n";
-  EXPECT_THAT(eval(text).text(), testing::HasSubstr("not enough memory"));
+  EXPECT_THAT(eval(text).text(), ::testing::HasSubstr("not enough memory"));
   EXPECT_EQ(eval("return 1"), Reply::integer(1));
 }
 

@@ -26,7 +26,7 @@ class LuaLongWorkTest : public LuaTest {
     polls_ = 0;
     protocol_changes_ = 0;
     const std::string script = preparation + " redis.call('BEGIN') " + work + " redis.call('END')";
-    EXPECT_THAT(text(script), testing::StartsWith("(error) ERR Script killed by user")) << script;
+    EXPECT_THAT(text(script), ::testing::StartsWith("(error) ERR Script killed by user")) << script;
     EXPECT_TRUE(begun_) << script;
     EXPECT_FALSE(ended_) << script;
   }

@@ -87,7 +87,7 @@ class LuaPatternsTest : public LuaTest {
   }
   void is_answered_alike(std::string_view script, const Texts& arguments) {
     ASSERT_EQ(eval(script, {}, arguments).text(), plain_.eval(script, arguments))
-        << script << testing::PrintToString(arguments);
+        << script << ::testing::PrintToString(arguments);
   }
 
   const std::uint64_t seed_ = random_seed();
@@ -150,7 +150,7 @@ TEST_F(LuaPatternsTest, DeepPatternIsRefused) {
         "return string.gsub(('a'):rep(300000), ('a*'):rep(300000), '')",
         "return string.gmatch(('a'):rep(300000), ('a*'):rep(300000))()",
         "return string.gfind(('a'):rep(300000), ('a*'):rep(300000))()"}) {
-    EXPECT_THAT(text(script), testing::HasSubstr("pattern too complex")) << script;
+    EXPECT_THAT(text(script), ::testing::HasSubstr("pattern too complex")) << script;
   }
 }
 
@@ -173,17 +173,17 @@ constexpr std::string_view kEndless[] = {
     "return pcall(string.find, string.rep('a', 100), string.rep('a+', 50) .. 'b')",
 };
 
-class EndlessPatternTest : public LuaTest, public testing::WithParamInterface<std::string_view> {
+class EndlessPatternTest : public LuaTest, public ::testing::WithParamInterface<std::string_view> {
  protected:
   EndlessPatternTest() : LuaTest({.busy_after_ms = 1}) {}
 };
 
 TEST_P(EndlessPatternTest, EndlessPatternIsKilled) {
   on_poll_ = [] { return true; };
-  EXPECT_THAT(text(GetParam()), testing::StartsWith("(error) ERR Script killed by user"));
+  EXPECT_THAT(text(GetParam()), ::testing::StartsWith("(error) ERR Script killed by user"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Patterns, EndlessPatternTest, testing::ValuesIn(kEndless));
+INSTANTIATE_TEST_SUITE_P(Patterns, EndlessPatternTest, ::testing::ValuesIn(kEndless));
 
 }  // namespace
 }  // namespace rushgate

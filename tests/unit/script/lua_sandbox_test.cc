@@ -165,9 +165,9 @@ TEST_F(LuaSandboxTest, CompiledCodeIsRefused) {
            "local pieces = {'\\27', 'Lua'} local n = 0 "
            "return select(2, load(function() n = n + 1 return pieces[n] end))",
        }) {
-    EXPECT_THAT(eval(script).text(), testing::HasSubstr(kRefusal)) << script;
+    EXPECT_THAT(eval(script).text(), ::testing::HasSubstr(kRefusal)) << script;
   }
-  EXPECT_THAT(eval("\x1bLua").text(), testing::HasSubstr(kRefusal));
+  EXPECT_THAT(eval("\x1bLua").text(), ::testing::HasSubstr(kRefusal));
 }
 
 TEST_F(LuaSandboxTest, LoadedCodeRunsInSandbox) {

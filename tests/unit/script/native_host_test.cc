@@ -20,7 +20,7 @@
 namespace rushgate {
 namespace {
 
-class NativeHostTest : public testing::Test, private CommandCaller {
+class NativeHostTest : public ::testing::Test, private CommandCaller {
  protected:
   NativeHostTest() { keyspace_.set_now_ms(kNowMs); }
 

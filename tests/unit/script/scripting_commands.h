@@ -16,7 +16,7 @@
 
 namespace rushgate {
 
-class ScriptingCommandsTest : public testing::Test, private BusyMonitor {
+class ScriptingCommandsTest : public ::testing::Test, private BusyMonitor {
  protected:
   explicit ScriptingCommandsTest(const LuaLimits& limits = {.busy_after_ms = 1})
       : lua_(limits, *this, nullptr) {}

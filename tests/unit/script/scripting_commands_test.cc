@@ -11,8 +11,8 @@
 namespace rushgate {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 TEST_F(ScriptingCommandsTest, EvalCallsCommands) {
   EXPECT_EQ(text("EVAL", "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])", 1,
@@ -190,7 +190,8 @@ TEST_F(ScriptingCommandsTest, KillIsRefusedAfterWrite) {
     if (++polls == 2) services_.running_script->kill = true;  // only the executor may set it
   };
   run("EVAL", "redis.call('SET', 'k', 2) while true do end", 0);
-  EXPECT_THAT(refusal, testing::StartsWith("(error) UNKILLABLE Sorry the script already executed"));
+  EXPECT_THAT(refusal,
+              ::testing::StartsWith("(error) UNKILLABLE Sorry the script already executed"));
   EXPECT_EQ(polls, 2);
 }
 
@@ -204,24 +205,24 @@ TEST_F(ScriptingCommandsTest, KillIsAlwaysGrantedWithRollback) {
 
 TEST_F(ScriptingCommandsTest, InvalidCommandIsReportedDuringScript) {
   while_busy_ = [&] {
-    EXPECT_THAT(text("NOSUCH"), testing::StartsWith("(error) ERR unknown command 'NOSUCH'"));
-    EXPECT_THAT(text("GET"), testing::StartsWith("(error) ERR wrong number of arguments"));
-    EXPECT_THAT(text("SCRIPT", "NOSUCH"), testing::StartsWith("(error) ERR unknown subcommand"));
-    EXPECT_THAT(text("GET", "k"), testing::StartsWith("(error) BUSY"));
+    EXPECT_THAT(text("NOSUCH"), ::testing::StartsWith("(error) ERR unknown command 'NOSUCH'"));
+    EXPECT_THAT(text("GET"), ::testing::StartsWith("(error) ERR wrong number of arguments"));
+    EXPECT_THAT(text("SCRIPT", "NOSUCH"), ::testing::StartsWith("(error) ERR unknown subcommand"));
+    EXPECT_THAT(text("GET", "k"), ::testing::StartsWith("(error) BUSY"));
     run("SCRIPT", "KILL");
   };
-  EXPECT_THAT(text("EVAL", "while true do end", 0), testing::HasSubstr("killed"));
+  EXPECT_THAT(text("EVAL", "while true do end", 0), ::testing::HasSubstr("killed"));
 }
 
 TEST_F(ScriptingCommandsTest, OtherSubcommandsAreBusyDuringScript) {
   while_busy_ = [&] {
     for (const char* name : {"FLUSH", "HELP"}) {
-      EXPECT_THAT(text("SCRIPT", name), testing::StartsWith("(error) BUSY Redis is busy"));
+      EXPECT_THAT(text("SCRIPT", name), ::testing::StartsWith("(error) BUSY Redis is busy"));
     }
-    EXPECT_THAT(text("SCRIPT", "LOAD", "return 1"), testing::StartsWith("(error) BUSY"));
+    EXPECT_THAT(text("SCRIPT", "LOAD", "return 1"), ::testing::StartsWith("(error) BUSY"));
     run("SCRIPT", "KILL");
   };
-  EXPECT_THAT(text("EVAL", "while true do end", 0), testing::HasSubstr("killed"));
+  EXPECT_THAT(text("EVAL", "while true do end", 0), ::testing::HasSubstr("killed"));
 }
 
 }  // namespace

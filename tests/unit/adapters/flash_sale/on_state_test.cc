@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kPrice = 250;
 
-Voucher coffee(std::int64_t stock) {
+Voucher coffee_to_pay(std::int64_t stock) {
   return {.id = 7, .title = "Coffee", .stock = stock, .price_cents = kPrice, .payment_ms = 60'000};
 }
 
@@ -78,7 +78,7 @@ class OnStateTest : public ::testing::TestWithParam<StoreKind> {
     const bool is_memory = GetParam() == StoreKind::kMemory;
     auto sale = FlashSale::open(is_memory ? "memory:" : directory(), options);
     EXPECT_TRUE(sale.ok()) << sale.status();
-    EXPECT_TRUE((*sale)->publish(coffee(1'000)).ok());
+    EXPECT_TRUE((*sale)->publish(coffee_to_pay(1'000)).ok());
     return *std::move(sale);
   }
   [[nodiscard]] std::string directory() const { return (scratch_.path() / "sale").string(); }
@@ -240,7 +240,7 @@ TEST(OnStatePauseTest, OrdersAreStoredMeanwhile) {
   };
   const auto sale =
       FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), options).value();
-  ASSERT_TRUE(sale->publish(coffee(10)).ok());
+  ASSERT_TRUE(sale->publish(coffee_to_pay(10)).ok());
   const OrderId order = sale->buy(7, 1).order;
   sale->pay({.order = order, .payment = "p1", .amount_cents = kPrice});
 
@@ -261,7 +261,7 @@ TEST(OnStatePauseTest, TimeoutIsReported) {
   const auto sale = FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(),
                                     {.workers = 0, .on_state = reported.hook()})
                         .value();
-  ASSERT_TRUE(sale->publish(coffee(10)).ok());
+  ASSERT_TRUE(sale->publish(coffee_to_pay(10)).ok());
   const OrderId order = sale->buy(7, 1).order;
   EXPECT_TRUE(sale->drain().ok());
   manual.advance_ms(60'000);

@@ -25,13 +25,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Voucher coffee(std::int64_t stock) {
+Voucher plain_coffee(std::int64_t stock) {
   return {.id = 7, .title = "Coffee", .stock = stock, .end_ms = std::int64_t{1} << 42};
 }
 
 std::unique_ptr<FlashSale> sale_with(std::int64_t stock, const FlashSaleOptions& options = {}) {
   auto sale = FlashSale::open("memory:", options).value();
-  EXPECT_TRUE(sale->publish(coffee(stock)).ok());
+  EXPECT_TRUE(sale->publish(plain_coffee(stock)).ok());
   return sale;
 }
 
@@ -102,7 +102,7 @@ TEST(SubmitBuyTest, SaleWithoutThreadsNeedsNoClock) {
   auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
   const auto sale =
       FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), kNoThreads).value();
-  EXPECT_TRUE(sale->publish(coffee(10)).ok());
+  EXPECT_TRUE(sale->publish(plain_coffee(10)).ok());
   OrderId order = 0;
   EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1, .idempotency_key = "click"},
                                [&](const BuyResult& result) { order = result.order; }));
@@ -148,7 +148,7 @@ TEST(SubmitBuyTest, BlockedStoreBlocksNoCall) {
   const auto sale = FlashSale::open(Engine::open(std::move(store)).value(),
                                     std::make_unique<MemoryOrderStore>(), {.start_workers = false})
                         .value();
-  EXPECT_TRUE(sale->publish(coffee(1'000)).ok());
+  EXPECT_TRUE(sale->publish(plain_coffee(1'000)).ok());
   blocks = true;
   EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, ignore));
   is_blocked.wait();
@@ -186,7 +186,7 @@ TEST(SubmitBuyTest, ThreadsSubmitAndPollTogether) {
 // ---- Payments and cancellations ----
 
 Voucher paid_coffee() {
-  Voucher voucher = coffee(10);
+  Voucher voucher = plain_coffee(10);
   voucher.price_cents = 250;
   voucher.payment_ms = 60'000;
   return voucher;
@@ -309,7 +309,7 @@ TEST(OnStoredTest, FailedCallIsRepeated) {
   };
   const auto sale =
       FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), options).value();
-  EXPECT_TRUE(sale->publish(coffee(10)).ok());
+  EXPECT_TRUE(sale->publish(plain_coffee(10)).ok());
   const OrderId order = sale->buy(7, 1).order;
   EXPECT_THAT(std::string(sale->drain().message()), HasSubstr("the mail server is down"));
   EXPECT_EQ(sale->orders().count_live(7).value(), 1) << "stored before on_stored is called";
@@ -330,7 +330,7 @@ TEST(OnStoredTest, RefusedOrderIsNotNamed) {
   const auto sale = FlashSale::open(Engine::open(std::make_unique<MemoryStore>()).value(),
                                     std::move(owned), options)
                         .value();
-  EXPECT_TRUE(sale->publish(coffee(10)).ok());
+  EXPECT_TRUE(sale->publish(plain_coffee(10)).ok());
   const OrderId first = sale->buy(7, 1).order;
   EXPECT_EQ(sale->buy(7, 2).outcome, Outcome::kAccepted);
   EXPECT_TRUE(sale->drain().ok());

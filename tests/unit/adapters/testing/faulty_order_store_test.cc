@@ -11,8 +11,8 @@
 namespace rushgate::faults {
 namespace {
 
-using Kind = OrderResult::Kind;
-using Point = FaultyOrderStore::Point;
+using ResultKind = OrderResult::Kind;
+using OrderPoint = FaultyOrderStore::Point;
 
 Order order_of(std::int64_t user) {
   Order order;
@@ -81,20 +81,21 @@ TEST_F(FaultyOrderStoreTest, PoisonIsRefusedAlone) {
                 FaultyOrderStore::Poison::kIsRefused);
   const auto results = write({1, 2, 3, 1});
   ASSERT_TRUE(results.ok());
-  std::vector<Kind> kinds;
+  std::vector<ResultKind> kinds;
   for (const OrderResult& result : *results) kinds.push_back(result.kind);
-  EXPECT_EQ(kinds,
-            (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored, Kind::kAlreadyStored}));
+  EXPECT_EQ(kinds, (std::vector{ResultKind::kStored, ResultKind::kRefused, ResultKind::kStored,
+                                ResultKind::kAlreadyStored}));
   EXPECT_EQ(count(), 2);
 }
 
 TEST_F(FaultyOrderStoreTest, HookSurroundsEverySuccessfulWrite) {
-  std::vector<Point> points;
-  store_.at_every_point([&](Point point) { points.push_back(point); });
+  std::vector<OrderPoint> points;
+  store_.at_every_point([&](OrderPoint point) { points.push_back(point); });
   store_.fail_write(2);
   EXPECT_TRUE(write({1}).ok());
   EXPECT_FALSE(write({2}).ok());
-  EXPECT_EQ(points, (std::vector{Point::kBeforeWrite, Point::kAfterWrite, Point::kBeforeWrite}));
+  EXPECT_EQ(points, (std::vector{OrderPoint::kBeforeWrite, OrderPoint::kAfterWrite,
+                                 OrderPoint::kBeforeWrite}));
 }
 
 TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
@@ -114,16 +115,17 @@ TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
 }
 
 TEST_F(FaultyOrderStoreTest, WriteFaultsHitEvents) {
-  std::vector<Point> points;
-  store_.at_every_point([&](Point point) { points.push_back(point); });
+  std::vector<OrderPoint> points;
+  store_.at_every_point([&](OrderPoint point) { points.push_back(point); });
   store_.fail_write(2);
   EXPECT_TRUE(write({1}).ok());
   EXPECT_EQ(apply({2}).status(), FaultyOrderStore::default_error());
   EXPECT_EQ(count(), 1);
   EXPECT_TRUE(apply({2}).ok());
   EXPECT_EQ(store_.writes(), 3);
-  EXPECT_EQ(points, (std::vector{Point::kBeforeWrite, Point::kAfterWrite, Point::kBeforeWrite,
-                                 Point::kBeforeWrite, Point::kAfterWrite}));
+  EXPECT_EQ(points, (std::vector{OrderPoint::kBeforeWrite, OrderPoint::kAfterWrite,
+                                 OrderPoint::kBeforeWrite, OrderPoint::kBeforeWrite,
+                                 OrderPoint::kAfterWrite}));
   store_.fail_write(1, FaultyOrderStore::Kept::kYes);
   EXPECT_FALSE(apply({3}).ok());
   EXPECT_EQ(count(), 3);
@@ -140,7 +142,7 @@ TEST_F(FaultyOrderStoreTest, PoisonHitsEvents) {
   store_.poison(is_poison, FaultyOrderStore::Poison::kIsRefused);
   const auto results = apply({1, 2, 3});
   ASSERT_TRUE(results.ok());
-  EXPECT_EQ(results->at(1).kind, Kind::kRefused);
+  EXPECT_EQ(results->at(1).kind, ResultKind::kRefused);
   EXPECT_EQ(count(), 2);
 }
 

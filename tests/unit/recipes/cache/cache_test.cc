@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/cache/cache_fixture.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"
@@ -21,8 +22,6 @@ using faults::FaultyBackend;
 using Fault = FaultyBackend::Fault;
 
 using ::testing::HasSubstr;
-
-constexpr std::int64_t kMinuteMs = 60'000;
 
 INSTANTIATE_TEST_SUITE_P(Backends, CacheTest, all_recipe_kinds(), recipe_name);
 

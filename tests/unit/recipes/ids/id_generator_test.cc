@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/time_units.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/recipe_fixture.h"
 #include <rushgate/ids.h>
@@ -14,7 +15,6 @@ namespace rushgate {
 namespace {
 
 constexpr std::int64_t kStartSecond = ManualClock::kStartMs / 1'000;
-constexpr std::int64_t kDayMs = 86'400'000;
 constexpr char kCounter[] = "icr:order:20231114";
 constexpr IdLayout kLayout = {};
 

@@ -8,13 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "tests/unit/recipes/recipe_fixture.h"
 #include <rushgate/limits.h>
 
 namespace rushgate {
 namespace {
-
-constexpr std::int64_t kDayMs = 86'400'000;
 
 class CountedLimitsTest : public RecipeTest {
  protected:

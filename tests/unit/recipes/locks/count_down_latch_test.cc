@@ -10,7 +10,7 @@
 namespace rushgate {
 namespace {
 
-constexpr char kChannel[] = "redisson_countdownlatch__channel__{ready}";
+constexpr char kLatchChannel[] = "redisson_countdownlatch__channel__{ready}";
 
 class CountDownLatchTest : public RecipeTest {
  protected:
@@ -51,7 +51,7 @@ TEST_P(CountDownLatchTest, OneMessageWakesAllWaiters) {
   ASSERT_TRUE(*latch_.try_set_count(1));
   std::vector<PendingLock> waiters;
   for (int i = 0; i < 4; ++i) waiters.push_back(begin_wait());
-  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  while ((*client_)("PUBSUB", "NUMSUB", kLatchChannel).elements()[1] != Reply::integer(1)) {
   }
   for (const PendingLock& waiter : waiters) EXPECT_FALSE(waiter.is_done());
   ASSERT_TRUE(other_.count_down().ok());
@@ -85,7 +85,7 @@ TEST_P(CountDownLatchInManualTimeTest, CountDownBeforeSubscriptionIsSeen) {
   ASSERT_TRUE(*other_.try_set_count(1));
   ASSERT_EQ(*other_.count(), 1) << "the look";
   ASSERT_TRUE(other_.count_down().ok());
-  (*naive)("SUBSCRIBE", kChannel);
+  (*naive)("SUBSCRIBE", kLatchChannel);
   advance_ms(600'000);
   EXPECT_EQ(messages, 0) << "the wrong way";
 }

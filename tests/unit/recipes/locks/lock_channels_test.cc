@@ -9,7 +9,7 @@
 namespace rushgate {
 namespace {
 
-constexpr char kChannel[] = "released";
+constexpr char kReleasedChannel[] = "released";
 
 class Listener final : public ChannelListener {
  public:
@@ -25,13 +25,13 @@ class LockChannelsTest : public ::testing::Test {
 
   std::shared_ptr<Listener> add(bool is_for_all) {
     auto listener = std::make_shared<Listener>();
-    channels_->add(kChannel, listener, is_for_all);
+    channels_->add(kReleasedChannel, listener, is_for_all);
     return listener;
   }
   bool pause(const std::shared_ptr<Listener>& listener) {
-    return channels_->pause(kChannel, listener);
+    return channels_->pause(kReleasedChannel, listener);
   }
-  void publish() { EXPECT_EQ((*client_)("PUBLISH", kChannel, "0"), Reply::integer(1)); }
+  void publish() { EXPECT_EQ((*client_)("PUBLISH", kReleasedChannel, "0"), Reply::integer(1)); }
 
   ManualClock clock_;
   std::unique_ptr<Engine> engine_ =

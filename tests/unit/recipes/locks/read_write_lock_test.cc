@@ -22,7 +22,7 @@ using Fault = FaultyBackend::Fault;
 
 using namespace std::chrono_literals;
 
-constexpr char kChannel[] = "redisson_rwlock:{shop}";
+constexpr char kReadWriteChannel[] = "redisson_rwlock:{shop}";
 constexpr char kFirstRead[] = "{shop}:jvm-1:1:rwlock_timeout:1";
 constexpr char kSecondRead[] = "{shop}:jvm-1:1:rwlock_timeout:2";
 constexpr char kOtherRead[] = "{shop}:jvm-2:1:rwlock_timeout:1";
@@ -36,7 +36,7 @@ class ReadWriteLockTest : public RecipeTest {
   /// Starts to wait. Returns when the process has subscribed.
   PendingLock wait_for(const ReentrantLock& lock, std::uint64_t owner) {
     PendingLock pending = begin(lock, owner);
-    while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] == Reply::integer(0)) {
+    while ((*client_)("PUBSUB", "NUMSUB", kReadWriteChannel).elements()[1] == Reply::integer(0)) {
     }
     return pending;
   }
@@ -124,7 +124,7 @@ TEST_P(ReadWriteLockTest, ReleasesPublishRedissonsMessages) {
     messages.push_back(message.elements()[2].text());
     if (messages.size() == 2) last.set_value();
   }});
-  (*subscriber)("SUBSCRIBE", kChannel);
+  (*subscriber)("SUBSCRIBE", kReadWriteChannel);
   ASSERT_TRUE(try_one(read_) && try_one(other_read_));
   ASSERT_TRUE(read_.release_of(1).ok() && other_read_.release_of(1).ok());
   ASSERT_TRUE(try_one(write_));
@@ -187,7 +187,7 @@ TEST_P(ReadWriteLockTest, LocksOfJvmAreRespectedAndAwaited) {
   EXPECT_TRUE(read_.release_of(1).ok());
   EXPECT_FALSE(writer.is_done());
   (*client_)("DEL", "shop", "{shop}:jvm-9:1:rwlock_timeout:1");
-  (*client_)("PUBLISH", kChannel, "0");
+  (*client_)("PUBLISH", kReadWriteChannel, "0");
   EXPECT_TRUE(*writer.result());
   EXPECT_TRUE(write_.release_of(2).ok());
 
@@ -197,7 +197,7 @@ TEST_P(ReadWriteLockTest, LocksOfJvmAreRespectedAndAwaited) {
   const PendingLock second = wait_for(read_, 2);
   EXPECT_FALSE(first.is_done() || second.is_done());
   (*client_)("DEL", "shop");
-  (*client_)("PUBLISH", kChannel, "1");
+  (*client_)("PUBLISH", kReadWriteChannel, "1");
   EXPECT_TRUE(*first.result() && *second.result());
 }
 

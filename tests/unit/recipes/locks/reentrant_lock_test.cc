@@ -22,7 +22,7 @@ using Fault = FaultyBackend::Fault;
 
 using namespace std::chrono_literals;
 
-constexpr char kChannel[] = "redisson_lock__channel:{shop}";
+constexpr char kLockChannel[] = "redisson_lock__channel:{shop}";
 constexpr std::uint64_t kOther = 1'000'000;  // an owner that is no thread of the test
 
 class ReentrantLockTest : public RecipeTest {
@@ -76,13 +76,13 @@ TEST_P(ReentrantLockTest, ReleasePublishesZero) {
   std::promise<Reply> message;
   const auto subscriber = backend_->open_client(
       {.on_message = [&](Reply sent) { message.set_value(std::move(sent)); }});
-  (*subscriber)("SUBSCRIBE", kChannel);
+  (*subscriber)("SUBSCRIBE", kLockChannel);
   ASSERT_TRUE(lock_.acquire().ok());
   ASSERT_TRUE(lock_.acquire().ok());
   ASSERT_TRUE(lock_.release().ok());
   ASSERT_TRUE(lock_.release().ok());
   EXPECT_EQ(message.get_future().get(),
-            Reply::array({Reply::bulk("message"), Reply::bulk(kChannel), Reply::bulk("0")}));
+            Reply::array({Reply::bulk("message"), Reply::bulk(kLockChannel), Reply::bulk("0")}));
 }
 
 TEST_P(ReentrantLockTest, OtherOwnersAreRefused) {
@@ -125,11 +125,11 @@ TEST_P(ReentrantLockTest, LockOfJvmIsRespectedAndAwaited) {
   (*client_)("PEXPIRE", "shop", 30'000);
   EXPECT_FALSE(*lock_.try_acquire(0));
   const PendingLock waiter = begin(lock_, kOther);
-  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  while ((*client_)("PUBSUB", "NUMSUB", kLockChannel).elements()[1] != Reply::integer(1)) {
   }
   EXPECT_FALSE(waiter.is_done());
   (*client_)("DEL", "shop");
-  (*client_)("PUBLISH", kChannel, "0");
+  (*client_)("PUBLISH", kLockChannel, "0");
   EXPECT_TRUE(*waiter.result());
 }
 
@@ -417,8 +417,8 @@ TEST_P(ReentrantLockInManualTimeTest, ReleaseBeforeSubscriptionIsSeen) {
   const auto naive = backend_->open_client({.on_message = [&](const Reply&) { ++messages; }});
   ASSERT_EQ((*client_)("EXISTS", "shop"), Reply::integer(1)) << "the attempt fails";
   (*client_)("DEL", "shop");
-  (*client_)("PUBLISH", kChannel, "0");
-  (*naive)("SUBSCRIBE", kChannel);
+  (*client_)("PUBLISH", kLockChannel, "0");
+  (*naive)("SUBSCRIBE", kLockChannel);
   advance_ms(600'000);
   EXPECT_EQ(messages, 0) << "the wrong way";
 }
@@ -601,10 +601,10 @@ TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
   const auto naive = backend_->open_client({.on_message = [&](const Reply& message) {
     if (message.elements()[0] == Reply::bulk("message")) ++messages;
   }});
-  (*naive)("SUBSCRIBE", kChannel);
+  (*naive)("SUBSCRIBE", kLockChannel);
   ASSERT_TRUE(other_.acquire().ok());
   const PendingLock waiter = begin(lock_, kOther);
-  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(2)) {
+  while ((*client_)("PUBSUB", "NUMSUB", kLockChannel).elements()[1] != Reply::integer(2)) {
   }
   server_->restart();
   const auto acquired = waiter.result();

@@ -14,7 +14,7 @@ using faults::FaultyBackend;
 using Fault = FaultyBackend::Fault;
 
 constexpr char kHeld[] = "{gate}:timeout";
-constexpr char kChannel[] = "redisson_sc:{gate}";
+constexpr char kSemaphoreChannel[] = "redisson_sc:{gate}";
 
 class SemaphoreTest : public RecipeTest {
  protected:
@@ -77,7 +77,7 @@ TEST_P(SemaphoreTest, WaiterIsWokenByRelease) {
   ASSERT_TRUE(*gate_.try_set_permits(1));
   const std::string permit = **gate_.acquire(0);
   const Pending waiter = begin_wait(other_);
-  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  while ((*client_)("PUBSUB", "NUMSUB", kSemaphoreChannel).elements()[1] != Reply::integer(1)) {
   }
   EXPECT_FALSE(waiter.is_done());
   ASSERT_TRUE(gate_.release(permit).ok());
@@ -89,7 +89,7 @@ TEST_P(SemaphoreTest, WaiterIsWokenByRelease) {
 TEST_P(SemaphoreTest, EachPermitWakesOneWaiter) {
   std::vector<Pending> waiters;
   for (int i = 0; i < 3; ++i) waiters.push_back(begin_wait(other_));
-  while ((*client_)("PUBSUB", "NUMSUB", kChannel).elements()[1] != Reply::integer(1)) {
+  while ((*client_)("PUBSUB", "NUMSUB", kSemaphoreChannel).elements()[1] != Reply::integer(1)) {
   }
   ASSERT_TRUE(*gate_.try_set_permits(3));
   std::set<std::string> permits;

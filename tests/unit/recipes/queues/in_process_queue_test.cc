@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::int64_t kLongMs = 10 * 60'000;
+constexpr std::int64_t kTakeMs = 10 * 60'000;
 
 TEST(InProcessQueueTest, DeliversInOrderAndOnce) {
   expect_delivery_in_order_and_once(**InProcessQueue::create());
@@ -68,7 +68,7 @@ TEST(InProcessQueueTest, ThreadsDeliverEachMessageOnce) {
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       while (!has_all) {
-        const auto messages = *queue->take(7, kLongMs);
+        const auto messages = *queue->take(7, kTakeMs);
         EXPECT_EQ(finish(*queue, messages), messages.size());
         const std::lock_guard lock(mutex);
         for (const QueueMessage& message : messages) found.insert(message.body);
@@ -91,7 +91,7 @@ TEST(InProcessQueueTest, InterruptEndsWait) {
   const auto queue = *InProcessQueue::create();
   std::atomic<bool> has_ended{false};
   std::thread consumer([&] {
-    EXPECT_THAT(*queue->take(1, kLongMs), IsEmpty());
+    EXPECT_THAT(*queue->take(1, kTakeMs), IsEmpty());
     has_ended = true;
   });
   while (!has_ended) queue->interrupt();  // its wait may not have begun

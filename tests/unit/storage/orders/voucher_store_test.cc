@@ -9,7 +9,7 @@
 namespace rushgate::voucher_store_contract {
 namespace {
 
-class MemorySubject final : public Subject {
+class MemoryVouchers final : public Subject {
  public:
   VoucherStore& store() override { return store_; }
 
@@ -36,20 +36,20 @@ class SqliteSubject final : public Subject {
 #endif
 
 template <class MadeSubject>
-std::unique_ptr<Subject> make() {
+std::unique_ptr<Subject> make_vouchers() {
   return std::make_unique<MadeSubject>();
 }
 
-std::vector<Maker> makers() {
+std::vector<Maker> voucher_makers() {
   return {
-      {"Memory", make<MemorySubject>},
+      {"Memory", make_vouchers<MemoryVouchers>},
 #ifdef RUSHGATE_HAS_SQLITE
-      {"Sqlite", make<SqliteSubject>},
+      {"Sqlite", make_vouchers<SqliteSubject>},
 #endif
   };
 }
 
-INSTANTIATE_TEST_SUITE_P(All, VoucherStoreTest, ::testing::ValuesIn(makers()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, VoucherStoreTest, ::testing::ValuesIn(voucher_makers()), name_of);
 
 }  // namespace
 }  // namespace rushgate::voucher_store_contract

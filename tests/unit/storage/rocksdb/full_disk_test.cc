@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kCommits = 5;
+constexpr std::uint64_t kFittingCommits = 5;
 
 class FullDiskTest : public RocksDbTest {
  protected:
@@ -40,7 +40,7 @@ class FullDiskTest : public RocksDbTest {
 
   void make_store() {
     auto store = open();
-    for (std::uint64_t number = 1; number <= kCommits; ++number) {
+    for (std::uint64_t number = 1; number <= kFittingCommits; ++number) {
       ASSERT_TRUE(commit_number(*store, number).ok());
     }
   }
@@ -63,7 +63,7 @@ TEST_F(FullDiskTest, CreationOnFullDiskIsError) {
       ASSERT_THAT(std::string(status.message()), HasSubstr(dir().string()));
     }
     make_store();
-    ASSERT_EQ(count_commits(*open()), kCommits);
+    ASSERT_EQ(count_commits(*open()), kFittingCommits);
   }
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_GT(room, 1'000U) << "creating a store writes more";
@@ -80,7 +80,7 @@ TEST_F(FullDiskTest, OpeningOnFullDiskIsErrorWithoutLoss) {
   }
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_GT(room, 1'000U) << "opening a store writes more";
-  EXPECT_EQ(count_commits(*open()), kCommits);
+  EXPECT_EQ(count_commits(*open()), kFittingCommits);
 }
 
 TEST_F(FullDiskTest, RocksDbWritesNoLogFile) {

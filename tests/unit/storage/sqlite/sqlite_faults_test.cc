@@ -13,7 +13,7 @@ namespace rushgate {
 namespace {
 
 using faults::FaultySqliteVfs;
-using Kind = FaultySqliteVfs::Kind;
+using FileFault = FaultySqliteVfs::Kind;
 using Lasting = FaultySqliteVfs::Lasting;
 
 // ---- Locks ------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ TEST_F(SqliteBusyTest, FullDatabaseIsUnavailableButReadable) {
   FaultySqliteVfs disk;
   options_.vfs = disk.name();
   store = open();
-  disk.fail(Kind::kFull, 1, Lasting::kForGood);
+  disk.fail(FileFault::kFull, 1, Lasting::kForGood);
   const absl::Status status = write_now(*store, make_orders(11, 10)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_NE(status.message().find("full"), std::string::npos) << status;
@@ -69,7 +69,7 @@ TEST_F(SqliteBusyTest, BatchIsSyncedOnceBeforeWriteReturns) {
 
 struct FaultCase {
   std::string name;
-  Kind kind;
+  FileFault kind;
   Lasting lasting;
 
   friend void PrintTo(const FaultCase& fault, std::ostream* out) { *out << fault.name; }
@@ -203,16 +203,15 @@ TEST_P(SqliteFaultsTest, NothingIsLostAtAnyFailedCall) {
   RecordProperty("faults", nth - 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SqliteFaultsTest,
-                         ::testing::Values(FaultCase{"FullOnce", Kind::kFull, Lasting::kOnce},
-                                           FaultCase{"Full", Kind::kFull, Lasting::kForGood},
-                                           FaultCase{"IoErrorOnce", Kind::kIoError, Lasting::kOnce},
-                                           FaultCase{"IoError", Kind::kIoError, Lasting::kForGood},
-                                           FaultCase{"BusyOnce", Kind::kBusy, Lasting::kOnce},
-                                           FaultCase{"Busy", Kind::kBusy, Lasting::kForGood}),
-                         [](const ::testing::TestParamInfo<FaultCase>& fault) {
-                           return fault.param.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, SqliteFaultsTest,
+    ::testing::Values(FaultCase{"FullOnce", FileFault::kFull, Lasting::kOnce},
+                      FaultCase{"Full", FileFault::kFull, Lasting::kForGood},
+                      FaultCase{"IoErrorOnce", FileFault::kIoError, Lasting::kOnce},
+                      FaultCase{"IoError", FileFault::kIoError, Lasting::kForGood},
+                      FaultCase{"BusyOnce", FileFault::kBusy, Lasting::kOnce},
+                      FaultCase{"Busy", FileFault::kBusy, Lasting::kForGood}),
+    [](const ::testing::TestParamInfo<FaultCase>& fault) { return fault.param.name; });
 
 }  // namespace
 }  // namespace rushgate

@@ -66,7 +66,7 @@ TEST_F(SqliteOpenTest, NewDatabaseSurvivesWithItsDirectory) {
   const faults::RecordedSyncs syncs;
   const auto store = open();
   ASSERT_TRUE(write_now(*store, make_orders(1, 3)).ok());
-  EXPECT_THAT(syncs.paths(), testing::IsSupersetOf({dir.parent_path(), dir}));
+  EXPECT_THAT(syncs.paths(), ::testing::IsSupersetOf({dir.parent_path(), dir}));
 }
 
 TEST_F(SqliteOpenTest, EmptyFileBecomesDatabase) {
@@ -334,9 +334,9 @@ TEST_F(SqliteVersion4Test, LimitsAndStockCountOldOrders) {
   const std::vector<OrderResult> results = write_now(*store, again).value();
   for (const OrderResult& result : results) kinds.push_back(result.kind);
   using Kind = OrderResult::Kind;
-  EXPECT_THAT(kinds, testing::ElementsAre(Kind::kAlreadyStored, Kind::kAlreadyStored,
-                                          Kind::kAlreadyStored, Kind::kAlreadyStored,
-                                          Kind::kRefused, Kind::kStored, Kind::kRefused));
+  EXPECT_THAT(kinds, ::testing::ElementsAre(Kind::kAlreadyStored, Kind::kAlreadyStored,
+                                            Kind::kAlreadyStored, Kind::kAlreadyStored,
+                                            Kind::kRefused, Kind::kStored, Kind::kRefused));
   EXPECT_EQ(store->count_live(7).value(), 5);
 }
 
