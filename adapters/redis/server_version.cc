@@ -3,20 +3,31 @@
 #include <cstdint>
 #include <string_view>
 
-#include "adapters/redis/text.h"
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/client/info_value.h"
 
 namespace rushgate {
 
+std::optional<ServerVersion> server_version(const Reply& info) {
+  if (info.is_error()) return std::nullopt;
+  const std::string_view text = info.text();
+  const std::string_view redis = info_value(text, "redis_version");
+  if (redis.empty()) return std::nullopt;
+  // Valkey has server_name and valkey_version since 8.0.
+  const std::string_view name = info_value(text, "server_name");
+  const std::string_view version = info_value(text, concat(name, "_version"));
+  return ServerVersion{.name = std::string(name.empty() ? "Redis" : name),
+                       .version = std::string(version.empty() ? redis : version),
+                       .redis = std::string(redis)};
+}
+
 std::string refused_version(const Reply& info) {
-  constexpr std::string_view kField = "redis_version:";
   constexpr std::int64_t kMajorMin = 6;
   constexpr std::int64_t kMinorMin = 2;
-  const std::string_view text = info.text();
-  const std::size_t begin = text.find(kField);
-  if (info.is_error() || begin == std::string_view::npos) return {};
-  std::string_view version = text.substr(begin + kField.size());
-  version = version.substr(0, version.find_first_of("\r\n"));
+  const std::optional<ServerVersion> server = server_version(info);
+  if (!server) return {};
+  const std::string_view version = server->redis;
   const std::size_t dot = version.find('.');
   if (dot == std::string_view::npos) return {};
   const std::string_view rest = version.substr(dot + 1);
@@ -24,7 +35,9 @@ std::string refused_version(const Reply& info) {
   const auto minor = parse_int64(rest.substr(0, rest.find('.')));
   if (!major || !minor) return {};
   const bool is_older = *major < kMajorMin || (*major == kMajorMin && *minor < kMinorMin);
-  return is_older ? concat("it is Redis ", version, ", and Rushgate needs 6.2 or later") : "";
+  if (!is_older) return {};
+  return concat("it is ", server->name, " ", server->version,
+                ", and Rushgate needs Redis 6.2 or later, or a compatible server");
 }
 
 }  // namespace rushgate

@@ -12,6 +12,7 @@
 
 #include "tests/crash/recovery_fixture.h"
 #include "tests/support/faults/faulty_sqlite_vfs.h"
+#include "tests/support/sweep.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/rocksdb_store.h>
@@ -304,10 +305,13 @@ class StoreSweepTest : public ::testing::TestWithParam<std::tuple<StoreKind, Fau
   /// call of the store fail.
   void sweep(const std::function<void(FaultyStore&, int nth)>& fail,
              const std::function<int(const SweptSale&)>& calls) {
+    testing::Sweep places(/*share=*/3);
+    SCOPED_TRACE(places.seed_text());
     int nth = 0;
     bool is_hit = true;
     while (is_hit && !HasFailure()) {
-      ASSERT_LT(++nth, kCallsMax);
+      nth = places.next();
+      ASSERT_LT(nth, kCallsMax);
       SCOPED_TRACE("call " + std::to_string(nth));
       MemoryOrderStore database;
       SweptSale sale(database);
@@ -403,10 +407,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(DiskSweepTest, FailingDatabaseDiskLosesAndDoublesNothing) {
   FaultySqliteVfs disk;
+  testing::Sweep places(/*share=*/4);
+  SCOPED_TRACE(places.seed_text());
   int nth = 0;
   bool is_hit = true;
   while (is_hit && !HasFailure()) {
-    ASSERT_LT(++nth, kCallsMax);
+    nth = places.next();
+    ASSERT_LT(nth, kCallsMax);
     SCOPED_TRACE("call " + std::to_string(nth));
     const RecoveryDirectory directory;
     SqliteOrderStoreOptions options;

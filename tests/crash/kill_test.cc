@@ -14,6 +14,7 @@
 #include "tests/crash/asked_sale.h"
 #include "tests/crash/sale_process.h"
 #include "tests/support/redis_server/redis_server.h"
+#include "tests/support/sweep.h"
 #include <rushgate/engine.h>
 #include <rushgate/random_seed.h>
 #include <rushgate/redis_backend.h>
@@ -79,7 +80,8 @@ const KilledOn kKilledOn[] = {
 
 int kills_wanted(const KilledOn& on) {
   const char* chosen = std::getenv("RUSHGATE_KILLS");
-  return chosen == nullptr ? on.kills : std::atoi(chosen);
+  if (chosen != nullptr) return std::atoi(chosen);
+  return testing::is_full_run() ? on.kills : on.kills / 2;
 }
 
 /// One sale from start to end, across as many processes as needed.

@@ -13,6 +13,7 @@
 
 #include "tests/crash/recovery_fixture.h"
 #include "tests/support/faults/power_cut_file_system.h"
+#include "tests/support/sweep.h"
 #include <rushgate/random_seed.h>
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/sqlite_order_store.h>
@@ -20,7 +21,6 @@
 namespace rushgate {
 namespace {
 
-constexpr int kSales = 24;
 constexpr int kCutsPerSale = 6;
 
 /// One sale through several power cuts. The seed determines everything except the store's
@@ -212,7 +212,8 @@ TEST_P(SalePowerCutTest, DatabaseIsNeverAheadOfDurableKeyspace) {
   int cuts = 0;
   int kept = 0;
   int lost = 0;
-  for (int i = 0; i < kSales && !HasFailure(); ++i) {
+  const int sales = testing::is_full_run() ? 24 : 10;
+  for (int i = 0; i < sales && !HasFailure(); ++i) {
     CutSale sale(GetParam(), random());
     for (int cut = 0; cut < kCutsPerSale && !HasFailure(); ++cut) {
       SCOPED_TRACE("sale " + std::to_string(i) + ", cut " + std::to_string(cut));

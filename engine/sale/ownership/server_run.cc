@@ -1,31 +1,12 @@
 #include "engine/sale/ownership/server_run.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/client/info_value.h"
+
 namespace rushgate {
-namespace {
-
-/// Returns the value of `field` in a reply of INFO; empty if it is not there.
-std::string_view info_value(std::string_view info, std::string_view field) {
-  std::size_t line = 0;
-  while (line < info.size()) {
-    const std::size_t end = std::min(info.find('\n', line), info.size());
-    std::string_view text = info.substr(line, end - line);
-    line = end + 1;
-    if (!text.starts_with(field) || text.substr(field.size(), 1) != ":") continue;
-    text.remove_prefix(field.size() + 1);
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    return text;
-  }
-  return {};
-}
-
-}  // namespace
-
 bool ServerRun::may_have_lost_writes(Client& connection) {
   const Request questions[] = {Request::of("INFO", "server"), Request::of("INFO", "replication")};
   const std::vector<Reply> replies = connection.pipeline(questions);

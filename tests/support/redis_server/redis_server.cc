@@ -186,6 +186,8 @@ std::vector<std::string> RedisServer::command_line() const {
       "--repl-diskless-sync-delay", "0",
       // clang-format on
   };
+  // This thread waits until a time of day. If that never comes, it would use up a processor.
+  if (options_.manual_clock) words.insert(words.end(), {"--jemalloc-bg-thread", "no"});
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   return words;
 }

@@ -58,6 +58,12 @@ class CommandTest : public ::testing::Test {
     return to_debug_string(run(args...));
   }
 
+  /// Runs a command once, without the checks of run(), which read the whole keyspace.
+  template <class... Args>
+  Reply run_unchecked(const Args&... args) {
+    return run_once(Request::of(args...));
+  }
+
   Reply run_request(const Request& request) {
     const auto before = dump(keyspace_);
     const Session session_before = session_;

@@ -11,7 +11,7 @@ namespace {
 using faults::FaultyBackend;
 using Fault = FaultyBackend::Fault;
 
-constexpr char kKey[] = "lock:shop";
+constexpr char kLockKey[] = "lock:shop";
 const SimpleLockOptions kMinute{.lease_ms = 60'000};
 
 class SimpleLockTest : public RecipeTest {
@@ -19,7 +19,7 @@ class SimpleLockTest : public RecipeTest {
   /// Removes the lock, as time would.
   void expire() {
     if (engine_ != nullptr) return advance_ms(60'000);
-    (*client_)("DEL", kKey);
+    (*client_)("DEL", kLockKey);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, SimpleLockTest, all_recipe_kinds(), recipe_name);
@@ -34,9 +34,9 @@ TEST_P(SimpleLockTest, HoldersExcludeEachOther) {
   EXPECT_TRUE(*first.acquire());
   EXPECT_FALSE(*second.acquire());
   EXPECT_FALSE(*first.acquire()) << "not reentrant";
-  EXPECT_GT((*client_)("PTTL", kKey).integer(), 50'000);
+  EXPECT_GT((*client_)("PTTL", kLockKey).integer(), 50'000);
   EXPECT_TRUE(first.release().ok());
-  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(0));
+  EXPECT_EQ((*client_)("EXISTS", kLockKey), Reply::integer(0));
   EXPECT_TRUE(*second.acquire());
 }
 
@@ -80,7 +80,7 @@ TEST_P(SimpleLockTest, UnlockAfterExpirySparesNextHolder) {
   EXPECT_TRUE(absl::IsFailedPrecondition(first.release()));
   EXPECT_FALSE(*first.acquire()) << "the second still holds it";
 
-  (*client_)("DEL", kKey);  // the wrong way to unlock the first lock
+  (*client_)("DEL", kLockKey);  // the wrong way to unlock the first lock
   EXPECT_TRUE(*first.acquire()) << "two holders";
 }
 
@@ -89,32 +89,33 @@ TEST_P(SimpleLockTest, CheckAndDeleteAreOneStep) {
   SimpleLock first(*backend_, "shop", kMinute);
   SimpleLock second(*backend_, "shop", kMinute);
   ASSERT_TRUE(*first.acquire());
-  const std::string owner = (*client_)("GET", kKey).text();
-  ASSERT_EQ((*client_)("GET", kKey).text(), owner) << "the check says that the first holds it";
+  const std::string owner = (*client_)("GET", kLockKey).text();
+  ASSERT_EQ((*client_)("GET", kLockKey).text(), owner) << "the check says that the first holds it";
   expire();
   ASSERT_TRUE(*second.acquire());
   EXPECT_TRUE(absl::IsFailedPrecondition(first.release()));
-  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(1));
-  EXPECT_EQ((*client_)("DEL", kKey), Reply::integer(1)) << "the wrong way ends the second's lease";
+  EXPECT_EQ((*client_)("EXISTS", kLockKey), Reply::integer(1));
+  EXPECT_EQ((*client_)("DEL", kLockKey), Reply::integer(1))
+      << "the wrong way ends the second's lease";
 }
 
 /// The classic way uses the thread's name as the value. Other processes have the same names.
 TEST_P(SimpleLockTest, HoldersHaveDifferentValues) {
   SimpleLock first(*backend_, "shop", kMinute);
   ASSERT_TRUE(*first.acquire());
-  const std::string before = (*client_)("GET", kKey).text();
+  const std::string before = (*client_)("GET", kLockKey).text();
   ASSERT_TRUE(first.release().ok());
   ASSERT_TRUE(*first.acquire());
-  EXPECT_NE((*client_)("GET", kKey).text(), before);
+  EXPECT_NE((*client_)("GET", kLockKey).text(), before);
 }
 
 TEST_P(SimpleLockTest, LockOfOtherSystemIsRespected) {
   SimpleLock lock(*backend_, "shop", kMinute);
-  (*client_)("SET", kKey, "thread-1", "NX", "EX", 10);
+  (*client_)("SET", kLockKey, "thread-1", "NX", "EX", 10);
   EXPECT_FALSE(*lock.acquire());
-  (*client_)("DEL", kKey);
+  (*client_)("DEL", kLockKey);
   EXPECT_TRUE(*lock.acquire());
-  EXPECT_TRUE((*client_)("SET", kKey, "thread-1", "NX", "EX", 10).is_nil());
+  EXPECT_TRUE((*client_)("SET", kLockKey, "thread-1", "NX", "EX", 10).is_nil());
 }
 
 TEST_P(SimpleLockTest, UniqueLockReleases) {
@@ -122,9 +123,9 @@ TEST_P(SimpleLockTest, UniqueLockReleases) {
   {
     const std::unique_lock held(lock, std::try_to_lock);
     EXPECT_TRUE(held.owns_lock());
-    EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(1));
+    EXPECT_EQ((*client_)("EXISTS", kLockKey), Reply::integer(1));
   }
-  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(0));
+  EXPECT_EQ((*client_)("EXISTS", kLockKey), Reply::integer(0));
 }
 
 TEST_P(SimpleLockTest, DestructionReleases) {
@@ -132,7 +133,7 @@ TEST_P(SimpleLockTest, DestructionReleases) {
     SimpleLock lock(*backend_, "shop", kMinute);
     ASSERT_TRUE(*lock.acquire());
   }
-  EXPECT_EQ((*client_)("EXISTS", kKey), Reply::integer(0));
+  EXPECT_EQ((*client_)("EXISTS", kLockKey), Reply::integer(0));
 }
 
 TEST_P(SimpleLockTest, ErrorsAreReported) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/faults/power_cut_file_system.h"
+#include "tests/support/sweep.h"
 #include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 #include <rushgate/random_seed.h>
 
@@ -270,8 +271,9 @@ TEST_P(PowerCutSweepTest, PowerCutKeepsPromisesWithoutTornCommits) {
   options_.durability = GetParam().durability;
   options_.log_bytes_max = 4'000;
   Outcome outcome{0, 0};
+  const std::uint64_t step_max = testing::is_full_run() ? 3 : 9;
   for (int operations = 0; !outcome.through && !HasFailure();
-       operations += 1 + static_cast<int>(random() % 3)) {
+       operations += 1 + static_cast<int>(random() % step_max)) {
     SCOPED_TRACE("power cut after " + std::to_string(operations) + " operations");
     disk_->cut_power_after(operations);
     auto store = try_open();
