@@ -1,5 +1,6 @@
 #include "adapters/flash_sale/flash_sale_impl.h"
 #include <rushgate/flash_sale.h>
+#include <rushgate/open_backend.h>
 
 namespace rushgate {
 

@@ -7,6 +7,7 @@
 #include "adapters/flash_sale/sale_directory.h"
 #include "engine/base/concat.h"
 #include <rushgate/memory_order_store.h>
+#include <rushgate/open_backend.h>
 #include <rushgate/payment_store.h>
 #include <rushgate/sqlite_order_store.h>
 

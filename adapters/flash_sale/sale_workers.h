@@ -16,6 +16,7 @@
 #include <rushgate/flash_sale.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
+#include <rushgate/order_worker_thread.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {

@@ -17,6 +17,7 @@
 #include "apps/strategies/order_file.h"
 #include "apps/strategies/strategy.h"
 #include <rushgate/backend.h>
+#include <rushgate/open_backend.h>
 
 namespace rushgate::comparison {
 

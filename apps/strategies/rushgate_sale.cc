@@ -9,6 +9,7 @@
 #include "apps/strategies/strategies.h"
 #include "engine/sale/orders/backlog.h"
 #include <rushgate/order_worker.h>
+#include <rushgate/order_worker_thread.h>
 #include <rushgate/sale.h>
 #include <rushgate/sqlite_order_store.h>
 

@@ -5,6 +5,9 @@
 #include <string_view>
 
 #define XXH_INLINE_ALL  // keys are short: a call would cost as much as the hash
+#ifndef NDEBUG
+#define XXH_NO_INLINE_HINTS 1  // GCC refuses some of them with -Og since xxHash 0.8.3
+#endif
 #include <xxhash.h>
 
 namespace rushgate {

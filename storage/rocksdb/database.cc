@@ -14,6 +14,7 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
 
 #include "absl/status/status.h"
 #include "engine/base/concat.h"
@@ -87,6 +88,20 @@ rocksdb::CompressionType compression() {
   return lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
 }
 
+// The newest format of tables that RocksDB 7.8 reads. So a store can be opened on Debian 12 and on
+// Debian 13 in turn.
+std::shared_ptr<rocksdb::TableFactory> table_factory() {
+  rocksdb::BlockBasedTableOptions options;
+  options.format_version = 5;
+  return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(options));
+}
+
+rocksdb::ColumnFamilyOptions default_options() {
+  rocksdb::ColumnFamilyOptions options;
+  options.table_factory = table_factory();
+  return options;
+}
+
 // Read only when the database is opened, before any write. So memory needs no order, and tables may
 // overlap longer than reads would permit.
 rocksdb::ColumnFamilyOptions state_options() {
@@ -99,6 +114,7 @@ rocksdb::ColumnFamilyOptions state_options() {
   options.level0_slowdown_writes_trigger = 40;
   options.level0_stop_writes_trigger = 60;
   options.compression = compression();
+  options.table_factory = table_factory();
   return options;
 }
 
@@ -109,6 +125,7 @@ rocksdb::ColumnFamilyOptions stream_options() {
   options.write_buffer_size = kStreamBufferBytes;
   options.max_write_buffer_number = kBuffersMax;
   options.compression = compression();
+  options.table_factory = table_factory();
   return options;
 }
 
@@ -222,7 +239,7 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   }
 
   const Families families = {
-      {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()},
+      {rocksdb::kDefaultColumnFamilyName, default_options()},
       {kStateFamily, state_options()},
       {kStreamFamily, stream_options()},
   };

@@ -1,13 +1,21 @@
 #include "storage/rocksdb/rocksdb_status.h"
 
 #include <string>
+#include <string_view>
 
 namespace rushgate {
 namespace {
 
+/// DB::Open() of RocksDB 9 keeps only the message of a full disk on which it cannot write its options.
+bool is_full_disk(const rocksdb::Status& status) {
+  return status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit ||
+         (status.IsIOError() && status.getState() != nullptr &&
+          std::string_view(status.getState()).find("No space left on device") !=
+              std::string_view::npos);
+}
+
 absl::StatusCode code_of(const rocksdb::Status& status) {
-  if (status.IsNoSpace() || status.IsMemoryLimit() ||
-      status.subcode() == rocksdb::Status::kSpaceLimit) {
+  if (is_full_disk(status) || status.IsMemoryLimit()) {
     return absl::StatusCode::kResourceExhausted;
   }
   switch (status.code()) {

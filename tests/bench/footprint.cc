@@ -14,6 +14,7 @@
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include <rushgate/order_worker.h>
+#include <rushgate/order_worker_thread.h>
 #include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::bench {

@@ -9,6 +9,7 @@
 #include "tests/bench/shop.h"
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
+#include <rushgate/order_worker_thread.h>
 
 namespace rushgate::bench {
 

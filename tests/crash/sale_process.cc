@@ -26,6 +26,7 @@
 #include "tests/support/hooked_backend.h"
 #include <rushgate/engine.h>
 #include <rushgate/order_worker.h>
+#include <rushgate/order_worker_thread.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/sale.h>

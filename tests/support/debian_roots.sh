@@ -25,6 +25,7 @@ in_root() {
   unshare --mount --fork --kill-child bash -euc '
     root="$1" built="$2"
     shift 2
+    mount --bind "$root" "$root"  # a test changes the propagation of mounts, which "/" needs for that
     mount --rbind /dev "$root/dev"
     mount --rbind /sys "$root/sys"
     mount -t proc proc "$root/proc"

@@ -2,20 +2,15 @@
 // order stream as a consumer of its group, in batches. Cancels orders that are not paid in time.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 
-#include "absl/status/statusor.h"
 #include <rushgate/backend.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -105,53 +100,5 @@ class OrderWorker {
 
 /// Returns "worked", "idle" or "paused".
 std::string_view step_name(OrderWorker::Step::Kind kind);
-
-/// A thread that runs a worker until it is stopped. Each worker has its own client.
-class OrderWorkerThread {
- public:
-  /// Called on the thread after each step. Returns true if it has more to do: then the next step
-  /// does not wait for orders. An error counts as a reason for a pause.
-  using AfterStep = std::function<absl::StatusOr<bool>()>;
-
-  /// With `after_step`, the first step does not wait for orders.
-  explicit OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms = 100,
-                             AfterStep after_step = {});
-  /// Stops the thread.
-  ~OrderWorkerThread();
-
-  /// Ends the thread after the current batch. A wait for orders ends at once.
-  void stop();
-  /// Ends a wait for orders, so that the next step begins. Does not block.
-  void interrupt() { worker_->interrupt(); }
-  /// Blocks until the counts below include the orders that have left the keyspace. A wait for
-  /// orders ends at once.
-  void update_counts();
-
-  [[nodiscard]] std::size_t stored() const { return stored_.load(); }
-  [[nodiscard]] std::size_t buried() const { return buried_.load(); }
-  [[nodiscard]] std::size_t lost() const { return lost_.load(); }
-  /// Returns why the worker makes no progress; empty if it does.
-  [[nodiscard]] std::string pause_reason() const;
-
- private:
-  void loop();
-  bool run_after_step(OrderWorker::Step& step);
-
-  const std::unique_ptr<OrderWorker> worker_;
-  const std::int64_t pause_ms_;
-  const AfterStep after_step_;
-  std::atomic<std::size_t> stored_{0};
-  std::atomic<std::size_t> buried_{0};
-  std::atomic<std::size_t> lost_{0};
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  bool stopping_ = false;
-  bool has_ended_ = false;
-  bool is_pausing_ = false;  // between two steps
-  std::uint64_t steps_ = 0;  // that are counted
-  std::string pause_reason_;
-  std::thread thread_;
-};
 
 }  // namespace rushgate

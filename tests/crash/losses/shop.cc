@@ -8,6 +8,7 @@
 
 #include "engine/sale/orders/group_progress.h"
 #include <rushgate/memory_store.h>
+#include <rushgate/order_worker_thread.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
 

@@ -13,6 +13,7 @@
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/order_worker.h>
+#include <rushgate/order_worker_thread.h>
 #include <rushgate/sale.h>
 #include <rushgate/sqlite_order_store.h>
 #include <rushgate/store.h>

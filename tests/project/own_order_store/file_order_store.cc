@@ -22,7 +22,7 @@ std::string line_of(const Order& order) {
                       " ", order.entry.ms, " ", order.entry.seq, " ", order.created_at_ms, " ",
                       order.version, " ", order.price_cents, " ", order.quantity, " ",
                       order.due_at_ms, " ", order.keeps_stock, " ", order.keeps_allowance, " ",
-                      absl::BytesToHexString(order.reference), "\n");
+                      absl::WebSafeBase64Escape(order.reference), "\n");
 }
 
 Order read_order(std::istream& words) {
@@ -36,7 +36,7 @@ Order read_order(std::istream& words) {
       order.keeps_allowance >> reference;
   order.user = UserId(user);
   order.status = static_cast<OrderStatus>(status);
-  order.reference = absl::HexStringToBytes(reference);
+  absl::WebSafeBase64Unescape(reference, &order.reference);
   return order;
 }
 

@@ -79,6 +79,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/payment_store.h", "engine/sale"},
     PublicHeader{"rushgate/archive_store.h", "engine/sale"},
     PublicHeader{"rushgate/order_worker.h", "engine/sale"},
+    PublicHeader{"rushgate/order_worker_thread.h", "engine/sale"},
     PublicHeader{"rushgate/sale.h", "engine/sale"},
     PublicHeader{"rushgate/sale_keys.h", "engine/sale"},
     PublicHeader{"rushgate/user_id.h", "engine/sale"},

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/unit/sale/callers_fixture.h"
+#include <rushgate/order_worker_thread.h>
 
 namespace rushgate {
 namespace {

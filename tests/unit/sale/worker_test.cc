@@ -13,6 +13,7 @@
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/order_worker_thread.h>
 
 namespace rushgate {
 namespace {

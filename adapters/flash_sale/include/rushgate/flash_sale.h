@@ -21,7 +21,6 @@
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
-#include <rushgate/open_backend.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/payment_store.h>
@@ -34,6 +33,8 @@ class logger;
 }
 
 namespace rushgate {
+
+struct BackendUrl;  // <rushgate/open_backend.h>
 
 struct FlashSaleOptions {
   /// Creates missing directories and databases.

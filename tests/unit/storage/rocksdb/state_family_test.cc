@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 #include <rocksdb/utilities/stackable_db.h>
+#include <rocksdb/version.h>
 #include <rocksdb/write_batch.h>
 
 #include "engine/base/random.h"
@@ -44,20 +45,29 @@ class WatchedDb final : public rocksdb::StackableDB {
   WatchedDb(rocksdb::DB* db, std::shared_ptr<Uses> uses)
       : StackableDB(db), uses_(std::move(uses)) {}
 
+  // Since RocksDB 9 every search goes through two functions with timestamps.
   using StackableDB::Get;
+  using StackableDB::MultiGet;
+#if ROCKSDB_MAJOR >= 9
+  rocksdb::Status Get(const rocksdb::ReadOptions& options, rocksdb::ColumnFamilyHandle* family,
+                      const rocksdb::Slice& key, rocksdb::PinnableSlice* value,
+                      std::string* timestamp) override {
+    ++uses_->searches[family->GetName()];
+    return StackableDB::Get(options, family, key, value, timestamp);
+  }
+  void MultiGet(const rocksdb::ReadOptions& options, std::size_t count,
+                rocksdb::ColumnFamilyHandle** families, const rocksdb::Slice* keys,
+                rocksdb::PinnableSlice* values, std::string* timestamps, rocksdb::Status* statuses,
+                bool is_sorted) override {
+    for (std::size_t i = 0; i < count; ++i) ++uses_->searches[families[i]->GetName()];
+    StackableDB::MultiGet(options, count, families, keys, values, timestamps, statuses, is_sorted);
+  }
+#else
   rocksdb::Status Get(const rocksdb::ReadOptions& options, rocksdb::ColumnFamilyHandle* family,
                       const rocksdb::Slice& key, rocksdb::PinnableSlice* value) override {
     ++uses_->searches[family->GetName()];
     return StackableDB::Get(options, family, key, value);
   }
-  using StackableDB::GetEntity;
-  rocksdb::Status GetEntity(const rocksdb::ReadOptions& options,
-                            rocksdb::ColumnFamilyHandle* family, const rocksdb::Slice& key,
-                            rocksdb::PinnableWideColumns* columns) override {
-    ++uses_->searches[family->GetName()];
-    return StackableDB::GetEntity(options, family, key, columns);
-  }
-  using StackableDB::MultiGet;
   std::vector<rocksdb::Status> MultiGet(const rocksdb::ReadOptions& options,
                                         const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                                         const std::vector<rocksdb::Slice>& keys,
@@ -70,6 +80,14 @@ class WatchedDb final : public rocksdb::StackableDB {
                 rocksdb::Status* statuses, bool is_sorted) override {
     ++uses_->searches[family->GetName()];
     StackableDB::MultiGet(options, family, count, keys, values, statuses, is_sorted);
+  }
+#endif
+  using StackableDB::GetEntity;
+  rocksdb::Status GetEntity(const rocksdb::ReadOptions& options,
+                            rocksdb::ColumnFamilyHandle* family, const rocksdb::Slice& key,
+                            rocksdb::PinnableWideColumns* columns) override {
+    ++uses_->searches[family->GetName()];
+    return StackableDB::GetEntity(options, family, key, columns);
   }
   using StackableDB::KeyMayExist;
   bool KeyMayExist(const rocksdb::ReadOptions& options, rocksdb::ColumnFamilyHandle* family,

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include <rushgate/order_worker_thread.h>
+
+namespace rushgate {
+
+OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms,
+                                     AfterStep after_step)
+    : worker_(std::move(worker)),
+      pause_ms_(pause_ms),
+      after_step_(std::move(after_step)),
+      thread_([this] { loop(); }) {}
+
+OrderWorkerThread::~OrderWorkerThread() { stop(); }
+
+/// The interval for interrupting once more: the thread may have been about to wait.
+constexpr std::chrono::milliseconds kInterruptAgain{10};
+
+void OrderWorkerThread::stop() {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+  while (!has_ended_) {
+    lock.unlock();
+    worker_->interrupt();
+    lock.lock();
+    changed_.wait_for(lock, kInterruptAgain, [this] { return has_ended_; });
+  }
+  lock.unlock();
+  if (thread_.joinable()) thread_.join();
+}
+
+void OrderWorkerThread::update_counts() {
+  std::unique_lock lock(mutex_);
+  const auto is_counted = [this, before = steps_] {
+    return steps_ != before || is_pausing_ || has_ended_;
+  };
+  while (!is_counted()) {
+    lock.unlock();
+    worker_->interrupt();
+    lock.lock();
+    changed_.wait_for(lock, kInterruptAgain, is_counted);
+  }
+}
+
+std::string OrderWorkerThread::pause_reason() const {
+  const std::lock_guard lock(mutex_);
+  return pause_reason_;
+}
+
+/// Returns true if the next step may wait for orders.
+bool OrderWorkerThread::run_after_step(OrderWorker::Step& step) {
+  using Kind = OrderWorker::Step::Kind;
+  if (!after_step_) return true;
+  const auto has_more = after_step_();
+  if (has_more.ok()) return !*has_more;
+  if (step.kind == Kind::kIdle) step.kind = Kind::kPaused;
+  if (step.reason.empty()) step.reason = std::string(has_more.status().message());
+  return false;
+}
+
+void OrderWorkerThread::loop() {
+  bool may_wait = !after_step_;
+  while (true) {
+    OrderWorker::Step step =
+        worker_->wait_and_step(may_wait ? std::numeric_limits<std::int64_t>::max() : 0);
+    stored_ += step.stored;
+    buried_ += step.buried;
+    lost_ += step.lost;
+    may_wait = run_after_step(step);
+
+    std::unique_lock lock(mutex_);
+    ++steps_;
+    changed_.notify_all();
+    pause_reason_ = std::move(step.reason);
+    if (step.kind == OrderWorker::Step::Kind::kPaused) {
+      is_pausing_ = true;
+      changed_.wait_for(lock, std::chrono::milliseconds(pause_ms_), [this] { return stopping_; });
+      is_pausing_ = false;
+    }
+    if (!stopping_) continue;
+    has_ended_ = true;
+    changed_.notify_all();
+    return;
+  }
+}
+
+}  // namespace rushgate
