@@ -24,7 +24,7 @@ void delete_list(Node* node) {
 }  // namespace
 
 template <class Node>
-SubmitQueue::List<Node>::~List() {
+void SubmitQueue::List<Node>::clear() {
   delete_list(take_newest_first());
 }
 

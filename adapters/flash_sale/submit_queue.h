@@ -74,7 +74,7 @@ class SubmitQueue {
   class alignas(kCacheLineBytes) List {
    public:
     List() = default;
-    ~List();
+    ~List() { clear(); }
     List(const List&) = delete;
     List& operator=(const List&) = delete;
 
@@ -86,6 +86,8 @@ class SubmitQueue {
     [[nodiscard]] bool is_empty() const { return newest_.load() == nullptr; }
 
    private:
+    void clear();
+
     std::atomic<Node*> newest_{nullptr};
   };
 

@@ -345,8 +345,8 @@ void RedisSession::close() {
 }
 
 void RedisSession::begin_unblocking(std::shared_ptr<Lease> lease) {
-  constexpr std::int64_t kFirstPauseMs = 1;
-  if (!lease->is_being_unblocked.exchange(true)) send_unblock(std::move(lease), kFirstPauseMs);
+  constexpr std::int64_t kPauseMs = 1;
+  if (!lease->is_being_unblocked.exchange(true)) send_unblock(std::move(lease), kPauseMs);
 }
 
 /// Repeats until the submission has finished: it may not have reached the server yet. Keeps the

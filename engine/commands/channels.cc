@@ -141,9 +141,9 @@ void Channels::send_before_replies() {
   const auto waits = [](const Message& message) {
     return message.is_late && !message.to->orders_messages();
   };
-  const auto late = std::ranges::stable_partition(messages, std::not_fn(waits));
-  std::for_each(messages.begin(), late.begin(), push);
-  messages.erase(messages.begin(), late.begin());
+  const auto late = std::stable_partition(messages.begin(), messages.end(), std::not_fn(waits));
+  std::for_each(messages.begin(), late, push);
+  messages.erase(messages.begin(), late);
   if (!messages.empty()) messages_ = std::move(messages);
 }
 

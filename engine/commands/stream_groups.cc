@@ -366,7 +366,7 @@ std::vector<TimedRetry> timed_retries(CommandContext& context, const StreamReadR
   for (std::size_t i = 0; i < read.streams; ++i) {
     if (sources[i].group == nullptr) continue;
     if (const auto at_ms = next_claim_ms(context, read, sources[i]))
-      retries.emplace_back(std::string(read.key(context.request(), i)), *at_ms);
+      retries.push_back({std::string(read.key(context.request(), i)), *at_ms});
   }
   return retries;
 }

@@ -139,7 +139,8 @@ class AskedSale {
   /// Expects that every change that was reported as done is in the database, and that no order has
   /// two that exclude each other.
   void check_changes(const std::map<OrderId, Order>& stored, OrderStore& orders) {
-    for (const auto& [id, reports] : changes_) {
+    for (const auto& [order, reports] : changes_) {
+      const OrderId id = order;  // clang 14 captures no structured binding
       SCOPED_TRACE("row " + std::to_string(row_of_[id]) + ", order " + std::to_string(id));
       const auto found = stored.find(id);
       ASSERT_NE(found, stored.end()) << "lost";

@@ -20,7 +20,7 @@ namespace rushgate {
 namespace {
 
 using GrantingPoint = GrantingProcess::Point;
-using End = GrantingProcess::End;
+using GrantingEnd = GrantingProcess::End;
 
 constexpr GrantingPoint kPoints[] = {GrantingPoint::kBeforeGrant, GrantingPoint::kAfterGrant,
                                      GrantingPoint::kMoment, GrantingPoint::kAfterPurchase,
@@ -50,9 +50,9 @@ class KilledGame {
         process.point = first;
         process.nth = 1;
       }
-      const End end = process.run();
-      EXPECT_NE(end, End::kFailed) << process.describe();
-      if (end != End::kKilled) return kills;
+      const GrantingEnd end = process.run();
+      EXPECT_NE(end, GrantingEnd::kFailed) << process.describe();
+      if (end != GrantingEnd::kKilled) return kills;
       ++kills;
     }
   }

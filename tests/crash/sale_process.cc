@@ -397,10 +397,10 @@ SalePlan SalePlan::make(std::uint64_t seed, bool takes_payments) {
     plan.vouchers[1].payment_ms = kShortMs;
   }
   constexpr std::size_t kRows = 180;
-  constexpr std::uint64_t kUsers = 35;
+  constexpr std::uint64_t kRowUsers = 35;
   while (plan.rows.size() < kRows) {
     plan.rows.push_back({.voucher = 1 + static_cast<VoucherId>(random() % 2),
-                         .user = 1 + static_cast<std::int64_t>(random() % kUsers)});
+                         .user = 1 + static_cast<std::int64_t>(random() % kRowUsers)});
   }
   return plan;
 }

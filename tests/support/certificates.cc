@@ -40,7 +40,8 @@ void add_extension(X509& certificate, int id, const char* value) {
 Identity make_identity(const char* name, int serial, const Identity* issuer) {
   constexpr long kValidSeconds = 24L * 60 * 60;
   constexpr long kVersion3 = 2;
-  Identity made{Owned<EVP_PKEY>(EVP_EC_gen("P-256")), Owned<X509>(X509_new())};
+  Identity made{Owned<EVP_PKEY>(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")),
+                Owned<X509>(X509_new())};
   must(made.key != nullptr && made.certificate != nullptr, "no key");
   X509& certificate = *made.certificate;
   const bool is_authority = issuer == nullptr;

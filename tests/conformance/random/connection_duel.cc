@@ -28,7 +28,7 @@ const RandomCommand kNoCommand{-1, "", {}, Request()};
 /// Sorts neighbours among the messages of tracking: Redis sends those of one command in the order of
 /// its clients' addresses, or of the bytes of their ids. Removes a CLIENT ID from them.
 void unify_tracking_messages(std::vector<std::string>& messages) {
-  constexpr std::string_view kBrokenRedirect = "tracking-redir-broken";
+  static constexpr std::string_view kBrokenRedirect = "tracking-redir-broken";
   for (std::string& message : messages) {
     if (message.find(kBrokenRedirect) != std::string::npos) message = kBrokenRedirect;
   }
