@@ -19,6 +19,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/random.h"
+#include "tests/support/sweep.h"
 #include <rushgate/random_seed.h>
 
 /// Provided by a sanitizer, if one is linked.
@@ -133,8 +134,8 @@ void name_input_at_the_end() {
 
 void feed_made_inputs(std::span<const std::string> corpus) {
   const char* const chosen = std::getenv("RUSHGATE_FUZZ_INPUTS");
-  constexpr std::uint64_t kUsual = 10'000;
-  const std::uint64_t inputs = chosen == nullptr ? kUsual : std::strtoull(chosen, nullptr, 10);
+  const std::uint64_t usual = testing::is_full_run() ? 10'000 : 4'000;
+  const std::uint64_t inputs = chosen == nullptr ? usual : std::strtoull(chosen, nullptr, 10);
   name_input_at_the_end();
   const std::uint64_t first = random_seed();
   for (std::uint64_t seed = first; seed != first + inputs; ++seed) {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/sweep.h"
+
 namespace rushgate::testing {
 namespace {
 
@@ -36,7 +38,8 @@ std::vector<std::string> families(const std::function<bool(const Grammar&)>& con
 
 std::size_t commands_wanted(std::size_t usual) {
   const char* chosen = std::getenv("RUSHGATE_RANDOM_COMMANDS");
-  return chosen == nullptr ? usual : std::strtoull(chosen, nullptr, 10);
+  if (chosen != nullptr) return std::strtoull(chosen, nullptr, 10);
+  return is_full_run() ? usual : usual / 2;
 }
 
 std::string command_to_repeat(std::uint64_t seed) {

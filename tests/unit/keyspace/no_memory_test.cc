@@ -14,6 +14,7 @@
 
 #include "engine/keyspace/keyspace.h"
 #include "tests/support/faults/failing_allocator.h"
+#include "tests/support/sweep.h"
 #include "tests/unit/keyspace/keyspace_dump.h"
 #include "tests/unit/keyspace/random_changes.h"
 #include <rushgate/memory_store.h>
@@ -87,7 +88,8 @@ class KeyspaceNoMemoryTest : public ::testing::TestWithParam<Types> {
 
 TEST_P(KeyspaceNoMemoryTest, FailedChangeLeavesKeyspaceUnchanged) {
   SCOPED_TRACE(seed_text(seed_));
-  for (int batch = 0; batch < 300 && !HasFailure(); ++batch) {
+  const int batches = testing::is_full_run() ? 300 : 100;
+  for (int batch = 0; batch < batches && !HasFailure(); ++batch) {
     SCOPED_TRACE("batch " + std::to_string(batch));
     const std::vector<std::string> lines = dump(keyspace());
     for (std::size_t i = random_.below(30); i > 0 && !HasFailure(); --i) {
