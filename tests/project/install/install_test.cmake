@@ -61,6 +61,17 @@ file(WRITE ${SCRATCH}/all/CMakeLists.txt "
   find_package(GTest REQUIRED)  # included by headers of the testing kit
   target_link_libraries(every_module PRIVATE GTest::gmock)
 
+  # A shared library can be linked from all of them.
+  file(CONFIGURE OUTPUT exported.cc CONTENT \"extern int exported; int exported = 1;\")
+  add_library(shared_modules SHARED \${CMAKE_CURRENT_BINARY_DIR}/exported.cc)
+  set(archives)
+  foreach(module ${MODULES})
+    list(APPEND archives \$<TARGET_FILE:rushgate::\${module}>)
+    target_link_libraries(shared_modules PRIVATE rushgate::\${module})
+  endforeach()
+  target_link_options(shared_modules PRIVATE
+    LINKER:--whole-archive \${archives} LINKER:--no-whole-archive)
+
   # The installed headers need nothing that is not installed, in either order, and define nothing that
   # two files of a program would both define. (That each compiles alone is a part of `./dev check`.) A
   # header with a suite of tests is in one file alone.
