@@ -9,6 +9,7 @@
 #include "engine/base/heap.h"
 
 namespace rushgate {
+
 void OutputQueue::append(Reply&& reply, RespVersion version) {
   if (reply.is_aggregate()) {
     begin_tail();
