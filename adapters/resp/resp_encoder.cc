@@ -67,7 +67,7 @@ void append_text(const Reply& reply, bool resp3, std::string& out) {
 
 void append_reply(const Reply& reply, RespVersion version, std::string& out) {
   const bool resp3 = version == RespVersion::k3;
-  if (reply.is_text()) return append_text(reply, resp3, out);
+  if (reply.has_text()) return append_text(reply, resp3, out);
   switch (reply.kind()) {
     case Reply::Kind::kNil:
       out += resp3 ? "_\r\n" : "$-1\r\n";

@@ -18,7 +18,7 @@ absl::Status unexpected(const std::string& key, const Reply& reply) {
 absl::StatusOr<std::optional<RunRecord>> RunBook::load() {
   const Reply reply = client_("GET", key_);
   if (reply.is_nil()) return std::optional<RunRecord>();
-  if (reply.is_error() || !reply.is_text()) return unexpected(key_, reply);
+  if (!reply.is_text()) return unexpected(key_, reply);
   try {
     const Json json = Json::parse(reply.text());
     RunRecord record;

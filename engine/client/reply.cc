@@ -116,7 +116,7 @@ Reply to_resp2(Reply reply) {
 
 std::size_t memory_bytes(const Reply& reply) {
   std::size_t bytes = sizeof(Reply);
-  if (reply.is_text()) return bytes + heap_bytes(reply.text());
+  if (reply.has_text()) return bytes + heap_bytes(reply.text());
   if (!reply.is_aggregate()) return bytes;
   for (const Reply& element : reply.elements()) bytes += memory_bytes(element);
   return bytes;

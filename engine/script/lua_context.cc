@@ -171,7 +171,7 @@ void LuaContext::end_call() {
   if (std::exchange(collector_changed, false)) reset_collector(lua);
   if (std::exchange(json_changed, false)) reset_json(lua);
   if (command_reply.is_aggregate() ||
-      (command_reply.is_text() && command_reply.text().size() > kKeptReplyBytesMax)) {
+      (command_reply.has_text() && command_reply.text().size() > kKeptReplyBytesMax)) {
     command_reply = Reply::nil();
   }
 }

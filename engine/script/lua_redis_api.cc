@@ -51,7 +51,7 @@ const char* collect_request(lua_State* lua, LuaContext& context, RequestView& re
 /// Moves the command's reply to LuaContext::command_reply, without a temporary.
 void take_reply(LuaContext& context, RequestView request) {
   Reply* const reply = &context.command_reply;
-  if (reply->is_text() || reply->is_aggregate()) std::destroy_at(reply);  // others hold nothing
+  if (reply->has_text() || reply->is_aggregate()) std::destroy_at(reply);  // others hold nothing
   try {
     ::new (reply) Reply(context.call->caller.call(request));
   } catch (...) {

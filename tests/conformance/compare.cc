@@ -19,7 +19,7 @@ namespace {
 void replace_by_names(Reply& reply, const Variables& variables) {
   if (reply.is_aggregate()) {
     for (Reply& element : reply.mutable_elements()) replace_by_names(element, variables);
-  } else if (reply.is_text()) {
+  } else if (reply.has_text()) {
     const auto found = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) {
       return variable.second == reply.text();
     });
@@ -32,7 +32,7 @@ Reply blank(const Reply& reply) {
   Reply same_kind = reply;
   if (reply.is_aggregate()) {
     same_kind.mutable_elements().clear();
-  } else if (reply.is_text()) {
+  } else if (reply.has_text()) {
     same_kind.mutable_text().clear();
   } else if (reply.kind() == Reply::Kind::kDouble) {
     return Reply::real(0);
@@ -84,12 +84,12 @@ bool begin_with(const std::string& prefix, const Reply& a, const Reply& b) {
     const absl::string_view text = absl::StripPrefix(reply.text(), "txt:");  // of a verbatim string
     return absl::StartsWith(text, prefix);
   };
-  return a.kind() == b.kind() && a.is_text() && begins(a) && begins(b);
+  return a.kind() == b.kind() && a.has_text() && begins(a) && begins(b);
 }
 
 /// Keeps only lines that begin with one of the prefixes.
 void keep_lines(Reply& reply, const std::string& prefixes) {
-  if (!reply.is_text()) return;
+  if (!reply.has_text()) return;
   const std::vector<std::string> beginnings = absl::StrSplit(prefixes, ',');
   std::string kept;
   for (const absl::string_view line : absl::StrSplit(reply.text(), "\r\n")) {
@@ -128,7 +128,7 @@ void apply(const Slack& slack, Reply& oracle, Reply& subject) {
       case Slack::Kind::kLines:
         keep_lines(a, slack.prefix);
         keep_lines(b, slack.prefix);
-        if (a.is_text() && a.text().empty()) {
+        if (a.has_text() && a.text().empty()) {
           throw std::runtime_error("the server's reply has none of the @lines");
         }
         break;
@@ -166,7 +166,7 @@ std::optional<std::string> difference(std::span<const Slack> slack, const Answer
 std::string captured(const Step& step, std::string_view raw) {
   Reply reply = parse_raw_reply(raw)->reply;
   const std::vector<Reply*> places = step.set_at.find(reply);
-  if (places.size() == 1 && places[0]->is_text()) return places[0]->text();
+  if (places.size() == 1 && places[0]->has_text()) return places[0]->text();
   if (places.size() == 1 && places[0]->is_integer()) return std::to_string(places[0]->integer());
   throw std::runtime_error("neither a string nor an integer for @set " + step.set + " in " +
                            escaped(raw));

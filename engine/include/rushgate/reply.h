@@ -73,8 +73,11 @@ class Reply {
   [[nodiscard]] bool is_integer() const { return kind_ == Kind::kInteger; }
   /// Returns true for kArray, kMap, kSet, kPush and kSeveral.
   [[nodiscard]] bool is_aggregate() const { return std::holds_alternative<Elements>(value_); }
-  /// Returns true for kStatus, kBulk, kError, kBigNumber and kVerbatim.
-  [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(value_); }
+  /// Returns true for kStatus, kBulk, kBigNumber and kVerbatim. Not for kError, so that the message of
+  /// an error is not read as data.
+  [[nodiscard]] bool is_text() const { return has_text() && !is_error(); }
+  /// Returns true if text() is the reply's value: is_text() or is_error().
+  [[nodiscard]] bool has_text() const { return std::holds_alternative<std::string>(value_); }
 
   /// Returns the value of a kInteger, 1 for a kBoolean that is true, else 0.
   [[nodiscard]] std::int64_t integer() const {
@@ -89,6 +92,7 @@ class Reply {
   /// Returns true for a decimal().
   [[nodiscard]] bool is_decimal() const { return std::holds_alternative<Decimal>(value_); }
   [[nodiscard]] bool boolean() const { return integer() != 0; }
+  /// Returns the string of a reply that has_text(). That of an error is for messages.
   [[nodiscard]] const std::string& text() const {
     const auto* const value = std::get_if<std::string>(&value_);
     return value != nullptr ? *value : no_text();
@@ -100,7 +104,7 @@ class Reply {
 
   /// Returns the string for changes in place. Another kind becomes an empty bulk string first.
   [[nodiscard]] std::string& mutable_text() {
-    if (!is_text()) *this = bulk(std::string());
+    if (!has_text()) *this = bulk(std::string());
     return *std::get_if<std::string>(&value_);
   }
   /// Returns the elements for changes in place. Another kind becomes an empty array first.

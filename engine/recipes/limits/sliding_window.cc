@@ -130,6 +130,7 @@ class GrantName {
 /// Moves grants of a later time to now, after the clock went back.
 void regrant_now(NativeCall& call, std::string_view key, std::int64_t now_us) {
   const Reply later = call.call(Request::of("ZRANGEBYSCORE", key, concat("(", now_us), "+inf"));
+  if (later.is_error()) throw ScriptError(later.text());
   for (const Reply& grant : later.elements()) {
     const Reply added = call.call(Request::of("ZADD", key, now_us, grant.text()));
     if (added.is_error()) throw ScriptError(added.text());

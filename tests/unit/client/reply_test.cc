@@ -39,15 +39,23 @@ TEST(ReplyTest, PredicatesFollowTheKind) {
   EXPECT_TRUE(Reply::integer(1).is_integer());
   EXPECT_FALSE(Reply::boolean(true).is_integer());
   EXPECT_TRUE(Reply::error("ERR x").is_error());
-  for (const Reply& text : {Reply::ok(), Reply::bulk("b"), Reply::error("e"),
-                            Reply::big_number("1"), Reply::verbatim("txt:x")}) {
+  for (const Reply& text :
+       {Reply::ok(), Reply::bulk("b"), Reply::big_number("1"), Reply::verbatim("txt:x")}) {
     EXPECT_TRUE(text.is_text());
+    EXPECT_TRUE(text.has_text());
     EXPECT_FALSE(text.is_aggregate());
   }
   for (const Reply& aggregate : {Reply::array(), Reply::map(), Reply::set(), Reply::push({})}) {
     EXPECT_TRUE(aggregate.is_aggregate());
     EXPECT_FALSE(aggregate.is_text());
   }
+}
+
+TEST(ReplyTest, ErrorIsNoData) {
+  const Reply error = Reply::error("CLOSED the server is down");
+  EXPECT_FALSE(error.is_text()) << "a reader would take it for data";
+  EXPECT_TRUE(error.has_text());
+  EXPECT_EQ(error.text(), "CLOSED the server is down");
 }
 
 TEST(ReplyTest, AccessorsOfAnotherKindReturnEmpty) {
@@ -71,7 +79,7 @@ TEST(ReplyTest, AccessorsOfAnotherKindReturnEmpty) {
     if (reply.kind() != Reply::Kind::kDouble) {
       EXPECT_EQ(reply.real(), 0);
     }
-    if (!reply.is_text()) {
+    if (!reply.has_text()) {
       EXPECT_EQ(reply.text(), "");
     }
     if (!reply.is_aggregate()) {

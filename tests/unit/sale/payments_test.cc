@@ -49,6 +49,19 @@ TEST_P(PaymentsTest, PriceIsThatOfAdmission) {
   expect_audit_passes();
 }
 
+TEST_P(PaymentsTest, ChangesWithoutKeyspaceAreUnavailable) {
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  backend_.close();
+
+  for (const ChangeResult& result :
+       {pay(order, "p1"), sale_->cancel(order, "no keyspace"), sale_->use(order),
+        sale_->refund(order, "no keyspace"), sale_->confirm_refund("p1")}) {
+    EXPECT_EQ(result.outcome, ChangeOutcome::kUnavailable) << result.detail;
+  }
+}
+
 TEST_P(PaymentsTest, PaidBeforeItIsStored) {
   publish();
   const OrderId order = bought(5);

@@ -39,8 +39,7 @@ MATCHER_P(IsInteger, value,
 MATCHER_P(IsText, text,
           std::string(negation ? "isn't a text that " : "is a text that ") +
               ::testing::DescribeMatcher<std::string>(text)) {
-  return arg.is_text() && !arg.is_error() &&
-         ::testing::ExplainMatchResult(text, arg.text(), result_listener);
+  return arg.is_text() && ::testing::ExplainMatchResult(text, arg.text(), result_listener);
 }
 
 /// Matches arrays, and RESP3's maps and sets: IsArray(ElementsAre(IsText("a"), IsNil())),
