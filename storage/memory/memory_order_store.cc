@@ -64,6 +64,9 @@ OrderResult MemoryOrderStore::store(const Order& order, const BatchFence& fence)
   orders_.emplace(order.id, order);
   of_user_[order.user].insert(order.id);
   of_voucher_[order.voucher].insert(order.id);
+  if (!order.idempotency_key.empty()) {
+    of_key_[std::pair(order.voucher, order.idempotency_key)].insert(order.id);
+  }
   return result;
 }
 
@@ -73,7 +76,7 @@ void MemoryOrderStore::count(const Order& order, std::int64_t sign) {
 }
 
 OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fence) const {
-  OrderRivals rivals;
+  OrderRivals rivals{.same_key = find_same_key(order)};
   if (const auto same = orders_.find(order.id); same != orders_.end()) {
     rivals.same_id = same->second;
   }
@@ -94,6 +97,15 @@ OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fe
     rivals.stock = stock_of(own->second);
   }
   return rivals;
+}
+
+std::optional<Order> MemoryOrderStore::find_same_key(const Order& order) const {
+  if (order.idempotency_key.empty()) return std::nullopt;
+  for (const OrderId id :
+       value_or_default(of_key_, std::pair(order.voucher, order.idempotency_key))) {
+    if (const Order& other = orders_.at(id); shares_key(other, order)) return other;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<std::optional<Order>> MemoryOrderStore::find(OrderId id) {
@@ -361,6 +373,9 @@ void MemoryOrderStore::move_to_archive(const Order& order) {
   };
   erase_from(of_user_, order.user);
   erase_from(of_voucher_, order.voucher);
+  if (!order.idempotency_key.empty()) {
+    erase_from(of_key_, std::pair(order.voucher, order.idempotency_key));
+  }
   live_of_user_.erase(std::pair(order.user, order.voucher));
   orders_.erase(order.id);
 }

@@ -19,6 +19,8 @@ const std::string kSelectOrders = absl::StrCat("SELECT ", kOrderColumns, " FROM 
 constexpr char kOnce[] = "status <= 5 AND user_limit = 1";
 constexpr char kOther[] = "NOT (status <= 5 AND user_limit = 1)";
 
+constexpr char kWithKey[] = "idempotency_key <> ''";
+
 constexpr char kLive[] = "status <= 5";
 static_assert(is_live(OrderStatus{5}) && !is_live(OrderStatus{6}));
 
@@ -105,6 +107,8 @@ Order to_order(const Query& row) {
           .quantity = row.integer(11),
           .due_at_ms = row.integer(12),
           .reference = row.text(13),
+          .idempotency_key = row.text(15),
+          .key_expires_at_ms = row.integer(16),
           .keeps_stock = (row.integer(14) & kKeepsStock) != 0,
           .keeps_allowance = (row.integer(14) & kKeepsAllowance) != 0};
 }
@@ -171,8 +175,8 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
       insert_(database,
               "INSERT INTO orders (id, user_id, voucher_id, status, user_limit, admitted_at_ms, "
               "entry_ms, entry_seq, created_at_ms, voucher_version, price_cents, quantity, "
-              "due_at_ms, reference, keeps) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) "
+              "due_at_ms, reference, keeps, idempotency_key, key_expires_at_ms) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
               "ON CONFLICT DO NOTHING"),
       change_(database, "UPDATE orders SET status = ?2, keeps = ?3 WHERE id = ?1"),
       find_(database, absl::StrCat(kSelectOrders, " WHERE id = ?1")),
@@ -195,7 +199,11 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                                            kLive, " AND ", kOther, " UNION ALL ", kSelectOrders,
                                            " INDEXED BY orders_once WHERE user_id = ?1 AND "
                                            "voucher_id = ?2 AND ",
-                                           kOnce)) {}
+                                           kOnce)),
+      list_of_key_(database, absl::StrCat(kSelectOrders,
+                                          " INDEXED BY orders_by_key WHERE voucher_id = ?1 AND "
+                                          "idempotency_key = ?2 AND ",
+                                          kWithKey)) {}
 
 std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
                                                 const BatchFence& fence) {
@@ -221,7 +229,8 @@ OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
   Remaining& remaining = remaining_of(order.voucher, fence);
   const bool is_sound = order.id > 0 && order.limit >= 0 && order.quantity > 0;
   // The usual case comes first; obstacles are examined later.
-  if (!is_sound || !has_room(order, remaining) || exceeds_limit(order) || !insert(order)) {
+  if (!is_sound || !has_room(order, remaining) || exceeds_limit(order) ||
+      find_same_key(order).has_value() || !insert(order)) {
     OrderResult result = check_order(order, rivals_of(order, remaining));
     if (result.kind != OrderResult::Kind::kStored) return result;
     // The orders above its limit were admitted later, under a higher one.
@@ -280,16 +289,30 @@ bool OrderWriter::insert(const Order& order) {
   Query query(insert_, order.id, order.user, order.voucher, number_of(order.status), order.limit,
               order.admitted_at_ms, to_signed(order.entry.ms), to_signed(order.entry.seq),
               order.created_at_ms, order.version, order.price_cents, order.quantity,
-              order.due_at_ms, order.reference, keeps_of(order));
+              order.due_at_ms, order.reference, keeps_of(order), order.idempotency_key,
+              order.key_expires_at_ms);
   query.next();
   if (insert_.getChanges() == 0) return false;
   has_other_orders_ = has_other_orders_ || (is_live(order) && order.limit != 1);
   return true;
 }
 
+// Not unique: a key may be used again after it has expired.
+std::optional<Order> OrderWriter::find_same_key(const Order& order) {
+  if (order.idempotency_key.empty()) return std::nullopt;
+  Query of_key(list_of_key_, order.voucher, order.idempotency_key);
+  while (of_key.next()) {
+    Order other = to_order(of_key);
+    if (shares_key(other, order)) return other;
+  }
+  return std::nullopt;
+}
+
 OrderRivals OrderWriter::rivals_of(const Order& order, const Remaining& remaining) {
-  OrderRivals rivals{
-      .same_id = find(order.id), .taken_of_voucher = remaining.taken, .stock = remaining.stock};
+  OrderRivals rivals{.same_id = find(order.id),
+                     .taken_of_voucher = remaining.taken,
+                     .stock = remaining.stock,
+                     .same_key = find_same_key(order)};
   Query of_user(list_of_user_, order.user, order.voucher);
   while (of_user.next()) {
     const Order other = to_order(of_user);

@@ -44,7 +44,8 @@ class OrderReader {
 /// The columns of a table of orders, in the order of to_order().
 inline constexpr char kOrderColumns[] =
     "id, user_id, voucher_id, status, user_limit, admitted_at_ms, entry_ms, entry_seq, "
-    "created_at_ms, voucher_version, price_cents, quantity, due_at_ms, reference, keeps";
+    "created_at_ms, voucher_version, price_cents, quantity, due_at_ms, reference, keeps, "
+    "idempotency_key, key_expires_at_ms";
 Order to_order(const Query& row);
 
 class OrderWriter {
@@ -85,6 +86,8 @@ class OrderWriter {
   /// of that under limit 1.
   std::int64_t count_pieces(const Order& order, std::int64_t orders_max);
   bool insert(const Order& order);  // false if a unique index forbids it
+  /// Returns an order with which `order` shares_key().
+  std::optional<Order> find_same_key(const Order& order);
   OrderRivals rivals_of(const Order& order, const Remaining& remaining);
 
   absl::flat_hash_map<VoucherId, Remaining> rooms_;  // of this batch
@@ -97,6 +100,7 @@ class OrderWriter {
   SQLite::Statement find_other_;      // a live order of the user under a limit other than 1
   SQLite::Statement count_pieces_;    // count_pieces()
   SQLite::Statement list_of_user_;    // the live orders of a user and voucher
+  SQLite::Statement list_of_key_;     // the orders of a voucher and an idempotency key
   bool has_other_orders_ = true;      // there may be live orders under a limit other than 1
 };
 

@@ -262,8 +262,20 @@ ALTER TABLE archived_orders_with_names RENAME TO archived_orders;
 CREATE INDEX archived_orders_by_voucher ON archived_orders (voucher_id);
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace,
-                                       kReservedIds, kPayments,  kUserNames};
+// The index finds no row of an order without a key, so such an order costs no more than before.
+constexpr char kIdempotencyKeys[] = R"sql(
+-- Of the request that bought the order; '' none.
+ALTER TABLE orders ADD COLUMN idempotency_key   TEXT    NOT NULL DEFAULT '';
+-- The last millisecond in which the key is this order's; 0 without one.
+ALTER TABLE orders ADD COLUMN key_expires_at_ms INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX orders_by_key ON orders (voucher_id, idempotency_key) WHERE idempotency_key <> '';
+
+ALTER TABLE archived_orders ADD COLUMN idempotency_key   TEXT    NOT NULL DEFAULT '';
+ALTER TABLE archived_orders ADD COLUMN key_expires_at_ms INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace,       kReservedIds,
+                                       kPayments,    kUserNames, kIdempotencyKeys};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

@@ -54,11 +54,16 @@ struct Order {
   std::int64_t quantity = 1;     // pieces, at least 1
   std::int64_t due_at_ms = 0;    // when its payment is due; 0: it demands none
   std::string reference = {};    // the caller's, at most kReferenceBytesMax
+  /// Of the request that bought it (BuyRequest::idempotency_key), at most kIdempotencyKeyBytesMax;
+  /// empty: it had none.
+  std::string idempotency_key = {};
+  std::int64_t key_expires_at_ms = 0;  // until then the key is this order's; 0: it has no key
   // Once it is cancelled or refunded:
   bool keeps_stock = false;      // its pieces were not given back to the stock
   bool keeps_allowance = false;  // they still count against its user's limits
 
   static constexpr std::size_t kReferenceBytesMax = 64;
+  static constexpr std::size_t kIdempotencyKeyBytesMax = 255;
   static constexpr std::int64_t kQuantityMax = 10'000;
 
   friend bool operator==(const Order&, const Order&) = default;
@@ -276,7 +281,11 @@ struct OrderRivals {
   std::int64_t live_of_user = 0;           // pieces of the orders that count against its limit
   std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
+  std::optional<Order> same_key = {};      // an order with which it shares_key()
 };
+/// Returns true if two orders of a voucher were admitted under one idempotency key, while it was
+/// the other's. Each order is its own.
+bool shares_key(const Order& a, const Order& b);
 /// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
 /// order of the same user and voucher. An order that was admitted later under a higher limit does
 /// not count. The limit was raised between the two, and several workers may write them in the wrong
@@ -285,6 +294,7 @@ bool counts_against(const Order& other, const Order& order);
 /// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
 /// - one without a positive id, with the id of another order, or with a quantity that is not from 1
 ///   to Order::kQuantityMax;
+/// - one whose idempotency key belongs to another order of its voucher;
 /// - a live order whose user would have more than `limit` pieces of the voucher;
 /// - a live order of a voucher that was never published, or has too few pieces left.
 OrderResult check_order(const Order& order, const OrderRivals& rivals);

@@ -160,6 +160,13 @@ bool counts_against(const Order& other, const Order& order) {
   return other.limit != 0 && other.limit <= order.limit;
 }
 
+// The keyspace forgets a key after its last millisecond.
+bool shares_key(const Order& a, const Order& b) {
+  return !a.idempotency_key.empty() && a.idempotency_key == b.idempotency_key &&
+         a.voucher == b.voucher && a.id != b.id && a.admitted_at_ms <= b.key_expires_at_ms &&
+         b.admitted_at_ms <= a.key_expires_at_ms;
+}
+
 OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   const auto refused = [](std::string reason) {
     return OrderResult{OrderResult::Kind::kRefused, std::move(reason)};
@@ -174,6 +181,9 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
     if (is_redelivery(*other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
     return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ",
                                 other->user.text(), " and voucher ", other->voucher));
+  }
+  if (rivals.same_key) {
+    return refused(absl::StrCat("its idempotency key belongs to order ", rivals.same_key->id));
   }
   if (!is_live(order)) return {};
   if (!rivals.stock) {

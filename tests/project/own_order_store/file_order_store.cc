@@ -16,27 +16,38 @@ namespace {
 
 constexpr std::string_view kCommit = "commit\n";
 
+/// Returns a word for any string. The dot keeps an empty one a word.
+std::string escaped(const std::string& text) { return "." + absl::WebSafeBase64Escape(text); }
+std::string unescaped(const std::string& word) {
+  std::string text;
+  absl::WebSafeBase64Unescape(word.substr(1), &text);
+  return text;
+}
+
 std::string line_of(const Order& order) {
   return absl::StrCat("order ", order.id, " ", order.user.text(), " ", order.voucher, " ",
                       static_cast<int>(order.status), " ", order.limit, " ", order.admitted_at_ms,
                       " ", order.entry.ms, " ", order.entry.seq, " ", order.created_at_ms, " ",
                       order.version, " ", order.price_cents, " ", order.quantity, " ",
                       order.due_at_ms, " ", order.keeps_stock, " ", order.keeps_allowance, " ",
-                      absl::WebSafeBase64Escape(order.reference), "\n");
+                      order.key_expires_at_ms, " ", escaped(order.reference), " ",
+                      escaped(order.idempotency_key), "\n");
 }
 
 Order read_order(std::istream& words) {
   Order order;
   int status = 0;
   std::string user;
-  std::string reference;  // the last word: an empty one is missing
+  std::string reference;
+  std::string idempotency_key;
   words >> order.id >> user >> order.voucher >> status >> order.limit >> order.admitted_at_ms >>
       order.entry.ms >> order.entry.seq >> order.created_at_ms >> order.version >>
       order.price_cents >> order.quantity >> order.due_at_ms >> order.keeps_stock >>
-      order.keeps_allowance >> reference;
+      order.keeps_allowance >> order.key_expires_at_ms >> reference >> idempotency_key;
   order.user = UserId(user);
   order.status = static_cast<OrderStatus>(status);
-  absl::WebSafeBase64Unescape(reference, &order.reference);
+  order.reference = unescaped(reference);
+  order.idempotency_key = unescaped(idempotency_key);
   return order;
 }
 
@@ -147,6 +158,7 @@ OrderRivals FileOrderStore::rivals_of(const Order& order, const BatchFence& fenc
     if (id == order.id) rivals.same_id = other;
     if (other.voucher != order.voucher) continue;
     rivals.taken_of_voucher += pieces_taken(other);
+    if (shares_key(other, order)) rivals.same_key = other;
     if (counts_against(other, order)) rivals.live_of_user += other.quantity;
   }
   return rivals;

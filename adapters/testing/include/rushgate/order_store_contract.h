@@ -40,7 +40,8 @@ inline void PrintTo(const Order& order, std::ostream* out) {
        << order.admitted_at_ms << ", entry " << order.entry.to_string() << ", created at "
        << order.created_at_ms << ", version " << order.version << ", price " << order.price_cents
        << ", quantity " << order.quantity << ", due at " << order.due_at_ms << ", reference \""
-       << order.reference << "\"" << (order.keeps_stock ? ", keeps stock" : "")
+       << order.reference << "\", idempotency key \"" << order.idempotency_key << "\" until "
+       << order.key_expires_at_ms << (order.keeps_stock ? ", keeps stock" : "")
        << (order.keeps_allowance ? ", keeps allowance" : "") << ")";
 }
 
@@ -112,6 +113,16 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
     order.quantity = quantity;
     order.due_at_ms = order.admitted_at_ms + 900'000;
     order.reference = "cart 17/\xc3\xa4";
+    order.idempotency_key = "click " + std::to_string(order.id);
+    order.key_expires_at_ms = order.admitted_at_ms + 1'000;
+    return order;
+  }
+  /// An order of a user without a limit, admitted at `at_ms` with a key that lasts for 100 ms.
+  Order with_key(std::int64_t user, std::string key, std::int64_t at_ms) {
+    Order order = this->order(user, 0);
+    order.admitted_at_ms = at_ms;
+    order.idempotency_key = std::move(key);
+    order.key_expires_at_ms = at_ms + 100;
     return order;
   }
   /// An order that was cancelled before it is written.
@@ -185,7 +196,9 @@ TEST_P(OrderStoreTest, AnOrderIsFoundAsItWasStored) {
   Order binary = order(3);
   binary.reference = std::string("\0 \n'\xff", 5);
   Order longest = order(4);
+  binary.idempotency_key = std::string("\0 \n'\xfe", 5);
   longest.reference = std::string(Order::kReferenceBytesMax, 'x');
+  longest.idempotency_key = std::string(Order::kIdempotencyKeyBytesMax, 'x');
   const std::vector<Order> stored = {usual, ended, refunded, binary, longest};
   EXPECT_EQ(write_kinds(stored), std::vector(stored.size(), Kind::kStored));
   reopen_if_possible();
@@ -208,7 +221,9 @@ TEST_P(OrderStoreTest, TheGreatestNumbersAreKept) {
                      .created_at_ms = kMax,
                      .version = kMax,
                      .price_cents = kMax,
-                     .due_at_ms = kMax};
+                     .due_at_ms = kMax,
+                     .idempotency_key = "key",
+                     .key_expires_at_ms = kMax};
   EXPECT_EQ(write_one(stored), Kind::kStored);
   EXPECT_EQ(store().find(kMax).value(), stored);
   EXPECT_EQ(write_one(stored), Kind::kAlreadyStored);
@@ -359,6 +374,57 @@ TEST_P(OrderStoreTest, IdsMayComeInAnyOrder) {
   EXPECT_EQ(write_one(high), Kind::kStored);
   EXPECT_EQ(write_one(low), Kind::kStored);
   EXPECT_EQ(list_ids({}), (std::vector{low.id, high.id}));
+}
+
+// ---- Idempotency keys -------------------------------------------------------------------------
+
+TEST_P(OrderStoreTest, SecondOrderOfKeyIsRefused) {
+  const Order first = with_key(1, "click", 1'000);
+  const Order last_ms = with_key(2, "click", 1'100);
+  EXPECT_EQ(write_one(first), Kind::kStored);
+  const OrderResult refused = write({last_ms}).at(0);
+  EXPECT_EQ(refused.kind, Kind::kRefused);
+  EXPECT_EQ(refused.reason, "its idempotency key belongs to order " + std::to_string(first.id));
+  EXPECT_EQ(write_one(first), Kind::kAlreadyStored);
+  EXPECT_EQ(write_kinds({with_key(1, "clack", 1'000), with_key(1, "clack", 1'000)}),
+            (std::vector{Kind::kStored, Kind::kRefused}));
+}
+
+TEST_P(OrderStoreTest, OrderMetBeforeFirstOfKeyKeepsIt) {
+  const Order first = with_key(1, "click", 1'000);
+  EXPECT_EQ(write_one(with_key(1, "click", 1'050)), Kind::kStored);
+  EXPECT_EQ(write_one(first), Kind::kRefused);
+}
+
+TEST_P(OrderStoreTest, ExpiredKeyIsFree) {
+  const Order first = with_key(1, "click", 1'000);
+  const Order later = with_key(2, "click", 1'101);
+  EXPECT_EQ(write_kinds({later, first, with_key(3, "click", 1'202)}),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kStored}));
+  EXPECT_EQ(write_one(with_key(4, "click", 1'150)), Kind::kRefused);
+  EXPECT_EQ(store().find(first.id).value(), first);
+}
+
+TEST_P(OrderStoreTest, KeyBelongsToItsVoucher) {
+  Order other = with_key(1, "click", 1'000);
+  other.voucher = kVoucher + 1;
+  EXPECT_EQ(write_kinds({with_key(1, "click", 1'000), other}),
+            (std::vector{Kind::kStored, Kind::kStored}));
+}
+
+TEST_P(OrderStoreTest, EndedOrderKeepsItsKey) {
+  Order ended = with_key(1, "click", 1'000);
+  ended.status = OrderStatus::kCancelled;
+  EXPECT_EQ(write_kinds({ended, with_key(1, "click", 1'050)}),
+            (std::vector{Kind::kStored, Kind::kRefused}));
+}
+
+TEST_P(OrderStoreTest, RedeliveryOfOrderStoredWithoutKeyIsKnown) {
+  Order stored = with_key(1, "click", 1'000);
+  const Order redelivered = stored;
+  stored.idempotency_key.clear();
+  stored.key_expires_at_ms = 0;
+  EXPECT_EQ(write_kinds({stored, redelivered}), (std::vector{Kind::kStored, Kind::kAlreadyStored}));
 }
 
 // ---- Limits -----------------------------------------------------------------------------------

@@ -504,6 +504,7 @@ TEST_P(PaymentStoreTest, CancelFreesLimitWithinBatch) {
     Order second = first;
     second.id = first.id + 500;
     second.entry.seq = 99;
+    second.idempotency_key = first.idempotency_key + " again";
     EXPECT_EQ(apply_kinds({admitted(first), admitted(second),
                            event(EventKind::kCancelled, first.id), admitted(second)}),
               (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored, Kind::kStored}));

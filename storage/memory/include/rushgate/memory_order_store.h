@@ -74,6 +74,7 @@ class MemoryOrderStore final : public OrderStore,
   absl::Status begin_batch(const BatchFence& fence);
   OrderResult store(const Order& order, const BatchFence& fence);
   [[nodiscard]] OrderRivals rivals_of(const Order& order, const BatchFence& fence) const;
+  [[nodiscard]] std::optional<Order> find_same_key(const Order& order) const;
   OrderResult apply_one(const OrderEvent& event);
   [[nodiscard]] EventContext context_of(const OrderEvent& event) const;
   void put(const Payment& payment);
@@ -91,6 +92,7 @@ class MemoryOrderStore final : public OrderStore,
   absl::btree_map<OrderId, Order> orders_;
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;
+  absl::flat_hash_map<std::pair<VoucherId, std::string>, Ids> of_key_;  // an idempotency key
   absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
   absl::flat_hash_map<VoucherId, std::int64_t> taken_of_voucher_;
   absl::btree_map<std::string, Payment> payments_;

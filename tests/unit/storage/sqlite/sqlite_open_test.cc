@@ -394,6 +394,25 @@ TEST_F(SqliteOpenTest, OrdersOfVersion5KeepEveryColumn) {
   EXPECT_EQ(check_integrity(), "ok");
 }
 
+TEST_F(SqliteOpenTest, OrdersOfVersion6HaveNoKey) {
+  {
+    SQLite::Database raw = open_raw();
+    ASSERT_TRUE(migrate(raw, migrations().first(6)).ok());
+    raw.exec(
+        "INSERT INTO orders VALUES (11, 5, 7, 1, 1, 100, 101, 4, 102, 2, 250, 1, 0, 'r', 0), "
+        "(12, 6, 7, 1, 1, 100, 101, 5, 102, 2, 250, 1, 0, '', 0)");
+  }
+  const auto store = open();
+  const std::vector<Order> kept = store->list({.voucher = 7}).value();
+  ASSERT_EQ(kept.size(), 2U);
+  for (const Order& order : kept) {
+    EXPECT_EQ(order.idempotency_key, "");
+    EXPECT_EQ(order.key_expires_at_ms, 0);
+  }
+  EXPECT_EQ(kept[0].reference, "r");
+  EXPECT_EQ(check_integrity(), "ok");
+}
+
 TEST_F(SqliteOpenTest, OrdersSurviveLaterMigration) {
   EXPECT_TRUE(write_now(*open(), make_orders(1, 10)).ok());
   std::vector<const char*> later(migrations().begin(), migrations().end());

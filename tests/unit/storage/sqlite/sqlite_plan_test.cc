@@ -54,6 +54,14 @@ TEST_F(SqlitePlanTest, UserPiecesCountReadsOnlyIndex) {
       << text;
 }
 
+TEST_F(SqlitePlanTest, OrderOfKeyComesFromIndex) {
+  const std::string text = plan(
+      "SELECT * FROM orders INDEXED BY orders_by_key WHERE voucher_id = 7 AND idempotency_key = "
+      "'click' AND idempotency_key <> ''");
+  EXPECT_NE(text.find("orders_by_key (voucher_id=? AND idempotency_key=?)"), std::string::npos)
+      << text;
+}
+
 TEST_F(SqlitePlanTest, GreatestIdIsOneTableLookup) {
   const std::string text = plan("SELECT coalesce(max(id), 0) FROM orders WHERE id < 5");
   EXPECT_NE(text.find("SEARCH orders USING INTEGER PRIMARY KEY (rowid<?)"), std::string::npos)
