@@ -84,6 +84,7 @@ std::string describe(const Order& order) {
                                  order.quantity, grouped(amount_of(order)));
   if (order.due_at_ms != 0) text += ", due at " + format_utc(order.due_at_ms);
   if (!order.reference.empty()) text += ", reference " + order.reference;
+  if (!order.idempotency_key.empty()) text += ", idempotency key " + order.idempotency_key;
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "engine/base/concat.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/payments/payment_scripts.h"
@@ -14,8 +15,11 @@ namespace {
 absl::Status check(const SaleOptions& options) {
   const IdOptions ids = order_id_options(options.keys, options.id_block_size, options.client);
   if (absl::Status checked = ids.check(); !checked.ok()) return checked;
-  if (options.request_ttl_ms <= 0)
-    return absl::InvalidArgumentError("request_ttl_ms must be positive");
+  if (options.request_ttl_ms <= 0 || options.request_ttl_ms > SaleOptions::kRequestTtlMsMax) {
+    return absl::InvalidArgumentError(concat("request_ttl_ms must be from 1 to ",
+                                             SaleOptions::kRequestTtlMsMax, ", not ",
+                                             options.request_ttl_ms));
+  }
   if (options.client.protocol != ClientOptions{}.protocol)
     return absl::InvalidArgumentError("client.protocol must be 2");
   if (options.client.on_message)

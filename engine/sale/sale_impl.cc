@@ -190,6 +190,7 @@ absl::Status Sale::Impl::publish(const Voucher& voucher,
 bool Sale::Impl::has_fault(const BuyRequest& request) const {
   return request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax ||
          request.reference.size() > Order::kReferenceBytesMax ||
+         request.idempotency_key.size() > Order::kIdempotencyKeyBytesMax ||
          (custom_ && !AdmissionRequests::is_plain(purchase_of(request))) ||
          (!request.user.is_number() && !find_fault(request.user).empty());
 }
@@ -209,6 +210,10 @@ std::string Sale::Impl::describe_fault(const BuyRequest& request) const {
   if (request.reference.size() > Order::kReferenceBytesMax) {
     return concat("the reference must have at most ", Order::kReferenceBytesMax, " bytes, not ",
                   request.reference.size());
+  }
+  if (request.idempotency_key.size() > Order::kIdempotencyKeyBytesMax) {
+    return concat("the idempotency key must have at most ", Order::kIdempotencyKeyBytesMax,
+                  " bytes, not ", request.idempotency_key.size());
   }
   if (std::string fault = find_fault(request.user); !fault.empty()) return fault;
   return "a custom admission script sells one piece, and takes no reference";

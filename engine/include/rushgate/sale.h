@@ -54,10 +54,11 @@ std::string_view outcome_name(Outcome outcome);
 struct BuyRequest {
   VoucherId voucher = 0;
   UserId user = {};  // a number, or UserId("name")
-  /// The idempotency key, if not empty. Within SaleOptions::request_ttl_ms, the same user, voucher
-  /// and key get the order that was accepted first. A request that was refused is decided from
-  /// scratch. With another user, voucher or quantity the key gets kKeyReused, so it must be unique
-  /// in the whole sale.
+  /// The idempotency key, if not empty; at most Order::kIdempotencyKeyBytesMax bytes. Within
+  /// SaleOptions::request_ttl_ms, the same user, voucher and key get the order that was accepted
+  /// first, also after the keyspace was lost. A request that was refused is decided from scratch.
+  /// With another user, voucher or quantity the key gets kKeyReused, so it must be unique in the
+  /// whole sale.
   std::string idempotency_key = {};
   std::int64_t quantity = 1;  // pieces, 1 to kQuantityMax; all or none are sold
   /// Kept with the order, for the caller; at most Order::kReferenceBytesMax bytes. The reference of
@@ -285,7 +286,9 @@ std::ostream& operator<<(std::ostream& out, const AuditReport& report);
 
 struct SaleOptions {
   SaleKeys keys = {};
+  /// How long an idempotency key stands for its order, at most kRequestTtlMsMax (100 years).
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
+  static constexpr std::int64_t kRequestTtlMsMax = 3'155'760'000'000;
   std::int64_t id_block_size = 1'024;
   /// The most buyers that may be converted when a limit per user is raised from 1. One script turns
   /// their set into a hash of counts. With more buyers the change is refused. On the embedded

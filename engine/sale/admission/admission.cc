@@ -74,8 +74,9 @@ Request AdmissionRequests::beginning(const Purchase& purchase,
   keys.insert(keys.end(), requests.begin(), requests.end());
   const DecimalText voucher_text(voucher);
   const bool is_usual = requests.empty() && is_plain(purchase);
-  const std::string options =
-      is_usual ? "" : concat(purchase.quantity, " ", request_ttl_ms_, " ", purchase.reference);
+  const std::string options = is_usual ? ""
+                                       : concat(purchase.quantity, " ", request_ttl_ms_, " ",
+                                                keys_.request("").size(), " ", purchase.reference);
   const std::array<std::string_view, 2> arguments = {voucher_text, options};
   return client_.script_request(admission_script(), keys, arguments);
 }
@@ -94,6 +95,19 @@ std::optional<AdmissionReply> AdmissionReply::read(const Reply& reply, OrderId o
     order = *known;
   }
   return AdmissionReply{static_cast<AdmissionCode>(code.integer()), order, is_repetition};
+}
+
+std::string request_record(const Order& order) {
+  std::string record = concat(order.user.text(), " ", order.voucher);
+  if (order.quantity != 1) record += concat("x", order.quantity);
+  return record + concat(" ", static_cast<int>(AdmissionCode::kAccepted), " ", order.id);
+}
+
+std::optional<VoucherId> voucher_of_record(std::string_view record) {
+  const std::size_t user_end = record.find(' ');
+  if (user_end == record.npos) return std::nullopt;
+  record.remove_prefix(user_end + 1);
+  return parse_int64(record.substr(0, record.find_first_of("x ")));
 }
 
 std::string_view admission_code_name(AdmissionCode code) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 #include <rushgate/voucher.h>
@@ -92,6 +93,12 @@ class AdmissionRequests {
   // scratch.
   mutable std::array<std::atomic<const Known*>, kKnown> known_{};
 };
+
+/// Returns the value that the script keeps under the idempotency key of an accepted order:
+/// "<user> <voucher>[x<quantity>] 0 <order>".
+std::string request_record(const Order& order);
+/// Returns the voucher in such a value; empty if it is none.
+std::optional<VoucherId> voucher_of_record(std::string_view record);
 
 /// The script's reply for one buyer.
 struct AdmissionReply {

@@ -11,13 +11,15 @@
 namespace rushgate {
 namespace {
 
-// Returns the number of KEYS that are the sale's, the reply if the script must not run, and the
-// check of the script's code. The names in capitals are replaced. All of it becomes one line, so it
-// has no comments.
+// Returns the number of KEYS that are the sale's, the reply if the script must not run, the check of
+// the script's code, and the script's `redis` and `server`. With an idempotency key, these add the
+// key to the entry that the script appends. The names in capitals are replaced. All of it becomes
+// one line, so it has no comments.
 constexpr const char* kGuard = R"lua(
 (function(KEYS, ARGV)
   local request = ARGV[1] == '1' and KEYS[5]
   local own, voucher, user, order = request and 5 or 4, ARGV[2], ARGV[3], ARGV[4]
+  local key, key_until = request and ARGV[6] or nil, nil
 
   if request then
     local known = redis.call('GET', request)
@@ -33,6 +35,7 @@ constexpr const char* kGuard = R"lua(
   if not terms[2] then return own, {6} end
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if request then key_until = string.format('%.0f', now + ARGV[5]) end
   if now < tonumber(terms[2]) then return own, {4} end
   if now >= tonumber(terms[3]) then return own, {5} end
 
@@ -62,14 +65,15 @@ constexpr const char* kGuard = R"lua(
   local function fail(what) error({err = 'ADMISSION the script ' .. what}) end
 
   local function check_entry()
-    local fields, expected = {}, {userId = user, voucherId = voucher, id = order, limit = terms[5]}
+    local fields, expected = {}, {userId = user, voucherId = voucher, id = order, limit = terms[5],
+                                  request_key = key, request_until = key_until}
     local entry = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1][2]
     for i = 1, #entry, 2 do fields[entry[i]] = fields[entry[i]] or entry[i + 1] end
-    for _, name in ipairs({'userId', 'voucherId', 'id', 'limit'}) do
-      local is_needed = name ~= 'limit' or per_user ~= 1
+    for _, name in ipairs({'userId', 'voucherId', 'id', 'limit', 'request_key', 'request_until'}) do
+      local is_needed = expected[name] and (name ~= 'limit' or per_user ~= 1)
       if is_needed and not fields[name] then fail('appended an entry without the field ' .. name) end
       if fields[name] and fields[name] ~= expected[name] then
-        fail('appended an entry with ' .. name .. ' ' .. fields[name] .. ' instead of ' .. expected[name])
+        fail('appended an entry with ' .. name .. ' ' .. fields[name] .. ' instead of ' .. (expected[name] or 'none'))
       end
     end
     for _, name in ipairs({RESERVED}) do
@@ -103,7 +107,7 @@ constexpr const char* kGuard = R"lua(
     local after = state()
     if is_acceptance then
       check_acceptance(after)
-      if request then redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PX', ARGV[5]) end
+      if request then redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PXAT', key_until) end
     else
       for _, name in ipairs({'stock', 'bought', 'entries'}) do
         if after[name] ~= before[name] then
@@ -114,11 +118,26 @@ constexpr const char* kGuard = R"lua(
     end
     return code
   end
-  return own, nil, check
+
+  local function with_key(call)
+    return function(...)
+      local words, count = {...}, select('#', ...)
+      if string.upper(tostring(words[1])) ~= 'XADD' or words[2] ~= KEYS[4] then return call(...) end
+      words[count + 1], words[count + 2] = 'request_key', key
+      words[count + 3], words[count + 4] = 'request_until', key_until
+      return call(unpack(words, 1, count + 4))
+    end
+  end
+  local its_redis, its_server = redis, rawget(_G, 'server')
+  if request then
+    its_redis = setmetatable({call = with_key(redis.call), pcall = with_key(redis.pcall)}, {__index = redis})
+    its_server = its_server and its_redis
+  end
+  return own, nil, check, its_redis, its_server
 end)(KEYS, ARGV)
 )lua";
 
-constexpr int kOwnArguments = 5;
+constexpr int kOwnArguments = 6;
 
 /// The guard in one line, for `admission`.
 std::string guard_of(const CustomAdmission& admission) {
@@ -141,11 +160,12 @@ std::string guard_of(const CustomAdmission& admission) {
 }  // namespace
 
 std::string guarded_admission(const CustomAdmission& admission) {
-  return absl::StrCat("local rushgate_own, rushgate_reply, rushgate_check = ", guard_of(admission),
-                      "if rushgate_reply then return rushgate_reply end ",
-                      "return rushgate_check((function(KEYS, ARGV) ", admission.text,
-                      "\nend)({unpack(KEYS, rushgate_own + 1)}, {unpack(ARGV, ", kOwnArguments + 1,
-                      ")}))");
+  return absl::StrCat(
+      "local rushgate_own, rushgate_reply, rushgate_check, rushgate_redis, rushgate_server = ",
+      guard_of(admission), "if rushgate_reply then return rushgate_reply end ",
+      "return rushgate_check((function(KEYS, ARGV, redis, server) ", admission.text,
+      "\nend)({unpack(KEYS, rushgate_own + 1)}, {unpack(ARGV, ", kOwnArguments + 1,
+      ")}, rushgate_redis, rushgate_server))");
 }
 
 }  // namespace rushgate

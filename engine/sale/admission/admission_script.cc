@@ -10,7 +10,8 @@ namespace {
 // KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  6 deadlines  7 held
 //       [8… request, one for each user]
 // ARGV  1 voucher
-//       2 '' or '<quantity> <how long the result of a request is kept (ms)> <reference>'
+//       2 '' or '<quantity> <how long the result of a request is kept (ms)> <bytes of a request's key
+//         before the idempotency key> <reference>'
 //       3 user  4 order  [5 user …]
 //
 // '' means one piece, no reference and no request, the usual case.
@@ -19,8 +20,10 @@ namespace {
 // order. All checks of a user precede the first change for that user. A failure for one of several
 // users fails only that user's reply.
 constexpr const char* kText = R"lua(
-local voucher, pieces, ttl, reference = ARGV[1], '1', nil, ''
-if ARGV[2] ~= '' then pieces, ttl, reference = string.match(ARGV[2], '^(%d+) (%d+) (.*)$') end
+local voucher, pieces, ttl, prefix, reference = ARGV[1], '1', 0, 0, ''
+if ARGV[2] ~= '' then
+  pieces, ttl, prefix, reference = string.match(ARGV[2], '^(%d+) (%d+) (%d+) (.*)$')
+end
 local quantity = tonumber(pieces)
 local users = (#ARGV - 2) / 2
 local wanted = quantity == 1 and voucher or voucher .. 'x' .. pieces
@@ -34,6 +37,7 @@ local version, price, pay_ms = terms[10] or '0', terms[11] or '0', tonumber(term
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local due, unpaid = string.format('%.0f', now + pay_ms), {}
+local key_until = string.format('%.0f', now + ttl)
 
 -- As the commands that count read a value.
 local function is_integer(text)
@@ -112,6 +116,10 @@ local function admit(i)
     add_field('due', due)
   end
   if reference ~= '' then add_field('reference', reference) end
+  if request then
+    add_field('request_key', string.sub(request, prefix + 1))
+    add_field('request_until', key_until)
+  end
 
   -- The stream first: of all the keys, only its type has not been checked by a read above.
   local id = redis.call('XADD', KEYS[5], '*', unpack(entry))
@@ -128,7 +136,7 @@ local function admit(i)
     unpaid[#unpaid + 1] = order
   end
   if request then
-    redis.call('SET', request, user .. ' ' .. wanted .. ' 0 ' .. order, 'PX', ttl)
+    redis.call('SET', request, user .. ' ' .. wanted .. ' 0 ' .. order, 'PXAT', key_until)
   end
   return 0
 end

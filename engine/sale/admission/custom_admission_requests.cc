@@ -51,9 +51,9 @@ Request CustomAdmissionRequests::make(VoucherId voucher,
   std::vector<std::string> keys = {keys_.voucher(voucher), keys_.stock(voucher),
                                    keys_.buyers(voucher), keys_.order_stream};
   if (has_request) keys.push_back(keys_.request(buyer.idempotency_key));
-  std::vector<std::string> arguments = {has_request ? "1" : "0", absl::StrCat(voucher),
-                                        buyer.user->text(), absl::StrCat(buyer.order),
-                                        absl::StrCat(request_ttl_ms_)};
+  std::vector<std::string> arguments = {
+      has_request ? "1" : "0",   absl::StrCat(voucher),         buyer.user->text(),
+      absl::StrCat(buyer.order), absl::StrCat(request_ttl_ms_), std::string(buyer.idempotency_key)};
   const auto expand = [&](const std::vector<WordTemplate>& words, std::vector<std::string>& to) {
     for (const WordTemplate& word : words)
       to.push_back(word.expand(keys_, voucher, *buyer.user, buyer.order));

@@ -135,17 +135,21 @@ struct AdmissionOptions {
     if (text.empty()) return;
     const std::size_t first = text.find(' ');
     const std::size_t second = first == text.npos ? first : text.find(' ', first + 1);
-    if (second == text.npos) throw ScriptError("ERR the options need three parts");
+    const std::size_t third = second == text.npos ? second : text.find(' ', second + 1);
+    if (third == text.npos) throw ScriptError("ERR the options need four parts");
     quantity_text = text.substr(0, first);
-    request_ttl = text.substr(first + 1, second - first - 1);
-    reference = text.substr(second + 1);
+    request_ttl_ms = parse_int64(text.substr(first + 1, second - first - 1)).value_or(0);
+    const auto prefix = parse_int64(text.substr(second + 1, third - second - 1));
+    request_prefix = static_cast<std::size_t>(prefix.value_or(0));
+    reference = text.substr(third + 1);
     quantity = parse_int64(quantity_text).value_or(0);
     if (quantity <= 0) throw ScriptError("ERR the quantity must be positive");
     is_usual = quantity == 1 && reference.empty();
   }
 
   std::string_view quantity_text = "1";
-  std::string_view request_ttl = {};
+  std::int64_t request_ttl_ms = 0;
+  std::size_t request_prefix = 0;  // bytes of a request's key before the idempotency key
   std::string_view reference = {};
   std::int64_t quantity = 1;
   bool is_usual = true;
@@ -257,8 +261,7 @@ class Admissions {
   void keep_acceptance(const Buyer& buyer) {
     std::string known = parameters(buyer) + "0 ";
     known += buyer.order.text();
-    const Reply kept =
-        call_.call(Request::of("SET", buyer.request, known, "PX", options_.request_ttl));
+    const Reply kept = call_.call(Request::of("SET", buyer.request, known, "PXAT", key_until_ms()));
     if (kept.is_error()) throw ScriptError(kept.text());
   }
 
@@ -427,22 +430,26 @@ class Admissions {
 
   [[nodiscard]] bool is_paid() const { return term(kPayMs) > 0; }
   [[nodiscard]] std::int64_t due_ms() const { return call_.now_ms() + term(kPayMs); }
+  [[nodiscard]] std::int64_t key_until_ms() const {
+    return call_.now_ms() + options_.request_ttl_ms;
+  }
 
   void append_entry(const Buyer& buyer) {
     const MaybeInteger voucher = call_.argument(kVoucherId);
-    if (options_.is_usual && voucher.is_integer() && buyer.user.is_integer() &&
-        buyer.order.is_integer()) {
+    if (options_.is_usual && buyer.request.empty() && voucher.is_integer() &&
+        buyer.user.is_integer() && buyer.order.is_integer()) {
       Row row = make_row(voucher.integer());
       set_buyer(row, buyer.user.integer(), buyer.order.integer());
       call_.stream_append_rows(call_.key(kStreamKey), row_fields(),
                                std::span(row).first(row_size()));
       return;
     }
-    constexpr std::size_t kFieldsMax = 9;
+    constexpr std::size_t kFieldsMax = 11;
     const DecimalText limit(per_user_);
     const DecimalText version(term(kVersion));
     const DecimalText price(term(kPrice));
     const DecimalText due(due_ms());
+    const DecimalText key_until(key_until_ms());
     std::array<NativeCall::Field, kFieldsMax> fields = {{{"userId", buyer.user},
                                                          {"voucherId", voucher},
                                                          {"id", buyer.order},
@@ -453,6 +460,10 @@ class Admissions {
     if (options_.quantity != 1) fields[count++] = {"quantity", options_.quantity_text};
     if (is_paid()) fields[count++] = {"due", due.view()};
     if (!options_.reference.empty()) fields[count++] = {"reference", options_.reference};
+    if (!buyer.request.empty()) {
+      fields[count++] = {"request_key", buyer.request.substr(options_.request_prefix)};
+      fields[count++] = {"request_until", key_until.view()};
+    }
     call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
   }
 

@@ -119,15 +119,15 @@ absl::StatusOr<Order> read_order(const OrderEntry& entry) {
 
   if (absl::Status read = read_whose(entry, order); !read.ok()) return read;
   // Entries of other producers have none of these: one piece per user, then.
-  const NumberField optional[] = {{"limit", order.limit},
-                                  {"version", order.version},
-                                  {"price", order.price_cents},
-                                  {"quantity", order.quantity},
-                                  {"due", order.due_at_ms}};
+  const NumberField optional[] = {
+      {"limit", order.limit},       {"version", order.version},
+      {"price", order.price_cents}, {"quantity", order.quantity},
+      {"due", order.due_at_ms},     {kKeyUntilField, order.key_expires_at_ms}};
   for (const NumberField& field : optional) {
     if (absl::Status read = read_optional(entry, field); !read.ok()) return read;
   }
   order.reference = text_of(entry, "reference");
+  order.idempotency_key = text_of(entry, kKeyField);
   if (order.due_at_ms > 0) order.status = OrderStatus::kUnpaid;
   if (order.id <= 0) return bad_field("id", "must be positive");
   if (order.limit < 0) return bad_field("limit", "must not be negative");

@@ -27,6 +27,11 @@ inline constexpr std::string_view kNoStockField = "no_stock";
 /// without it are orders.
 inline constexpr std::string_view kEventField = "event";
 
+/// Of an order that was bought with an idempotency key: the key, and the last millisecond in which it
+/// is this order's.
+inline constexpr std::string_view kKeyField = "request_key";
+inline constexpr std::string_view kKeyUntilField = "request_until";
+
 /// Returns nothing if `reply` is not [id, [field, value, …]] or [id, nil].
 std::optional<OrderEntry> read_entry(const Reply& reply);
 

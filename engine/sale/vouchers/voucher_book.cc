@@ -18,6 +18,7 @@
 #include "engine/base/numbers.h"
 #include "engine/base/random_name.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/admission/admission.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
@@ -82,15 +83,18 @@ absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doi
 struct VoucherBook::Buyers {
   std::map<UserId, Bought> bought;
   std::map<OrderId, Order> unpaid;
-  std::map<OrderId, std::string> ended;  // as describe_end() says; not stored yet
-  std::int64_t taken = 0;                // pieces, from the stock
-  std::int64_t given_back = 0;           // as payment_scripts.cc counts them
+  std::map<OrderId, std::string> ended;        // as describe_end() says; not stored yet
+  absl::btree_map<std::string, Order> of_key;  // by idempotency keys that have not expired
+  std::int64_t taken = 0;                      // pieces, from the stock
+  std::int64_t given_back = 0;                 // as payment_scripts.cc counts them
   std::int64_t withheld = 0;
-  bool counted = false;    // a set cannot hold the counts
-  bool with_days = false;  // there is a limit per day
-  std::int64_t epoch = 0;  // that began before they were read
+  bool counted = false;     // a set cannot hold the counts
+  bool with_days = false;   // there is a limit per day
+  std::int64_t epoch = 0;   // that began before they were read
+  std::int64_t now_ms = 0;  // by the keyspace, before they were read
 
   void add(const Order& order, const Limits& limits) {
+    add_key(order);
     const std::int64_t of_user = pieces_of_user(order);
     const std::int64_t of_stock = pieces_taken(order);
     taken += of_stock;
@@ -106,9 +110,20 @@ struct VoucherBook::Buyers {
     if (day == buyer.day) buyer.on_day += of_user;
   }
 
+  /// Of several orders of a key, which only a damaged keyspace admits, the first keeps it.
+  void add_key(const Order& order) {
+    if (order.idempotency_key.empty() || order.key_expires_at_ms < now_ms) return;
+    Order& first = of_key.try_emplace(order.idempotency_key, order).first->second;
+    if (order.entry < first.entry) first = order;
+  }
+
   /// Returns why one more order is too many; empty if it is not.
   [[nodiscard]] std::string find_excess(const Order& order, const Limits& limits,
                                         std::int64_t stock) const {
+    const auto same_key = of_key.find(order.idempotency_key);
+    if (same_key != of_key.end() && shares_key(same_key->second, order)) {
+      return concat("its request was repeated: order ", same_key->second.id);
+    }
     const std::int64_t room = limits.total > 0 ? std::min(limits.total, stock) : stock;
     if (taken > room - order.quantity) return "its stock was sold again";
     const auto found = bought.find(order.user);
@@ -577,6 +592,9 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   buyers.counted = version.voucher.limits.per_user != 1;
   buyers.with_days = version.voucher.limits.per_user_day > 0;
   buyers.epoch = fenced->epoch;
+  const auto now_ms = keyspace_time_ms(client_);
+  if (!now_ms.ok()) return now_ms.status();
+  buyers.now_ms = *now_ms;
   const auto visit = [&](const Order& order) {
     not_stored.erase(order.id);
     find(order);
@@ -663,7 +681,9 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
         add_lost(version.voucher.limits, version.voucher.stock, token, *buyers, *lost);
     if (!added.ok()) return added;
   }
-  for (const auto load_part : {&VoucherBook::load_buyers, &VoucherBook::load_holds}) {
+  // The buyers last: finish_rebuild() counts them, so it finds a loss of anything before them.
+  for (const auto load_part :
+       {&VoucherBook::load_requests, &VoucherBook::load_holds, &VoucherBook::load_buyers}) {
     const auto loaded = (this->*load_part)(id, token, *buyers);
     if (!loaded.ok()) return loaded.status();
     if (!*loaded) return being_rebuilt(id);
@@ -712,6 +732,28 @@ absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::stri
     if (!loaded.ok()) return loaded.status();
     if (*loaded != voucher_scripts::kDone) return false;
   } while (buyer != buyers.bought.end());
+  return true;
+}
+
+/// Restores the idempotency keys of the orders. Returns false if the claim is lost.
+absl::StatusOr<bool> VoucherBook::load_requests(VoucherId voucher, const std::string& token,
+                                                const Buyers& buyers) {
+  constexpr std::size_t kRequestsPerCall = 1'000;
+  for (auto request = buyers.of_key.begin(); request != buyers.of_key.end();) {
+    std::vector<std::string> names = {keys_.voucher(voucher)};
+    std::vector<std::string> arguments = {token, std::to_string(voucher)};
+    for (std::size_t i = 0; i < kRequestsPerCall && request != buyers.of_key.end();
+         ++i, ++request) {
+      names.push_back(keys_.request(request->first));
+      arguments.push_back(request_record(request->second));
+      arguments.push_back(std::to_string(request->second.key_expires_at_ms));
+    }
+    const auto loaded =
+        outcome_of(client_.run(voucher_scripts::load_requests(), views(names), views(arguments)),
+                   "loading the idempotency keys of voucher " + std::to_string(voucher));
+    if (!loaded.ok()) return loaded.status();
+    if (*loaded != voucher_scripts::kDone) return false;
+  }
   return true;
 }
 

@@ -70,7 +70,8 @@ class VoucherBook {
   /// another process is rebuilding it.
   absl::Status rebuild(VoucherId voucher);
 
-  /// Rebuilds a voucher of which the keyspace has lost a hold. Errors: as rebuild().
+  /// Rebuilds a voucher of which the keyspace has lost a hold or an idempotency key. Errors: as
+  /// rebuild().
   absl::Status rebuild_holds(VoucherId voucher) { return restore(voucher, {}).status(); }
   /// Rebuilds each voucher that demands payment and is closed or lost. No purchase might do so
   /// before the payments of its orders are due. Logs a failure.
@@ -141,6 +142,8 @@ class VoucherBook {
                     const std::string& token, Lost* lost);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
                                    const Buyers& buyers);
+  absl::StatusOr<bool> load_requests(VoucherId voucher, const std::string& token,
+                                     const Buyers& buyers);
   absl::StatusOr<bool> load_holds(VoucherId voucher, const std::string& token,
                                   const Buyers& buyers);
   void log(const VoucherVersion& version, const absl::Status& failure) const;

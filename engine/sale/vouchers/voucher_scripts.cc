@@ -157,6 +157,19 @@ end
 return {0}
 )lua";
 
+// A key of another voucher stays that voucher's.
+constexpr const char* kLoadRequests = R"lua(
+if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
+for i = 2, #KEYS do
+  local known = redis.pcall('GET', KEYS[i])
+  local its_voucher = type(known) == 'string' and string.match(known, '^[^ ]+ (%-?%d+)') or ARGV[2]
+  if type(known) ~= 'table' and its_voucher == ARGV[2] then
+    redis.call('SET', KEYS[i], ARGV[2 * i - 1], 'PXAT', ARGV[2 * i])
+  end
+end
+return {0}
+)lua";
+
 constexpr const char* kLoadHolds = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 for i = 2, #ARGV, 3 do
@@ -219,6 +232,11 @@ const Script& begin_rebuild() {
 
 const Script& load_buyers() {
   static const Script* const kScript = new Script(kLoadBuyers);
+  return *kScript;
+}
+
+const Script& load_requests() {
+  static const Script* const kScript = new Script(kLoadRequests);
   return *kScript;
 }
 

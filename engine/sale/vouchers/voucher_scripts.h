@@ -48,6 +48,11 @@ const Script& begin_rebuild();
 /// KEYS voucher, buyers, days.
 /// ARGV token, counted (1/0), then user, count, "<day>:<count>" or "" for each buyer.
 const Script& load_buyers();
+/// Restores accepted requests under their idempotency keys. Returns {0} or {5}.
+///
+/// KEYS voucher, then the key of each request. ARGV token, the voucher's id, then request_record()
+/// and the last millisecond of each.
+const Script& load_requests();
 /// Writes holds of unpaid orders, and ends of holds, which have an empty deadline. Removes a hold whose
 /// description is empty, too. Returns {0} or {5}.
 ///

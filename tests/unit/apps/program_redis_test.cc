@@ -51,6 +51,16 @@ TEST_F(RedisProgramTest, SaleOnRedisPassesAudit) {
   EXPECT_FALSE(std::filesystem::exists(files_.sale() / "keyspace"));
 }
 
+TEST_F(RedisProgramTest, RepetitionOnEmptyServerGetsSameOrders) {
+  const auto result = run_program(files_.replay(on_redis_));
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  const std::string orders = run_program(files_.command("orders", on_redis_)).out;
+  testing::RawConnection(server_.socket_path()).call(Request::of("FLUSHALL"));
+  const auto again = run_program(files_.replay(on_redis_));
+  EXPECT_EQ(again.json()["outcomes"], result.json()["outcomes"]);
+  EXPECT_EQ(run_program(files_.command("orders", on_redis_)).out, orders);
+}
+
 TEST_F(RedisProgramTest, DemoOnRedisPlaysBothActs) {
   const auto result =
       run_program(files_.command("demo", {"--fast", "--redis", server_.url(), "--json"}));

@@ -134,6 +134,26 @@ TEST(ReplayProgramTest, KeyspaceInMemoryIsRebuiltFromOrders) {
   EXPECT_FALSE(std::filesystem::exists(files.sale() / "keyspace"));
 }
 
+TEST(ReplayProgramTest, RepetitionAfterLostKeyspaceBuysNothing) {
+  const Voucher unlimited{
+      .id = 1, .stock = 20, .end_ms = 4'000'000'000'000, .limits = {.per_user = 0}};
+  for (const std::vector<std::string>& keyspace :
+       {std::vector<std::string>{}, {"--keyspace", "memory:"}}) {
+    const SaleFiles files;
+    files.write_requests("0,7,1\n1,7,1\n2,7,1\n3,7,1\n4,7,1\n");
+    std::ofstream(files.vouchers(), std::ios::binary) << format_vouchers({unlimited});
+    ASSERT_EQ(run_program(files.replay(keyspace)).exit_code, kExitOk);
+    std::vector<std::string> listing = keyspace;
+    listing.emplace_back("--json");
+    const auto first = run_program(files.command("orders", listing)).json();
+    std::filesystem::remove_all(files.sale() / "keyspace");
+    ASSERT_EQ(run_program(files.replay(keyspace)).exit_code, kExitOk);
+    EXPECT_EQ(run_program(files.command("orders", listing)).json(), first);
+    EXPECT_EQ(first.size(), 5U);
+    EXPECT_THAT(first[0]["idempotency_key"].get<std::string>(), HasSubstr(":1"));
+  }
+}
+
 TEST(ReplayProgramTest, MalformedLineStopsItBeforeSales) {
   const SaleFiles files;
   files.write_requests(small_rush() + "5,seven,1\n6,7\n");

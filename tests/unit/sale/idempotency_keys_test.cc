@@ -1,0 +1,331 @@
+// A request that is repeated with its idempotency key gets its order, whichever store was lost.
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/conformance/field_scripts/field_scripts.h"
+#include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/archive_store.h>
+
+namespace rushgate {
+namespace {
+
+constexpr int kRequests = 5;
+
+class IdempotencyKeysTest : public SaleTest {
+ protected:
+  static std::string key_of(int request) { return "click " + std::to_string(request); }
+
+  /// Buys voucher 1 for user 7, once with each key. Returns the orders.
+  std::vector<OrderId> request_all(bool is_repeated) {
+    std::vector<OrderId> orders;
+    for (int request = 0; request < kRequests; ++request) {
+      const BuyResult result = sale_->buy(1, 7, key_of(request));
+      EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
+      EXPECT_EQ(result.is_repeated, is_repeated);
+      orders.push_back(result.order);
+    }
+    return orders;
+  }
+
+  /// Empties the keyspace. A Redis that restarts with nothing loses the same.
+  void flush() {
+    backend_.client()("FLUSHALL");
+    backend_.advance_ms(1);
+  }
+
+  void save() {
+    close_if_embedded();
+    backend_.save();
+    open_if_embedded();
+  }
+  void roll_back() {
+    close_if_embedded();
+    backend_.roll_back();
+    backend_.advance_ms(1);
+    open_if_embedded();
+  }
+
+  [[nodiscard]] std::size_t rows() { return backend_.orders().list({.voucher = 1}).value().size(); }
+
+  /// Runs `happens` once, between the worker's next read and its write.
+  void before_next_write(std::function<void()> happens) {
+    backend_.orders().at_every_point([happens = std::move(happens),
+                                      done = false](faults::FaultyOrderStore::Point point) mutable {
+      if (done || point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
+      done = true;
+      happens();
+    });
+  }
+
+ private:
+  void close_if_embedded() {
+    if (backend_.kind().is_server) return;
+    worker_.reset();
+    sale_.reset();
+  }
+  void open_if_embedded() {
+    if (backend_.kind().is_server) return;
+    backend_.reopen();
+    open();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, IdempotencyKeysTest, each_backend(), backend_name);
+
+/// Excludes memory: such a keyspace has no older state to return to.
+class RolledBackKeysTest : public IdempotencyKeysTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RolledBackKeysTest,
+                         each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
+
+// ---- A lost keyspace --------------------------------------------------------------------------
+
+TEST_P(IdempotencyKeysTest, RepetitionAfterFlushGetsItsOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const std::vector<OrderId> orders = request_all(/*is_repeated=*/false);
+  drain();
+  flush();
+  EXPECT_EQ(request_all(/*is_repeated=*/true), orders);
+  drain();
+  EXPECT_EQ(rows(), orders.size());
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, RepetitionInNewProcessGetsItsOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const std::vector<OrderId> orders = request_all(/*is_repeated=*/false);
+  drain();
+  flush();
+  restart();
+  EXPECT_EQ(request_all(/*is_repeated=*/true), orders);
+}
+
+TEST_P(IdempotencyKeysTest, QueuedOrderIsFoundByItsKey) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const std::vector<OrderId> orders = request_all(/*is_repeated=*/false);
+  for (int request = 0; request < kRequests; ++request) {
+    backend_.client()("DEL", SaleKeys{}.request(key_of(request)));
+  }
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  EXPECT_EQ(request_all(/*is_repeated=*/true), orders);
+  drain();
+  EXPECT_EQ(rows(), orders.size());
+  expect_audit_passes();
+}
+
+TEST_P(RolledBackKeysTest, RepetitionAfterRollBackGetsItsOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  save();
+  const std::vector<OrderId> orders = request_all(/*is_repeated=*/false);
+  drain();
+  roll_back();
+  EXPECT_EQ(request_all(/*is_repeated=*/true), orders);
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, RepetitionAtLimitGetsItsOrder) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20)).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  drain();
+  flush();
+  const BuyResult again = sale_->buy(1, 7, "click");
+  EXPECT_EQ(again.outcome, Outcome::kAccepted);
+  EXPECT_EQ(again.order, first.order);
+  EXPECT_TRUE(again.is_repeated);
+  EXPECT_EQ(buy(1, 7, "another click"), Outcome::kLimitReached);
+}
+
+TEST_P(IdempotencyKeysTest, OtherParametersAfterLossAreError) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const BuyRequest request{.voucher = 1, .user = 7, .idempotency_key = "click", .quantity = 2};
+  const BuyResult first = sale_->buy(request);
+  drain();
+  flush();
+  BuyRequest other = request;
+  other.quantity = 3;
+  EXPECT_EQ(sale_->buy(other).outcome, Outcome::kKeyReused);
+  EXPECT_EQ(buy(1, 8, "click"), Outcome::kKeyReused);
+  EXPECT_EQ(sale_->buy(request).order, first.order);
+}
+
+TEST_P(IdempotencyKeysTest, CancelledOrderIsFoundAfterLoss) {
+  Voucher paid = voucher(1, 20, {.per_user = 0});
+  paid.payment_ms = 60'000;
+  ASSERT_TRUE(sale_->publish(paid).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  EXPECT_EQ(sale_->cancel(first.order, "gone").outcome, ChangeOutcome::kDone);
+  drain();
+  flush();
+  EXPECT_EQ(sale_->buy(1, 7, "click").order, first.order);
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, RestoredKeyExpiresWhenItWould) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+  drain();
+  const std::string key = SaleKeys{}.request("click");
+  const Reply record = backend_.client()("GET", key);
+  const Reply expires = backend_.client()("PEXPIRETIME", key);
+  flush();
+  backend_.advance_ms(1'000);
+  EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
+  EXPECT_EQ(backend_.client()("GET", key), record);
+  EXPECT_EQ(backend_.client()("PEXPIRETIME", key), expires);
+}
+
+TEST_P(IdempotencyKeysTest, ExpiredKeyIsNotRestored) {
+  Voucher longer = voucher(1, 20, {.per_user = 0});
+  longer.end_ms += 2 * SaleOptions{}.request_ttl_ms;
+  ASSERT_TRUE(sale_->publish(longer).ok());
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+  drain();
+  backend_.advance_ms(SaleOptions{}.request_ttl_ms + 1);
+  flush();
+  const BuyResult later = sale_->buy(1, 7, "click");
+  EXPECT_EQ(later.outcome, Outcome::kAccepted);
+  EXPECT_FALSE(later.is_repeated);
+  drain();
+  EXPECT_EQ(rows(), 2U);
+  EXPECT_TRUE(sale_->dead_letters().value().empty());
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, RebuildRestoresManyKeys) {
+  constexpr std::int64_t kMany = 2'500;  // more than one call of the script
+  ASSERT_TRUE(sale_->publish(voucher(1, kMany)).ok());
+  std::vector<BuyRequest> requests;
+  for (std::int64_t user = 1; user <= kMany; ++user) {
+    requests.push_back({.voucher = 1, .user = user, .idempotency_key = std::to_string(user)});
+  }
+  const std::vector<BuyResult> first = sale_->buy_all(requests);
+  drain();
+  flush();
+  restart();
+  const std::vector<BuyResult> again = sale_->buy_all(requests);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_TRUE(again[i].is_repeated) << i;
+    ASSERT_EQ(again[i].order, first[i].order) << i;
+  }
+}
+
+TEST_P(IdempotencyKeysTest, KeyOfAnotherTypeDelaysNoRebuild) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+  const std::string key = SaleKeys{}.request("click");
+  backend_.client()("DEL", key, SaleKeys{}.stock(1));
+  backend_.client()("SADD", key, "x");
+  EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
+  EXPECT_EQ(sale_->buy(1, 7, "click").outcome, Outcome::kFailed);
+}
+
+// ---- The database as a second line ------------------------------------------------------------
+
+TEST_P(IdempotencyKeysTest, SecondOrderOfEvictedKeyIsDead) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  drain();
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  const BuyResult second = sale_->buy(1, 7, "click");
+  ASSERT_NE(second.order, first.order);
+  drain();
+  EXPECT_EQ(rows(), 1U);
+  const OrderState state = sale_->status(second.order).value();
+  EXPECT_EQ(state.kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(first.order));
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
+  EXPECT_EQ(sale_->buy(1, 7, "click").order, first.order) << "of two, the first keeps the key";
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, HeldOrderOfRepeatedRequestIsDead) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const BuyResult held = sale_->buy(1, 7, "click");
+  BuyResult again;
+  before_next_write([&] {
+    flush();  // no store has the order now, only the worker
+    again = sale_->buy(1, 7, "click");
+  });
+  drain();
+  EXPECT_FALSE(again.is_repeated);
+  EXPECT_EQ(sale_->status(again.order)->kind, OrderState::Kind::kCreated);
+  const std::vector<DeadLetter> letters = sale_->dead_letters().value();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters[0].reason,
+            "the keyspace lost it, and meanwhile its request was repeated: order " +
+                std::to_string(again.order));
+  EXPECT_FALSE(sale_->retry_dead_letter(letters[0].id).value());
+  EXPECT_EQ(sale_->status(held.order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->buy(1, 7, "click").order, again.order);
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, HeldOrderKeepsItsKey) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const BuyResult held = sale_->buy(1, 7, "click");
+  before_next_write([&] { flush(); });
+  drain();
+  EXPECT_EQ(sale_->buy(1, 7, "click").order, held.order);
+  EXPECT_EQ(rows(), 1U);
+  expect_audit_passes();
+}
+
+// ---- The order knows its key ------------------------------------------------------------------
+
+TEST_P(IdempotencyKeysTest, StoredOrderHasItsKey) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const std::string longest(Order::kIdempotencyKeyBytesMax, '\xff');
+  std::vector<std::string> stored;
+  const std::vector<BuyRequest> requests = {{1, 7, "click"}, {1, 7, longest}, {1, 7, ""}};
+  for (const BuyResult& result : sale_->buy_all(requests)) {
+    EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
+  }
+  EXPECT_EQ(sale_->buy(1, 7, longest + "x").outcome, Outcome::kFailed);
+  drain();
+  const std::vector<Order> orders = backend_.orders().list({.voucher = 1}).value();
+  for (const Order& order : orders) {
+    stored.push_back(order.idempotency_key);
+    EXPECT_EQ(order.key_expires_at_ms, order.idempotency_key.empty()
+                                           ? 0
+                                           : order.admitted_at_ms + SaleOptions{}.request_ttl_ms);
+  }
+  EXPECT_THAT(stored, ::testing::ElementsAre("click", longest, ""));
+}
+
+TEST_P(IdempotencyKeysTest, ArchivedOrderKeepsItsKey) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20)).ok());
+  const BuyResult bought = sale_->buy(1, 7, "click");
+  drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+  EXPECT_EQ(backend_.orders().find(bought.order).value()->idempotency_key, "click");
+  EXPECT_EQ(sale_->buy(1, 7, "click").order, bought.order) << "until the key expires";
+}
+
+TEST_P(IdempotencyKeysTest, CustomAdmissionPassesKeyOn) {
+  sale_.reset();
+  sale_ = *Sale::open(
+      backend_.keyspace(), backend_.orders(),
+      {.admission = CustomAdmission{
+           .text = std::string(testing::kAdmissionBuildingKeys),
+           .arguments = {"<voucher>", "<user>", "<order>"},
+           .codes = {
+               {0, Outcome::kAccepted}, {1, Outcome::kSoldOut}, {2, Outcome::kLimitReached}}}});
+  ASSERT_TRUE(sale_->publish(voucher(1, 20)).ok());
+  const BuyResult first = sale_->buy(1, 7, "click");
+  EXPECT_EQ(first.outcome, Outcome::kAccepted) << first.detail;
+  EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(backend_.orders().find(first.order).value()->idempotency_key, "click");
+  flush();
+  const BuyResult again = sale_->buy(1, 7, "click");
+  EXPECT_EQ(again.order, first.order);
+  EXPECT_TRUE(again.is_repeated);
+  expect_audit_passes();
+}
+
+}  // namespace
+}  // namespace rushgate
