@@ -1,5 +1,7 @@
 #include "engine/sale/audit/repair.h"
 
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -7,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/audit/key_audit.h"
 #include "engine/sale/audit/payment_audit.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/payments/holds.h"
@@ -148,6 +151,38 @@ absl::Status repair_holds(Client& client, const SaleStores& stores, const SaleKe
   return absl::OkStatus();
 }
 
+/// Rebuilds the vouchers of orders whose idempotency keys the keyspace has lost.
+absl::Status repair_keys(Client& client, const SaleStores& stores, const SaleKeys& keys,
+                         VoucherBook& vouchers, Lines& lines) {
+  absl::btree_set<VoucherId> incomplete;
+  const auto check = [&](std::span<const Order> orders) {
+    const auto wrong = find_wrong_keys(client, keys, orders);
+    if (!wrong.ok()) return wrong.status();
+    for (const WrongKey& key : *wrong) incomplete.insert(key.voucher);
+    return absl::OkStatus();
+  };
+  const auto unstored = read_unstored_orders(client, keys, std::nullopt);
+  if (!unstored.ok()) return unstored.status();
+  if (absl::Status checked = check(unstored->queued); !checked.ok()) return checked;
+  std::vector<Order> portion;
+  const auto check_portion = [&] {
+    absl::Status checked = check(portion);
+    portion.clear();
+    return checked;
+  };
+  const absl::Status read = for_each_order(
+      stores.orders, {}, [&](const Order& order) { portion.push_back(order); }, check_portion);
+  if (!read.ok()) return read;
+  if (absl::Status checked = check_portion(); !checked.ok()) return checked;
+  for (const VoucherId voucher : incomplete) {
+    const absl::Status rebuilt = vouchers.rebuild_holds(voucher);
+    if (absl::IsNotFound(rebuilt)) continue;
+    if (!rebuilt.ok()) return rebuilt;
+    lines.push_back(concat("voucher ", voucher, ": rebuilt with its lost idempotency keys"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> repair(Client& client, const SaleStores& stores,
@@ -155,6 +190,7 @@ absl::StatusOr<std::vector<std::string>> repair(Client& client, const SaleStores
   Lines lines;
   absl::Status repaired = repair_ends(client, stores, keys, vouchers, lines);
   if (repaired.ok()) repaired = repair_holds(client, stores, keys, vouchers, lines);
+  if (repaired.ok()) repaired = repair_keys(client, stores, keys, vouchers, lines);
   if (!repaired.ok()) return repaired;
   return lines;
 }

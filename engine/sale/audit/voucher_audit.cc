@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/sale/audit/key_audit.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/vouchers/sale_day.h"
@@ -121,7 +122,8 @@ absl::Status VoucherAuditor::run(AuditReport& report) {
   absl::Status read = count_stored();
   if (!read.ok()) return read;
   collect_waiting();
-  count_queued(find_dead());
+  read = count_queued(find_dead());
+  if (!read.ok()) return read;
   read = count_dead();
   if (!read.ok()) return read;
   count_discarded();
@@ -149,9 +151,36 @@ absl::Status VoucherAuditor::count_stored() {
       stored_.insert(order.id);
       count(order, result_.created);
     }
+    if (absl::Status checked = check_keys(*portion); !checked.ok()) return checked;
     if (portion->size() < filter.count_max) return absl::OkStatus();
     filter.after = portion->back().id;
   }
+}
+
+absl::Status VoucherAuditor::check_keys(std::span<const Order> orders) {
+  if (!counters().version) return absl::OkStatus();  // the keys are lost with the voucher
+  for (const Order& order : orders) {
+    if (order.idempotency_key.empty()) continue;
+    const KeyOwner owner{order.id, order.admitted_at_ms, order.key_expires_at_ms};
+    const auto [known, is_new] = key_owners_.try_emplace(order.idempotency_key, owner);
+    if (is_new) continue;
+    const Order other{.id = known->second.order,
+                      .voucher = order.voucher,
+                      .admitted_at_ms = known->second.admitted_at_ms,
+                      .idempotency_key = order.idempotency_key,
+                      .key_expires_at_ms = known->second.expires_at_ms};
+    if (shares_key(order, other)) {
+      problem(order, "has the idempotency key of order " + std::to_string(other.id));
+    } else if (owner.expires_at_ms > other.key_expires_at_ms) {
+      known->second = owner;
+    }
+  }
+  const auto wrong = find_wrong_keys(client_, keys_, orders);
+  if (!wrong.ok()) return wrong.status();
+  for (const WrongKey& key : *wrong) {
+    problem("order " + std::to_string(key.order) + ' ' + key.fault);
+  }
+  return absl::OkStatus();
 }
 
 /// Collects each order in the stream once.
@@ -171,17 +200,20 @@ void VoucherAuditor::collect_waiting() {
   }
 }
 
-void VoucherAuditor::count_queued(const Ids& dead) {
+absl::Status VoucherAuditor::count_queued(const Ids& dead) {
+  std::vector<Order> queued;
   for (const auto& [id, waiting] : waiting_) {
     if (stored_.contains(id)) continue;  // not yet acknowledged, or not yet trimmed
     const Order& order = waiting.order;
     if (!waiting.is_acknowledged) {
       count(order, result_.queued);
+      queued.push_back(order);
     } else if (!dead.contains(id)) {
       problem(order, "of user " + order.user.text() + " is acknowledged but not stored (entry " +
                          waiting.entry.to_string() + ")");
     }
   }
+  return check_keys(queued);
 }
 
 VoucherAuditor::Ids VoucherAuditor::find_dead() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,9 +74,11 @@ class VoucherAuditor {
   [[nodiscard]] Order at_counters(Order order);
   void find_day_rule();
   absl::Status count_stored();
+  /// Compares idempotency keys with the keyspace, and with those of orders before.
+  absl::Status check_keys(std::span<const Order> orders);
   void collect_waiting();
   Ids find_dead();
-  void count_queued(const Ids& dead);
+  absl::Status count_queued(const Ids& dead);
   absl::Status count_dead();
   void count_discarded();
   /// Counts an order as its user's. Also counts it in `place` if it was admitted before the
@@ -107,6 +110,13 @@ class VoucherAuditor {
   // Ordered, so that the same problems come in the same order.
   absl::btree_map<UserId, Bought> bought_;
   absl::flat_hash_map<UserId, std::int64_t> discarded_;  // orders
+  /// The order with a key that keeps it longest.
+  struct KeyOwner {
+    OrderId order = 0;
+    std::int64_t admitted_at_ms = 0;
+    std::int64_t expires_at_ms = 0;
+  };
+  absl::flat_hash_map<std::string, KeyOwner> key_owners_;  // by idempotency key
   std::optional<Limits> day_rule_;  // the loosest limit per user and day, if every version has one
   absl::btree_map<UserDay, std::int64_t> bought_on_day_;
 };

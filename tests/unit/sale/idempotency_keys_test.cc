@@ -273,6 +273,51 @@ TEST_P(IdempotencyKeysTest, HeldOrderKeepsItsKey) {
   expect_audit_passes();
 }
 
+// ---- The audit --------------------------------------------------------------------------------
+
+TEST_P(IdempotencyKeysTest, AuditNamesLostKeyUntilRepair) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const std::string stored = std::to_string(sale_->buy(1, 7, "click").order);
+  drain();
+  const std::string queued = std::to_string(sale_->buy(1, 7, "clack").order);
+  expect_audit_passes();
+  backend_.client()("DEL", SaleKeys{}.request("clack"));
+  backend_.client()("SET", SaleKeys{}.request("click"), "7 1 0 " + queued);
+  EXPECT_THAT(
+      sale_->audit()->problems,
+      ::testing::ElementsAre("voucher 1: order " + stored +
+                                 " is not the order of its idempotency key, which has "
+                                 "\"7 1 0 " +
+                                 queued + "\"",
+                             "voucher 1: order " + queued + " has lost its idempotency key"));
+  const auto report = sale_->repair();
+  EXPECT_THAT(report->repairs,
+              ::testing::ElementsAre("voucher 1: rebuilt with its lost idempotency keys"));
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  EXPECT_EQ(std::to_string(sale_->buy(1, 7, "click").order), stored);
+  EXPECT_TRUE(sale_->repair()->repairs.empty());
+}
+
+TEST_P(IdempotencyKeysTest, AuditNamesTwoOrdersOfKey) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const BuyResult stored = sale_->buy(1, 7, "click");
+  drain();
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  const BuyResult queued = sale_->buy(1, 7, "click");
+  EXPECT_THAT(
+      sale_->audit()->problems,
+      ::testing::Contains("voucher 1: order " + std::to_string(queued.order) +
+                          " has the idempotency key of order " + std::to_string(stored.order)));
+}
+
+TEST_P(IdempotencyKeysTest, AuditIgnoresExpiredKeys) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+  drain();
+  backend_.advance_ms(SaleOptions{}.request_ttl_ms + 1);
+  expect_audit_passes();
+}
+
 // ---- The order knows its key ------------------------------------------------------------------
 
 TEST_P(IdempotencyKeysTest, StoredOrderHasItsKey) {

@@ -1,0 +1,73 @@
+#include "engine/sale/audit/key_audit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/concat.h"
+#include "engine/client/reply_status.h"
+#include "engine/sale/admission/admission.h"
+#include "engine/sale/vouchers/keyspace_time.h"
+
+namespace rushgate {
+namespace {
+
+constexpr std::size_t kKeysPerCall = 1'000;
+
+/// Returns the fault of an order with this record under its key; empty if there is none.
+std::string find_key_fault(const Order& order, const Reply& record) {
+  if (!record.is_text()) return "has lost its idempotency key";
+  if (record.text() == request_record(order)) return {};
+  const auto voucher = voucher_of_record(record.text());
+  if (voucher && *voucher != order.voucher) return {};
+  return concat("is not the order of its idempotency key, which has \"", record.text(), "\"");
+}
+
+/// Adds the orders with a wrong key. The key may have expired.
+absl::Status add_suspects(Client& client, const SaleKeys& keys,
+                          std::span<const Order* const> orders,
+                          std::vector<std::pair<const Order*, std::string>>& suspects) {
+  Request request = Request::of("MGET");
+  for (const Order* const order : orders) request.add(keys.request(order->idempotency_key));
+  const Reply records = client.call(request);
+  if (!records.is_aggregate() || records.elements().size() != orders.size()) {
+    return to_status(records, "reading idempotency keys");
+  }
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    std::string fault = find_key_fault(*orders[i], records.elements()[i]);
+    if (!fault.empty()) suspects.emplace_back(orders[i], std::move(fault));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const SaleKeys& keys,
+                                                      std::span<const Order> orders) {
+  std::vector<const Order*> with_key;
+  for (const Order& order : orders) {
+    if (!order.idempotency_key.empty()) with_key.push_back(&order);
+  }
+  std::vector<std::pair<const Order*, std::string>> suspects;
+  for (std::span<const Order* const> left = with_key; !left.empty();) {
+    const auto portion = left.first(std::min(left.size(), kKeysPerCall));
+    const absl::Status read = add_suspects(client, keys, portion, suspects);
+    if (!read.ok()) return read;
+    left = left.subspan(portion.size());
+  }
+  std::vector<WrongKey> wrong;
+  if (suspects.empty()) return wrong;
+  // The time last: a key that has not expired now had not expired when it was read.
+  const auto now_ms = keyspace_time_ms(client);
+  if (!now_ms.ok()) return now_ms.status();
+  for (auto& [order, fault] : suspects) {
+    if (order->key_expires_at_ms < *now_ms) continue;
+    wrong.push_back({.order = order->id, .voucher = order->voucher, .fault = std::move(fault)});
+  }
+  return wrong;
+}
+
+}  // namespace rushgate

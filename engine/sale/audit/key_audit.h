@@ -1,0 +1,28 @@
+// The idempotency keys of orders, compared with the keyspace.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+
+namespace rushgate {
+
+/// An order that a repetition of its request would not get.
+struct WrongKey {
+  OrderId order = 0;
+  VoucherId voucher = 0;
+  std::string fault;  // behind "order <id> "
+};
+
+/// Returns those of `orders` whose idempotency key the keyspace has lost, or gives to another order of
+/// their voucher, although it has not expired. A key that another voucher uses now is not wrong: a
+/// rebuild leaves it to that voucher.
+absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const SaleKeys& keys,
+                                                      std::span<const Order> orders);
+
+}  // namespace rushgate
