@@ -37,18 +37,6 @@ class IdempotencyKeysTest : public SaleTest {
     backend_.advance_ms(1);
   }
 
-  void save() {
-    close_if_embedded();
-    backend_.save();
-    open_if_embedded();
-  }
-  void roll_back() {
-    close_if_embedded();
-    backend_.roll_back();
-    backend_.advance_ms(1);
-    open_if_embedded();
-  }
-
   [[nodiscard]] std::size_t rows() { return backend_.orders().list({.voucher = 1}).value().size(); }
 
   /// Runs `happens` once, between the worker's next read and its write.
@@ -59,18 +47,6 @@ class IdempotencyKeysTest : public SaleTest {
       done = true;
       happens();
     });
-  }
-
- private:
-  void close_if_embedded() {
-    if (backend_.kind().is_server) return;
-    worker_.reset();
-    sale_.reset();
-  }
-  void open_if_embedded() {
-    if (backend_.kind().is_server) return;
-    backend_.reopen();
-    open();
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, IdempotencyKeysTest, each_backend(), backend_name);

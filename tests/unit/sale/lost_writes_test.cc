@@ -39,18 +39,6 @@ class LostWritesTest : public SaleTest {
 
   std::vector<DeadLetter> letters() { return sale_->dead_letters().value(); }
 
-  void save() {
-    close_if_embedded();
-    backend_.save();
-    open_if_embedded();
-  }
-  void roll_back() {
-    close_if_embedded();
-    backend_.roll_back();
-    backend_.advance_ms(1);
-    open_if_embedded();
-  }
-
   /// Runs `happens` once, between the worker's next read and its write.
   void before_next_write(std::function<void()> happens) {
     backend_.orders().at_every_point([happens = std::move(happens),
@@ -59,18 +47,6 @@ class LostWritesTest : public SaleTest {
       done = true;
       happens();
     });
-  }
-
- private:
-  void close_if_embedded() {
-    if (backend_.kind().is_server) return;
-    worker_.reset();
-    sale_.reset();
-  }
-  void open_if_embedded() {
-    if (backend_.kind().is_server) return;
-    backend_.reopen();
-    open();
   }
 };
 

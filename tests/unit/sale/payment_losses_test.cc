@@ -26,17 +26,6 @@ using Point = faults::FaultyOrderStore::Point;
 
 class PaymentLossesTest : public PaidSaleTest {
  protected:
-  void save() {
-    close_if_embedded();
-    backend_.save();
-    open_if_embedded();
-  }
-  void roll_back() {
-    close_if_embedded();
-    backend_.roll_back();
-    backend_.advance_ms(1);
-    open_if_embedded();
-  }
   /// Runs `happens` once, between the worker's next read and its write.
   void before_next_write(std::function<void()> happens) {
     backend_.orders().at_every_point(
@@ -57,18 +46,6 @@ class PaymentLossesTest : public PaidSaleTest {
     drain();
     expect_audit_passes();
     EXPECT_TRUE(sale_->dead_letters()->empty());
-  }
-
- private:
-  void close_if_embedded() {
-    if (backend_.kind().is_server) return;
-    worker_.reset();
-    sale_.reset();
-  }
-  void open_if_embedded() {
-    if (backend_.kind().is_server) return;
-    backend_.reopen();
-    open();
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, PaymentLossesTest, each_backend(), backend_name);

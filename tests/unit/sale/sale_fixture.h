@@ -141,6 +141,20 @@ class SaleFixture : public ::testing::Test {
     open();
   }
 
+  /// Saves the keyspace for roll_back().
+  void save() {
+    close_if_embedded();
+    backend_.save();
+    open_if_embedded();
+  }
+  /// Makes the keyspace the saved one. Only the sale on a server stays open meanwhile.
+  void roll_back() {
+    close_if_embedded();
+    backend_.roll_back();
+    backend_.advance_ms(1);
+    open_if_embedded();
+  }
+
   std::unique_ptr<Sale> open_sale(Backend& keyspace) {
     auto sale = Sale::open(keyspace, backend_.orders(), options_);
     if (!sale.ok()) throw std::runtime_error(sale.status().ToString());
@@ -182,6 +196,18 @@ class SaleFixture : public ::testing::Test {
   const SaleOptions options_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<OrderWorker> worker_;
+
+ private:
+  void close_if_embedded() {
+    if (backend_.kind().is_server) return;
+    worker_.reset();
+    sale_.reset();
+  }
+  void open_if_embedded() {
+    if (backend_.kind().is_server) return;
+    backend_.reopen();
+    open();
+  }
 };
 
 /// Uses manual time: one thread, and the same result every time.
