@@ -52,7 +52,10 @@ return 0
   return *kScript;
 }
 
-// KEYS owner of the stream, voucher, stock, vouchers, held. ARGV checkpoint, the voucher's id
+// KEYS owner of the stream, voucher, stock, vouchers, held, waiting, waiting orders
+// ARGV checkpoint, the voucher's id
+//
+// A waiting user of an older list may have got a piece since: the order's id is used.
 //
 // Another process may have confirmed the claim meanwhile, and rebuilt the voucher. Then the
 // checkpoint is there.
@@ -61,7 +64,7 @@ const Script& declare_lost_script() {
 if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) >= tonumber(ARGV[1]) then return 0 end
 redis.call('SADD', KEYS[4], ARGV[2])
 redis.call('HSET', KEYS[5], 'closed:' .. ARGV[2], 'lost')
-redis.call('DEL', KEYS[2], KEYS[3])
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[6], KEYS[7])
 return 1
 )lua");
   return *kScript;
@@ -158,7 +161,10 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
     const std::string id_text = std::to_string(id);
     const std::string voucher = keys_.voucher(id);
     const std::string stock = keys_.stock(id);
-    const std::string_view names[] = {stream_owner, voucher, stock, vouchers, held};
+    const std::string waiting = keys_.waiting(id);
+    const std::string waiting_orders = keys_.waiting_orders(id);
+    const std::string_view names[] = {stream_owner, voucher, stock,         vouchers,
+                                      held,         waiting, waiting_orders};
     const std::string_view arguments[] = {checkpoint, id_text};
     requests.push_back(client.script_request(declare_lost_script(), names, arguments));
   }

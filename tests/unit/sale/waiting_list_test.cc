@@ -35,6 +35,32 @@ class WaitingListTest : public PaidSaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, WaitingListTest, each_backend(), backend_name);
 
+/// Excludes memory: such a keyspace has no older state to return to.
+class RolledBackWaitingTest : public WaitingListTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RolledBackWaitingTest,
+                         each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
+
+TEST_P(RolledBackWaitingTest, RollBackDropsList) {
+  sell_out();
+  drain();
+  const OrderId third = wait(3);
+  save();
+  ASSERT_EQ(sale_->cancel(orders_[0], "no").outcome, ChangeOutcome::kDone);
+  ASSERT_EQ(sale_->cancel(third, "no").outcome, ChangeOutcome::kDone) << "it was served";
+  drain();
+  ASSERT_EQ(stored(third).status, OrderStatus::kCancelled);
+  roll_back();
+
+  const OrderId fourth = bought(4);
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_EQ(outcome(3), WaitOutcome::kWaiting) << "with another order";
+  drain();
+  EXPECT_EQ(stored(fourth).user, 4);
+  EXPECT_EQ(stored(third).status, OrderStatus::kCancelled);
+  EXPECT_THAT(*sale_->dead_letters(), IsEmpty());
+  expect_audit_passes();
+}
+
 TEST_P(WaitingListTest, ReturnedPieceGoesToFirst) {
   sell_out();
   const OrderId third = wait(3);
