@@ -126,7 +126,7 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
                      },
                  .logger = options_.logger}),
       changes_(*client_, backend.clock(), stores, options_.keys, owner_, vouchers_),
-      archiving_(*client_, stores, options_.keys, changes_),
+      archiving_(*client_, stores, options_.keys, owner_, changes_),
       connection_check_([this](Client& connection) {
         if (server_run_.may_have_lost_writes(connection)) {
           ids_.forget_draws();
@@ -160,7 +160,7 @@ absl::Status Sale::Impl::open(Backend& backend) {
   server_run_.may_have_lost_writes(*client_);  // remembers the present run
   if (absl::Status recovered = vouchers_.recover(); !recovered.ok()) return recovered;
   if (absl::Status prepared = ids_.prepare(); !prepared.ok()) return prepared;
-  if (absl::Status archived = archiving_.finish(); !archived.ok()) return archived;
+  if (const auto archived = archiving_.finish(); !archived.ok()) return archived.status();
   const auto refunds = changes_.finish_refunds();
   if (!refunds.ok() && options_.logger) {
     log_error(*options_.logger,
@@ -510,8 +510,13 @@ absl::StatusOr<AuditReport> Sale::Impl::audit() {
 }
 
 absl::StatusOr<AuditReport> Sale::Impl::repair() {
+  const auto archived = archiving_.finish();
+  if (!archived.ok()) return archived.status();
   auto repairs = rushgate::repair(*client_, stores_, options_.keys, vouchers_);
   if (!repairs.ok()) return repairs.status();
+  for (const VoucherId voucher : *archived) {
+    repairs->push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
+  }
   auto report = audit();
   if (report.ok()) report->repairs = *std::move(repairs);
   return report;

@@ -77,9 +77,7 @@ void MemoryOrderStore::count(const Order& order, std::int64_t sign) {
 
 OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fence) const {
   OrderRivals rivals{.same_key = find_same_key(order)};
-  if (const auto same = orders_.find(order.id); same != orders_.end()) {
-    rivals.same_id = same->second;
-  }
+  if (const Order* const same = find_anywhere(order.id)) rivals.same_id = *same;
   rivals.live_of_user = value_or_default(live_of_user_, std::pair(order.user, order.voucher));
   // Only above the limit it matters which of them count.
   const bool is_limited = order.limit != 0 && order.quantity > 0;
@@ -205,8 +203,9 @@ EventContext MemoryOrderStore::context_of(const OrderEvent& event) const {
   }
   const bool is_of_payment = event.kind == OrderEvent::Kind::kPaymentRefunded && context.payment;
   const OrderId id = is_of_payment ? context.payment->order : event.order.id;
-  // Of an archived order, only a late payment is recorded.
-  const bool may_be_archived = event.kind == OrderEvent::Kind::kSurplusPayment;
+  // Of an archived order, only a late payment is recorded. A keyspace that was rolled back repeats
+  // older events.
+  const bool may_be_archived = is_of_keyspace(event.kind);
   const auto order = orders_.find(id);
   if (order != orders_.end()) {
     const bool is_archived = archived_vouchers_.contains(order->second.voucher);

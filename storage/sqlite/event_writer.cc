@@ -50,8 +50,9 @@ EventContext EventWriter::context_of(const OrderEvent& event) {
     context.order.reset();  // it will be moved
   }
   if (is_of_payment && !context.payment) context.payment = archive_.find_payment(event.payment.id);
-  // Of an archived order, only a late payment is recorded.
-  if (event.kind == Kind::kSurplusPayment && !context.order) context.order = archive_.find(order);
+  // Of an archived order, only a late payment is recorded. A keyspace that was rolled back repeats
+  // older events.
+  if (is_of_keyspace(event.kind) && !context.order) context.order = archive_.find(order);
   return context;
 }
 

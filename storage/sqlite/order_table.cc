@@ -180,6 +180,8 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
               "ON CONFLICT DO NOTHING"),
       change_(database, "UPDATE orders SET status = ?2, keeps = ?3 WHERE id = ?1"),
       find_(database, absl::StrCat(kSelectOrders, " WHERE id = ?1")),
+      find_archived_(database,
+                     absl::StrCat("SELECT ", kOrderColumns, " FROM archived_orders WHERE id = ?1")),
       find_any_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE ",
                                              kOther, " LIMIT 1")),
       find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
@@ -309,7 +311,9 @@ std::optional<Order> OrderWriter::find_same_key(const Order& order) {
 }
 
 OrderRivals OrderWriter::rivals_of(const Order& order, const Remaining& remaining) {
-  OrderRivals rivals{.same_id = find(order.id),
+  std::optional<Order> same_id = find(order.id);
+  if (!same_id) same_id = find_order(find_archived_, order.id);
+  OrderRivals rivals{.same_id = std::move(same_id),
                      .taken_of_voucher = remaining.taken,
                      .stock = remaining.stock,
                      .same_key = find_same_key(order)};

@@ -96,6 +96,7 @@ class OrderWriter {
   SQLite::Statement insert_;
   SQLite::Statement change_;
   SQLite::Statement find_;
+  SQLite::Statement find_archived_;
   SQLite::Statement find_any_other_;  // any order in orders_other
   SQLite::Statement find_other_;      // a live order of the user under a limit other than 1
   SQLite::Statement count_pieces_;    // count_pieces()

@@ -145,6 +145,12 @@ struct EventDecision {
 ///   no valid id.
 /// A payment is never refused for the order's state: one that pays nothing becomes due.
 EventDecision check_event(const OrderEvent& event, const EventContext& context);
+/// Returns true if the keyspace decides on such an event. Its archived order is a context as well: a
+/// keyspace that was rolled back repeats older events.
+constexpr bool is_of_keyspace(OrderEvent::Kind kind) {
+  return kind == OrderEvent::Kind::kPaid || kind == OrderEvent::Kind::kSurplusPayment ||
+         kind == OrderEvent::Kind::kCancelled;
+}
 /// Returns the change of a new order that was made while it was queued: its cancellation. Empty if
 /// there was none. `admitted` is a kAdmitted event.
 std::optional<OrderChange> change_before(const OrderEvent& admitted);

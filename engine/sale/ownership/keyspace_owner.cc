@@ -216,6 +216,16 @@ absl::StatusOr<std::string> KeyspaceOwner::identity() {
   return identity_ = std::move(state->identity);
 }
 
+// Drawn after the writes: a keyspace that forgets one of them forgets this too. The database must not
+// know a checkpoint that a power cut could remove from the log.
+absl::Status KeyspaceOwner::seal(Client& client) {
+  const auto checkpoint = draw_checkpoint(client);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Reply synced = client.sync();
+  if (synced.is_error()) return to_status(synced, "syncing the keyspace");
+  return stores_.orders.record_checkpoint(*checkpoint);
+}
+
 absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
   const auto identity = this->identity();
   if (!identity.ok()) return identity.status();

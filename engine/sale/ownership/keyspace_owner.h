@@ -53,6 +53,9 @@ class KeyspaceOwner {
   /// Draws the next checkpoint. kNotFound: the keyspace lost all of its writes.
   /// kFailedPrecondition: it belongs to another database.
   absl::StatusOr<std::int64_t> draw_checkpoint(Client& client);
+  /// Syncs the keyspace, and records a checkpoint that was drawn before: if the keyspace ever lacks a
+  /// write that it has now, verify() notices it. Errors: as draw_checkpoint().
+  absl::Status seal(Client& client);
 
   /// Returns the database's identity; reads it once.
   absl::StatusOr<std::string> identity();

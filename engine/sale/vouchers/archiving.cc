@@ -11,6 +11,7 @@
 #include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/vouchers/keyspace_time.h"
+#include "engine/sale/vouchers/voucher_ids.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -152,16 +153,28 @@ absl::Status Archiving::remove_holds(VoucherId voucher) {
                              : to_status(opened, "removing the mark of a rebuild");
 }
 
-absl::Status Archiving::move(VoucherId voucher) {
-  const Request gone =
-      Request::of("UNLINK", keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher),
-                  keys_.days(voucher), keys_.refunds(voucher), keys_.waiting(voucher),
-                  keys_.waiting_orders(voucher));
-  const Request requests[] = {Request::of("SREM", keys_.vouchers(), voucher), gone};
-  for (const Reply& reply : client_.pipeline(requests)) {
-    if (!reply.is_integer()) return to_status(reply, concat("archiving voucher ", voucher));
-  }
+absl::Status Archiving::remove_keys(VoucherId voucher) {
+  const std::string doing = concat("archiving voucher ", voucher);
+  const Reply gone = client_("UNLINK", keys_.voucher(voucher), keys_.stock(voucher),
+                             keys_.buyers(voucher), keys_.days(voucher), keys_.refunds(voucher),
+                             keys_.waiting(voucher), keys_.waiting_orders(voucher));
+  if (!gone.is_integer()) return to_status(gone, doing);
   if (absl::Status removed = remove_holds(voucher); !removed.ok()) return removed;
+  const Reply forgotten = client_("SREM", keys_.vouchers(), voucher);
+  return forgotten.is_integer() ? seal() : to_status(forgotten, doing);
+}
+
+/// Makes a loss of the removals noticeable. A keyspace that was emptied meanwhile has nothing to
+/// remove.
+absl::Status Archiving::seal() {
+  absl::Status sealed = owner_.seal(client_);
+  if (!absl::IsNotFound(sealed)) return sealed;
+  const absl::Status verified = owner_.verify(client_);
+  return verified.ok() ? owner_.seal(client_) : verified;
+}
+
+absl::Status Archiving::move(VoucherId voucher) {
+  if (absl::Status removed = remove_keys(voucher); !removed.ok()) return removed;
   while (true) {
     const auto moved = stores_.orders.archive()->archive_orders(voucher, kOrdersPerStep);
     if (!moved.ok()) return moved.status();
@@ -169,15 +182,21 @@ absl::Status Archiving::move(VoucherId voucher) {
   }
 }
 
-absl::Status Archiving::finish() {
-  if (stores_.orders.archive() == nullptr) return absl::OkStatus();
+absl::StatusOr<std::vector<VoucherId>> Archiving::finish() {
+  std::vector<VoucherId> finished;
+  if (stores_.orders.archive() == nullptr) return finished;
   const auto archived = stores_.orders.archive()->archived_vouchers();
   if (!archived.ok()) return archived.status();
+  if (archived->empty()) return finished;
+  const auto in_keyspace = read_voucher_ids(client_, keys_);
+  if (!in_keyspace.ok()) return in_keyspace.status();
   for (const ArchivedVoucher& one : *archived) {
-    if (!one.has_unmoved_orders) continue;
-    if (absl::Status moved = move(one.last.voucher.id); !moved.ok()) return moved;
+    const VoucherId id = one.last.voucher.id;
+    if (!one.has_unmoved_orders && !in_keyspace->contains(id)) continue;
+    if (absl::Status moved = move(id); !moved.ok()) return moved;
+    finished.push_back(id);
   }
-  return absl::OkStatus();
+  return finished;
 }
 
 absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/payments/order_changes.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/client.h>
@@ -17,20 +19,23 @@ namespace rushgate {
 
 /// The database comes first: once it has archived the voucher, no process can rebuild or publish it,
 /// and no call can use or refund its orders. Then its keys go, also those of a rebuild that is going
-/// on, and its orders move. Each step may be repeated.
+/// on, and its orders move. Each step may be repeated. The voucher's id in SaleKeys::vouchers() is the
+/// last key to go: while it is there, the archiving is not finished, or the keyspace lost its end.
 ///
 /// Thread-safe. Does not own its arguments, which must outlive it.
 class Archiving {
  public:
-  Archiving(Client& client, const SaleStores& stores, const SaleKeys& keys, OrderChanges& changes)
-      : client_(client), stores_(stores), keys_(keys), changes_(changes) {}
+  Archiving(Client& client, const SaleStores& stores, const SaleKeys& keys, KeyspaceOwner& owner,
+            OrderChanges& changes)
+      : client_(client), stores_(stores), keys_(keys), owner_(owner), changes_(changes) {}
 
   /// As Sale::archive().
   absl::Status archive(VoucherId voucher, const ArchiveOptions& options);
   /// As Sale::delete_archived().
   absl::StatusOr<std::size_t> delete_orders(VoucherId voucher);
-  /// Finishes the archiving of an interrupted process.
-  absl::Status finish();
+  /// Finishes the archiving of an interrupted process, also where the keyspace lost the last steps.
+  /// Returns the vouchers.
+  absl::StatusOr<std::vector<VoucherId>> finish();
 
  private:
   absl::Status check(VoucherId voucher);
@@ -41,11 +46,14 @@ class Archiving {
   absl::Status check_payments(VoucherId voucher);
   absl::StatusOr<bool> is_archived(VoucherId voucher);
   absl::Status remove_holds(VoucherId voucher);
+  absl::Status remove_keys(VoucherId voucher);
+  absl::Status seal();
   absl::Status move(VoucherId voucher);
 
   Client& client_;
   const SaleStores stores_;
   const SaleKeys keys_;
+  KeyspaceOwner& owner_;
   OrderChanges& changes_;
 };
 

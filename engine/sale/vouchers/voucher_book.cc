@@ -438,14 +438,8 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
 }
 
 absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
-  // Drawn after the version came into force: a keyspace that forgets the version forgets this too.
-  const auto checkpoint = owner_.draw_checkpoint(client_);
-  if (!checkpoint.ok()) return checkpoint.status();
   // The database must never record as applied a version that a power cut could remove from the log.
-  const Reply synced = client_.sync();
-  if (synced.is_error()) return to_status(synced, "syncing " + voucher_name(version.voucher.id));
-  const absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
-  if (!recorded.ok()) return recorded;
+  if (absl::Status sealed = owner_.seal(client_); !sealed.ok()) return sealed;
   const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
                                                          VoucherVersion::State::kApplied, {});
   return resolved.ok() ? forget_copies(version.voucher.id) : resolved;

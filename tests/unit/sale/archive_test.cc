@@ -46,6 +46,11 @@ class ArchiveTest : public PaidSaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, ArchiveTest, each_backend(), backend_name);
 
+/// Excludes memory: such a keyspace has no older state to return to.
+class RolledBackArchiveTest : public ArchiveTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RolledBackArchiveTest,
+                         each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
+
 TEST_P(ArchiveTest, EndedSaleLeavesNothingBehind) {
   sell();
   end();
@@ -241,6 +246,92 @@ TEST_P(ArchiveTest, InterruptedArchivingIsFinishedByOpen) {
   EXPECT_THAT(*backend_.orders().list({}), IsEmpty());
   EXPECT_EQ(archive().list_archived({})->size(), 4U);
   EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+  expect_audit_passes();
+}
+
+TEST_P(ArchiveTest, VoucherWithoutOrdersIsFinishedByOpen) {
+  publish();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_TRUE(archive_voucher().ok());
+
+  restart();
+
+  const Reply keys = backend_.client()("KEYS", "seckill:*:1");
+  EXPECT_TRUE(keys.elements().empty()) << to_debug_string(keys);
+  EXPECT_EQ(backend_.client()("SCARD", SaleKeys{}.vouchers()), Reply::integer(0));
+  expect_audit_passes();
+}
+
+TEST_P(ArchiveTest, ArchivingRaisesCheckpoint) {
+  sell();
+  end();
+  const std::int64_t before = backend_.orders().state()->checkpoint;
+  ASSERT_TRUE(sale_->archive(1).ok());
+  const std::int64_t after = backend_.orders().state()->checkpoint;
+  EXPECT_GT(after, before);
+  EXPECT_EQ(backend_.client()("HGET", SaleKeys{}.stream_owner(), "checkpoint"),
+            Reply::bulk(concat(after)));
+}
+
+TEST_P(ArchiveTest, EmptiedKeyspaceIsArchivedToo) {
+  sell();
+  end();
+  backend_.client()("FLUSHALL");
+  EXPECT_EQ(sale_->archive(1), absl::OkStatus());
+  EXPECT_EQ(archive().list_archived({})->size(), 4U);
+  expect_audit_passes();
+}
+
+TEST_P(ArchiveTest, RepairRemovesKeysOfArchivedVoucher) {
+  sell();
+  end();
+  backend_.client()("COPY", SaleKeys{}.voucher(1), "saved");
+  ASSERT_TRUE(sale_->archive(1).ok());
+  backend_.client()("RENAME", "saved", SaleKeys{}.voucher(1));
+  backend_.client()("SADD", SaleKeys{}.vouchers(), 1);
+  EXPECT_FALSE(sale_->audit()->passed());
+  const auto report = sale_->repair();
+  EXPECT_THAT(report->repairs,
+              ::testing::ElementsAre("voucher 1: removed its keys, it is archived"));
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+}
+
+TEST_P(RolledBackArchiveTest, LostRemovalIsRepeatedByOpen) {
+  sell();
+  end();
+  save();
+  ASSERT_TRUE(sale_->archive(1).ok());
+  roll_back();
+  restart();
+
+  const Reply keys = backend_.client()("KEYS", "seckill:*:1");
+  EXPECT_TRUE(keys.elements().empty()) << to_debug_string(keys);
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+  drain();
+  EXPECT_THAT(*sale_->dead_letters(), IsEmpty());
+  expect_audit_passes();
+}
+
+TEST_P(RolledBackArchiveTest, EntriesOfArchivedOrdersAreKnown) {
+  publish();
+  const OrderId paid = bought(1);
+  const OrderId cancelled = bought(2);
+  pay(paid, "p1");
+  sale_->cancel(cancelled, "no");
+  save();
+  drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_TRUE(sale_->archive(1).ok());
+  roll_back();
+  restart();
+
+  drain();
+  EXPECT_EQ(stored(paid).status, OrderStatus::kPaid);
+  EXPECT_EQ(stored(cancelled).status, OrderStatus::kCancelled);
+  EXPECT_EQ(archive().list_archived({})->size(), 2U);
+  EXPECT_THAT(*backend_.orders().list({}), IsEmpty());
+  EXPECT_THAT(payments(), IsEmpty());
+  EXPECT_THAT(*sale_->dead_letters(), IsEmpty());
   expect_audit_passes();
 }
 
