@@ -81,7 +81,7 @@ const KilledOn kKilledOn[] = {
 int kills_wanted(const KilledOn& on) {
   const char* chosen = std::getenv("RUSHGATE_KILLS");
   if (chosen != nullptr) return std::atoi(chosen);
-  return testing::is_full_run() ? on.kills : on.kills / 2;
+  return testing::is_full_run() ? on.kills : on.kills / 4;
 }
 
 /// One sale from start to end, across as many processes as needed.

@@ -9,6 +9,7 @@
 
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/vouchers/voucher_terms.h"
+#include "tests/support/sweep.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -417,10 +418,13 @@ TEST_P(AuditTest, OrderMovingBetweenReadsIsNoProblem) {
   for (const bool keeps_entries : {false, true}) {
     if (keeps_entries) backend_.client()("XGROUP", "CREATE", "stream.orders", "analytics", "0");
     for (std::size_t move = 0; move < std::size(moves); ++move) {
+      testing::Sweep requests_of_audit(/*share=*/3);
+      SCOPED_TRACE(requests_of_audit.seed_text());
       int nth = 0;
       bool was_called = true;
       while (was_called && !HasFailure()) {
-        SCOPED_TRACE("move " + std::to_string(move) + " before request " + std::to_string(++nth));
+        nth = requests_of_audit.next();
+        SCOPED_TRACE("move " + std::to_string(move) + " before request " + std::to_string(nth));
         buy_another();
         int requests = 0;
         HookedClient client(backend_.keyspace().open_client(), {.before = [&](const Request&) {

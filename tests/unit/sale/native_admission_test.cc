@@ -9,6 +9,7 @@
 
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/payments/payment_scripts.h"
+#include "tests/support/sweep.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/random_seed.h>
 
@@ -239,7 +240,8 @@ TEST_P(NativeAdmissionTest, ScriptAndNativeAgreeOnRandomHistories) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE(seed_text(seed));
   std::mt19937_64 random(seed);
-  for (int history = 0; history < 30; ++history) {
+  const int histories = testing::is_full_run() ? 30 : 10;
+  for (int history = 0; history < histories; ++history) {
     Implementations both(random);
     for (int step = 0; step < 150; ++step) {
       SCOPED_TRACE("history " + std::to_string(history) + " step " + std::to_string(step));

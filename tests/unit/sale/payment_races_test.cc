@@ -350,10 +350,10 @@ class PaymentRacesTest : public ::testing::TestWithParam<SaleBackendParam> {
 INSTANTIATE_TEST_SUITE_P(Backends, PaymentRacesTest, each_backend(), backend_name);
 
 /// Opening files takes long. There, a restart is one of two operations only, and an ordinary run has
-/// some of the races of three.
+/// fewer of the races of three.
 TEST_P(PaymentRacesTest, EveryOrderOfThreeOperationsHasOneWinner) {
   const bool opens_slowly = GetParam()->keeps_orders_in_file;
-  testing::Sweep races(opens_slowly ? 4 : 1);
+  testing::Sweep races(/*share=*/opens_slowly ? 12 : 4);
   SCOPED_TRACE(races.seed_text());
   int race = 0;
   int wanted = races.next();
