@@ -10,7 +10,9 @@
 
 namespace rushgate {
 
-absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& arguments) {
   FlashSaleOptions options;
   options.create_if_missing = arguments.create;
   options.workers = arguments.workers;
@@ -19,6 +21,7 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
   options.sale.adopt = arguments.adopt;
   options.worker.trim = arguments.trim;
   options.logger = arguments.logger;
+  options.patience_ms = arguments.patience.total_ms();
   if (!arguments.keyspace_url.empty()) {
     options.orders_dir = arguments.dir;
     return FlashSale::open(arguments.keyspace_url, options);
@@ -30,6 +33,18 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
     place.durability = arguments.durability;
   }
   return FlashSale::open(place, options);
+}
+
+}  // namespace
+
+Patience opening_patience(const SaleArguments& arguments) {
+  const auto place = BackendUrl::parse(arguments.keyspace_url);
+  const bool is_on_redis = place.ok() && place->kind == BackendUrl::Kind::kRedis;
+  return is_on_redis ? arguments.patience : Patience::none();
+}
+
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments) {
+  return patiently(opening_patience(arguments), [&] { return open_sale_once(arguments); });
 }
 
 absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::filesystem::path& dir) {

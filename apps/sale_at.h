@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "apps/patience.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/order_store.h>
 #include <rushgate/store.h>
@@ -24,8 +25,13 @@ struct SaleArguments {
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt
+  Patience patience = {};                  // with a Redis that is away
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };
+
+/// Returns the patience with which to open the sale. A directory that cannot be opened is reported
+/// at once.
+Patience opening_patience(const SaleArguments& arguments);
 
 /// Opens the sale without starting its workers.
 absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments);

@@ -162,7 +162,7 @@ absl::Status SaleWorkers::wait_for_workers(
   using SteadyClock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kLook{2};
   constexpr std::chrono::seconds kPatience{30};
-  constexpr std::chrono::seconds kPatienceWithoutKeyspace{5};
+  const std::chrono::milliseconds patience_without_keyspace{options_.patience_ms};
   std::size_t done = 0;
   SteadyClock::time_point progress = SteadyClock::now();
   std::string reason;
@@ -175,9 +175,9 @@ absl::Status SaleWorkers::wait_for_workers(
     if (now_done != done) progress = SteadyClock::now();
     done = now_done;
     absl::Status usable = backend_.health();
-    if (!usable.ok()) return usable;
-    if (SteadyClock::now() > progress + (is_done.ok() ? kPatience : kPatienceWithoutKeyspace))
-      break;
+    if (!usable.ok() && !absl::IsUnavailable(usable)) return usable;
+    const bool is_away = !is_done.ok() || !usable.ok();
+    if (SteadyClock::now() > progress + (is_away ? patience_without_keyspace : kPatience)) break;
     waiting(reason.empty() ? "storing orders" : "the workers pause: " + reason);
     std::this_thread::sleep_for(kLook);
   }

@@ -40,8 +40,10 @@ void print(const ArchiveArguments& arguments, std::optional<std::size_t> deleted
 int run_archive(const ArchiveArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
-  const absl::Status archived = (*sale)->sale().archive(
-      arguments.voucher, {.discard_dead_letters = arguments.discard_reason});
+  const absl::Status archived = patiently(arguments.sale.patience, [&] {
+    return (*sale)->sale().archive(arguments.voucher,
+                                   {.discard_dead_letters = arguments.discard_reason});
+  });
   if (absl::IsNotFound(archived)) return refuse_unknown_voucher(arguments.voucher);
   if (absl::IsFailedPrecondition(archived)) {
     say("rushgate: {}\n", std::string(archived.message()));
@@ -50,7 +52,9 @@ int run_archive(const ArchiveArguments& arguments) {
   if (!archived.ok()) return fail(archived);
   std::optional<std::size_t> deleted;
   if (arguments.deletes) {
-    const auto count = (*sale)->sale().delete_archived(arguments.voucher);
+    const auto count = patiently(arguments.sale.patience, [&] {
+      return (*sale)->sale().delete_archived(arguments.voucher);
+    });
     if (!count.ok()) return fail(count.status());
     deleted = *count;
   }

@@ -20,7 +20,9 @@ struct AuditArguments {
 int run_audit(const AuditArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
-  const auto report = arguments.repairs ? (*sale)->sale().repair() : (*sale)->audit();
+  const auto report = patiently(arguments.sale.patience, [&] {
+    return arguments.repairs ? (*sale)->sale().repair() : (*sale)->audit();
+  });
   if (!report.ok()) return fail(report.status());
   fmt::print("{}", arguments.json ? to_json(*report).dump(2) + '\n' : format_audit(*report));
   return report->passed() ? kExitOk : kExitNegative;

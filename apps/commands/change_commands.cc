@@ -85,8 +85,8 @@ void print(const ChangeArguments& arguments, const ChangeResult& result) {
 }
 
 /// Stores the events that a change has queued. The change is durable without that.
-void store_change(FlashSale& sale) {
-  const absl::Status stored = sale.drain();
+void store_change(FlashSale& sale, const Patience& patience) {
+  const absl::Status stored = patiently(patience, [&] { return sale.drain(); });
   if (!stored.ok()) say("rushgate: not stored yet: {}\n", std::string(stored.message()));
 }
 
@@ -94,17 +94,19 @@ int run_change(const ChangeArguments& arguments, const ChangeKind& kind) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   if (kind.needs_stored) {
-    const absl::Status stored = (*sale)->drain();
+    const absl::Status stored =
+        patiently(arguments.sale.patience, [&] { return (*sale)->drain(); });
     if (!stored.ok()) return fail(stored);
   }
-  const ChangeResult result = kind.change((*sale)->sale(), arguments);
+  const ChangeResult result =
+      patiently(arguments.sale.patience, [&] { return kind.change((*sale)->sale(), arguments); });
   const int exit_code = exit_code_of(result.outcome);
   if (exit_code == kExitFailure) {
     say("rushgate: {}: {}\n", change_outcome_name(result.outcome), result.detail);
     return exit_code;
   }
   print(arguments, result);
-  store_change(**sale);
+  store_change(**sale, arguments.sale.patience);
   return exit_code;
 }
 
@@ -115,12 +117,13 @@ int run_refund_all(const ChangeArguments& arguments) {
   const auto known = (*sale)->sale().voucher(*arguments.voucher);
   if (!known.ok()) return fail(known.status());
   if (!known->has_value()) return refuse_unknown_voucher(*arguments.voucher);
-  const absl::Status stored = (*sale)->drain();
+  const absl::Status stored = patiently(arguments.sale.patience, [&] { return (*sale)->drain(); });
   if (!stored.ok()) return fail(stored);
-  const auto changed =
-      (*sale)->sale().refund_all(*arguments.voucher, arguments.reason, arguments.actor);
+  const auto changed = patiently(arguments.sale.patience, [&] {
+    return (*sale)->sale().refund_all(*arguments.voucher, arguments.reason, arguments.actor);
+  });
   if (!changed.ok()) return fail(changed.status());
-  store_change(**sale);
+  store_change(**sale, arguments.sale.patience);
   if (arguments.json) {
     fmt::print("{}", dump({{"voucher", *arguments.voucher}, {"changed", *changed}}));
   } else {

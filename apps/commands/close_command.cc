@@ -34,10 +34,12 @@ void print(const VoucherVersion& version, bool json) {
 int run_close(const CloseArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
-  const absl::Status closed = (*sale)->sale().close(arguments.voucher);
+  const absl::Status closed =
+      patiently(arguments.sale.patience, [&] { return (*sale)->sale().close(arguments.voucher); });
   if (absl::IsNotFound(closed)) return refuse_unknown_voucher(arguments.voucher);
   if (!closed.ok()) return fail(closed);
-  const auto version = (*sale)->sale().voucher(arguments.voucher);
+  const auto version = patiently(arguments.sale.patience,
+                                 [&] { return (*sale)->sale().voucher(arguments.voucher); });
   if (!version.ok()) return fail(version.status());
   print(version->value(), arguments.json);
   return kExitOk;

@@ -1,5 +1,6 @@
 #include "apps/commands/command_line.h"
 
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,11 @@
 #include <rushgate/store.h>
 
 namespace rushgate {
+namespace {
+
+constexpr std::uint64_t kPatienceSecondsMax = 86'400;
+
+}  // namespace
 
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description) {
   CLI::App* const command = app.add_subcommand(name, description);
@@ -31,6 +37,14 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
                   "unix:path, a directory (path?durability=sync) or memory:")
       ->check(not_empty())
       ->type_name("URL");
+  command
+      .add_option_function<std::int64_t>(
+          "--patience",
+          [&options](std::int64_t seconds) { options.patience = Patience::of_seconds(seconds); },
+          "How long to wait for a Redis that is away")
+      ->check(number_from(0, kPatienceSecondsMax))
+      ->default_str(std::to_string(Patience::kSeconds))
+      ->type_name("SECONDS");
 }
 
 void add_durability_option(CLI::App& command, Durability& durability) {
@@ -122,7 +136,7 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArgumen
   auto source = open_order_source(options);
   if (!source.ok()) return source.status();
   if (source->stored) return std::move(source->stored);
-  const auto backlog = source->sale->backlog();
+  const auto backlog = patiently(options.patience, [&] { return source->sale->backlog(); });
   if (!backlog.ok()) return backlog.status();
   if (!backlog->empty) say("rushgate: some orders are queued: only stored ones are visible\n");
   source->sale.reset();

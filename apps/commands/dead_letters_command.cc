@@ -75,15 +75,21 @@ void print(const std::vector<DeadLetter>& letters, bool json) {
   fmt::print("{}", table.text());
 }
 
+absl::StatusOr<std::vector<DeadLetter>> read_letters(FlashSale& sale, const Patience& patience) {
+  return patiently(patience, [&] { return sale.sale().dead_letters(); });
+}
+
 /// Requeues all of them and runs a worker until it has tried each again.
-absl::Status retry(FlashSale& sale, const std::vector<DeadLetter>& letters) {
+absl::Status retry(FlashSale& sale, const std::vector<DeadLetter>& letters,
+                   const Patience& patience) {
   std::size_t retried = 0;
   for (const DeadLetter& letter : letters) {
-    const auto put_back = sale.sale().retry_dead_letter(letter.id);
+    const auto put_back =
+        patiently(patience, [&] { return sale.sale().retry_dead_letter(letter.id); });
     if (!put_back.ok()) return put_back.status();
     if (*put_back) ++retried;
   }
-  absl::Status done = sale.start_workers();
+  absl::Status done = patiently(patience, [&] { return sale.start_workers(); });
   if (done.ok()) done = sale.drain();
   sale.stop_workers();
   say("{} retried; {} orders stored, {} dead letters again\n", retried, sale.stored(),
@@ -101,7 +107,9 @@ absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments&
   }
   std::size_t unknown = 0;
   for (const std::string& id : ids) {
-    const auto discarded = sale.sale().discard_dead_letter(id, arguments.reason);
+    const auto discarded = patiently(arguments.sale.patience, [&] {
+      return sale.sale().discard_dead_letter(id, arguments.reason);
+    });
     if (!discarded.ok()) return discarded.status();
     if (*discarded) continue;
     say("{} is not a dead letter\n", id);
@@ -115,7 +123,7 @@ int run_discard(FlashSale& sale, const DeadLettersArguments& arguments,
                 const std::vector<DeadLetter>& letters) {
   const auto unknown = discard(sale, arguments, letters);
   if (!unknown.ok()) return fail(unknown.status());
-  const auto left = sale.sale().dead_letters();
+  const auto left = read_letters(sale, arguments.sale.patience);
   if (!left.ok()) return fail(left.status());
   print(*left, arguments.json);
   return *unknown == 0 ? kExitOk : kExitNegative;
@@ -125,21 +133,22 @@ int run_dead_letters(const DeadLettersArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   if (arguments.discarded) {
-    const auto discarded = (*sale)->sale().discarded_letters();
+    const auto discarded =
+        patiently(arguments.sale.patience, [&] { return (*sale)->sale().discarded_letters(); });
     if (!discarded.ok()) return fail(discarded.status());
     print(*discarded, arguments.json);
     return kExitOk;
   }
-  auto letters = (*sale)->sale().dead_letters();
+  auto letters = read_letters(**sale, arguments.sale.patience);
   if (!letters.ok()) return fail(letters.status());
   if (!arguments.discard.empty()) return run_discard(**sale, arguments, *letters);
   if (!arguments.retry) {
     print(*letters, arguments.json);
     return kExitOk;
   }
-  const absl::Status retried = retry(**sale, *letters);
+  const absl::Status retried = retry(**sale, *letters, arguments.sale.patience);
   if (!retried.ok()) return fail(retried);
-  letters = (*sale)->sale().dead_letters();
+  letters = read_letters(**sale, arguments.sale.patience);
   if (!letters.ok()) return fail(letters.status());
   print(*letters, arguments.json);
   return letters->empty() ? kExitOk : kExitNegative;

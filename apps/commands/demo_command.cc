@@ -55,7 +55,7 @@ int run_second_act(const DemoArguments& arguments, const Report& first) {
   options.create = true;
   const auto sale = open_sale(options);
   if (!sale.ok()) return fail(sale.status());
-  const auto second = SecondAct(**sale).run();
+  const auto second = patiently(options.patience, [&] { return SecondAct(**sale).run(); });
   if (arguments.json) {
     nlohmann::ordered_json json = to_json(first);
     if (second.ok()) json["second_act"] = to_json(*second);

@@ -73,7 +73,9 @@ absl::Status visit_stored(const OrdersArguments& arguments, OrderStore& orders,
 }
 
 absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
-  const auto unstored = read_unstored_orders(sale.client(), sale.keys(), arguments.voucher);
+  const auto unstored = patiently(arguments.sale.patience, [&] {
+    return read_unstored_orders(sale.client(), sale.keys(), arguments.voucher);
+  });
   if (!unstored.ok()) return unstored.status();
   for (const Order& order : unstored->queued) {
     if (!is_asked_for(arguments, order)) continue;
@@ -85,9 +87,11 @@ absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, Vis
 }
 
 absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
-  const auto letters = sale.sale().dead_letters();
+  const auto letters =
+      patiently(arguments.sale.patience, [&] { return sale.sale().dead_letters(); });
   if (!letters.ok()) return letters.status();
-  const auto discarded = sale.sale().discarded_letters();
+  const auto discarded =
+      patiently(arguments.sale.patience, [&] { return sale.sale().discarded_letters(); });
   if (!discarded.ok()) return discarded.status();
   const auto visit_letter = [&](const DeadLetter& letter, const std::string& reason) {
     const auto order = read_order(letter.order);

@@ -50,11 +50,12 @@ int run_list(const PaymentsArguments& arguments) {
 }
 
 /// Confirms the refunds of the named payments. Returns the exit code.
-int confirm_refunds(Sale& sale, const std::vector<std::string>& payments) {
+int confirm_refunds(Sale& sale, const PaymentsArguments& arguments) {
   int exit_code = kExitOk;
   std::size_t confirmed = 0;
-  for (const std::string& payment : payments) {
-    const ChangeResult result = sale.confirm_refund(payment);
+  for (const std::string& payment : arguments.confirm) {
+    const ChangeResult result =
+        patiently(arguments.sale.patience, [&] { return sale.confirm_refund(payment); });
     exit_code = std::max(exit_code, exit_code_of(result.outcome));
     if (result.outcome == ChangeOutcome::kDone) {
       ++confirmed;
@@ -70,9 +71,9 @@ int confirm_refunds(Sale& sale, const std::vector<std::string>& payments) {
 int run_confirm(const PaymentsArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
-  const absl::Status stored = (*sale)->drain();
+  const absl::Status stored = patiently(arguments.sale.patience, [&] { return (*sale)->drain(); });
   if (!stored.ok()) return fail(stored);
-  const int exit_code = confirm_refunds((*sale)->sale(), arguments.confirm);
+  const int exit_code = confirm_refunds((*sale)->sale(), arguments);
   const absl::Status printed = print_payments(arguments, *(*sale)->orders().payments());
   return printed.ok() ? exit_code : fail(printed);
 }

@@ -26,7 +26,6 @@
 #include "apps/say.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
-#include "engine/client/redis_error_code.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate {
@@ -106,7 +105,7 @@ class Run {
  private:
   /// Loads the record of this replay, if there is one.
   absl::Status begin() {
-    auto known = book_.load();
+    auto known = patiently(patience_, [this] { return book_.load(); });
     if (!known.ok()) return known.status();
     if (known->has_value()) record_ = **std::move(known);
     const bool is_new = record_.starts == 0;
@@ -124,7 +123,8 @@ class Run {
 
   absl::Status prepare() {
     for (const Voucher& voucher : input_.vouchers) {
-      absl::Status published = publish(voucher);
+      // Another process may be rebuilding it. An abandoned rebuild is taken over after a while.
+      absl::Status published = patiently(patience_, [&] { return sale_.publish(voucher); });
       if (absl::IsFailedPrecondition(published)) {  // it would cut the stock below the orders
         return absl::InvalidArgumentError(published.message());
       }
@@ -142,8 +142,8 @@ class Run {
     // Below zero once more pieces were given back than sold.
     stored_by_earlier_starts_ = std::max<std::int64_t>(0, stored - record_.orders_before);
     ++record_.starts;
-    const absl::Status kept = book_.save(record_);
-    return kept.ok() ? sale_.start_workers() : kept;
+    const absl::Status kept = save_record();
+    return kept.ok() ? patiently(patience_, [this] { return sale_.start_workers(); }) : kept;
   }
 
   /// Finds the prices that rows without an amount pay. Each row buys one piece.
@@ -157,18 +157,8 @@ class Run {
     return absl::OkStatus();
   }
 
-  /// Publishes the voucher. If another process is rebuilding it, waits. An abandoned rebuild is
-  /// taken over after a while.
-  absl::Status publish(const Voucher& voucher) {
-    const ReplayOptions patience;
-    absl::Status published = sale_.publish(voucher);
-    for (int attempt = 1; absl::IsAborted(published) && attempt < patience.attempts_max;
-         ++attempt) {
-      if (interrupt_signal() != 0) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(patience.wait_after_ms(attempt)));
-      published = sale_.publish(voucher);
-    }
-    return published;
+  absl::Status save_record() {
+    return patiently(patience_, [this] { return book_.save(record_); });
   }
 
   void sell() {
@@ -179,6 +169,7 @@ class Run {
                      .from_at_ms = record_.completed_up_to_ms};
     options.file_hash = input_.file_hash;
     options.price_cents = prices_;
+    options.patience = patience_;
     started_ = SteadyClock::now();
     last_stored_.emplace(sale_);
     Sale& sale = sale_.sale();
@@ -191,13 +182,21 @@ class Run {
       constexpr std::chrono::milliseconds kLook{5};
       std::this_thread::sleep_for(kLook);
       last_stored_->look();
-      show(replay, {});
+      const absl::Status health = sale_.health();
+      report_outage(health);
+      show(replay, std::string(health.message()));
       keep_time(replay);
-      if (interrupt_signal() != 0 || !sale_.health().ok()) replay.stop();
+      if (interrupt_signal() != 0 || !(health.ok() || may_pass(health))) replay.stop();
     }
     result_ = replay.join();
     ended_ = SteadyClock::now();
     keep_time(replay, true);
+  }
+
+  /// Prints why the rows wait, once per outage.
+  void report_outage(const absl::Status& health) {
+    const bool was_away = std::exchange(is_away_, !health.ok());
+    if (is_away_ && !was_away) say("waiting: {}\n", std::string(health.message()));
   }
 
   void show(const Replay& replay, const std::string& note) {
@@ -223,9 +222,11 @@ class Run {
     static_cast<void>(book_.save(record_));
   }
 
-  /// Waits until every accepted order is stored.
+  /// Waits until every accepted order is stored. A keyspace that is still away after the patience of
+  /// the selling is not awaited again.
   void store() {
-    if (const absl::Status health = sale_.health(); !health.ok()) {
+    const absl::Status health = sale_.health();
+    if (!health.ok() && !(may_pass(health) && result_.trouble.empty())) {
       note_trouble(std::string(health.message()));
     } else {
       const absl::Status drained = sale_.drain([this](const std::string& note) {
@@ -272,11 +273,12 @@ class Run {
   }
 
   absl::Status prove(Report& report) {
-    auto audit = sale_.audit();
+    auto audit = patiently(patience_, [this] { return sale_.audit(); });
     if (!audit.ok()) return audit.status();
-    auto dead = sale_.sale().dead_letters();
+    auto dead = patiently(patience_, [this] { return sale_.sale().dead_letters(); });
     if (!dead.ok()) return dead.status();
-    const auto discarded = sale_.sale().discarded_letters();
+    const auto discarded =
+        patiently(patience_, [this] { return sale_.sale().discarded_letters(); });
     if (!discarded.ok()) return discarded.status();
     for (const DiscardedLetter& one : *discarded) dead->push_back(one.letter);
     auto check = check_orders(result_.accepted, sale_.orders(), *dead);
@@ -294,10 +296,12 @@ class Run {
   absl::Status finish(const Report& report) {
     if (!report.is_complete()) return absl::OkStatus();
     record_.report = report;
-    absl::Status kept = book_.save(record_);
+    absl::Status kept = save_record();
     if (!kept.ok()) return kept;
-    const Reply synced = sale_.client().sync();
-    return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
+    return patiently(patience_, [this] {
+      const Reply synced = sale_.client().sync();
+      return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
+    });
   }
 
   int verdict(const Report& report, const absl::Status& kept) {
@@ -325,6 +329,7 @@ class Run {
 
   const ReplayArguments& arguments_;
   const Input& input_;
+  const Patience patience_ = arguments_.sale.patience;
   FlashSale& sale_;
   RunBook book_;
   RunRecord record_;
@@ -337,21 +342,9 @@ class Run {
   SteadyClock::time_point time_kept_;
   std::optional<LastStored> last_stored_;
   ReplayResult result_;
+  bool is_away_ = false;   // the keyspace, at the last look
   bool unstored_ = false;  // orders may still be queued, or it is unknown
 };
-
-/// Opens the sale. Waits while its Redis is loading data, as after a restart.
-absl::StatusOr<std::unique_ptr<FlashSale>> open_loaded_sale(const SaleArguments& options) {
-  const ReplayOptions patience;
-  for (int attempt = 1;; ++attempt) {
-    auto sale = open_sale(options);
-    const std::string error(sale.status().message());
-    const bool is_loading = error.find(redis_error_code::kLoading) != std::string::npos;
-    if (!is_loading || attempt == patience.attempts_max) return sale;
-    if (attempt == 1) say("waiting: {}\n", error);
-    std::this_thread::sleep_for(std::chrono::milliseconds(patience.wait_after_ms(attempt)));
-  }
-}
 
 }  // namespace
 
@@ -360,7 +353,7 @@ ReplayEnd run_replay(const ReplayArguments& arguments) {
   if (!input.ok()) return {.exit_code = fail(input.status())};
   SaleArguments options = arguments.sale;
   options.create = true;
-  const auto sale = open_loaded_sale(options);
+  const auto sale = open_sale(options);
   if (!sale.ok()) return {.exit_code = fail(sale.status())};
   note_interrupts();
   return Run(arguments, *input, **sale).run();

@@ -103,7 +103,8 @@ void print_text(const OrderLife& life) {
 int run_status(const StatusArguments& arguments) {
   const auto source = open_order_source(arguments.sale);
   if (!source.ok()) return fail(source.status());
-  const auto life = read_life(*source, arguments.order);
+  const auto life =
+      patiently(arguments.sale.patience, [&] { return read_life(*source, arguments.order); });
   if (!life.ok()) return fail(life.status());
   if (arguments.json) {
     print_json(arguments.order, *life);

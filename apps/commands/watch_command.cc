@@ -77,7 +77,8 @@ void wait_until(SteadyClock::time_point time) {
 }
 
 int run_watch(const WatchArguments& arguments) {
-  const auto watch = SaleWatch::open(arguments.sale, arguments.voucher);
+  const auto watch = patiently(opening_patience(arguments.sale),
+                               [&] { return SaleWatch::open(arguments.sale, arguments.voucher); });
   if (!watch.ok()) return fail(watch.status());
   note_interrupts();
   Rate rate;
@@ -87,7 +88,8 @@ int run_watch(const WatchArguments& arguments) {
     wait_until(next);
     if (const int signal = interrupt_signal(); signal != 0) return kExitSignal + signal;
     next += std::chrono::seconds(arguments.every_seconds);
-    const auto counts = (*watch)->read();
+    const auto counts = patiently(arguments.sale.patience, [&] { return (*watch)->read(); });
+    if (const int signal = interrupt_signal(); signal != 0) return kExitSignal + signal;
     if (!counts.ok()) return fail(counts.status());
     print_line(*counts, rate.next(counts->stored), arguments.json);
     if (std::fflush(stdout) != 0) return kExitFailure;  // main() gives the reason

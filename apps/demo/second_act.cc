@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/audit_text.h"
+#include "apps/patience.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
 
@@ -35,8 +36,14 @@ Voucher tickets() {
   return voucher;
 }
 
+/// Returns kUnavailable if the act may go on later.
+absl::Status unexpected(bool may_pass, const std::string& what) {
+  return may_pass ? absl::UnavailableError(what) : absl::InternalError(what);
+}
+
 absl::Status unexpected(OrderId order, const ChangeResult& result) {
-  return absl::UnavailableError(
+  return unexpected(
+      may_pass(result),
       fmt::format("order {}: {}: {}", order, change_outcome_name(result.outcome), result.detail));
 }
 
@@ -151,9 +158,10 @@ absl::StatusOr<SecondAct::Orders> SecondAct::buy(std::size_t first, std::size_t 
   Orders orders;
   for (const BuyResult& result : sale_.sale().buy_all(requests)) {
     if (result.outcome != Outcome::kAccepted) {
-      return absl::UnavailableError(fmt::format("user {} got no ticket: {} {}",
-                                                requests[orders.size()].user.text(),
-                                                outcome_name(result.outcome), result.detail));
+      return unexpected(
+          may_pass(result.outcome),
+          fmt::format("user {} got no ticket: {} {}", requests[orders.size()].user.text(),
+                      outcome_name(result.outcome), result.detail));
     }
     orders.push_back(result.order);
   }

@@ -11,22 +11,10 @@
 namespace rushgate {
 namespace {
 
-bool is_worth_asking_again(Outcome outcome) {
-  return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
-         outcome == Outcome::kOutcomeUnknown;
-}
-
-bool is_worth_asking_again(ChangeOutcome outcome) {
-  return outcome == ChangeOutcome::kOverloaded || outcome == ChangeOutcome::kUnavailable ||
-         outcome == ChangeOutcome::kOutcomeUnknown;
-}
-
-bool is_final(Outcome outcome) {
-  return !is_worth_asking_again(outcome) && outcome != Outcome::kFailed;
-}
+bool is_final(Outcome outcome) { return !may_pass(outcome) && outcome != Outcome::kFailed; }
 
 bool is_final(ChangeOutcome outcome) {
-  return !is_worth_asking_again(outcome) && outcome != ChangeOutcome::kFailed;
+  return !may_pass(outcome) && outcome != ChangeOutcome::kFailed;
 }
 
 EventCounts& counts_of(const RequestRow& row, ReplayResult& result) {
@@ -49,12 +37,6 @@ std::size_t EventCounts::total() const {
 void EventCounts::add(const EventCounts& other) {
   for (std::size_t i = 0; i < kChangeOutcomes; ++i) outcomes[i] += other.outcomes[i];
   without_order += other.without_order;
-}
-
-std::int64_t ReplayOptions::wait_after_ms(int attempt) const {
-  std::int64_t wait_ms = retry_after_ms;
-  for (int i = 1; i < attempt && wait_ms < retry_after_ms_max; ++i) wait_ms *= 2;
-  return std::min(wait_ms, retry_after_ms_max);
 }
 
 Replay::Replay(std::span<const RequestRow> rows, ReplayOptions options, SaleCalls calls)
@@ -143,8 +125,8 @@ bool Replay::process_equal(RowQueue::Rows rows, Clock::time_point taken, ReplayR
   open.reserve(rows.size());
   for (const RequestRow& row : rows) open.push_back(&row);
   for (int attempt = 1; !open.empty(); ++attempt) {
-    open = ask(open, {.taken = taken, .is_last = attempt >= options_.attempts_max}, mine);
-    if (!open.empty() && !wait_ms(options_.wait_after_ms(attempt))) return false;
+    open = ask(open, {.taken = taken, .is_last = attempt >= options_.patience.attempts_max}, mine);
+    if (!open.empty() && !wait_ms(options_.patience.wait_after_ms(attempt))) return false;
   }
   return true;
 }
@@ -173,7 +155,7 @@ Replay::RowPointers Replay::buy(const RowPointers& rows, const Attempt& attempt,
   const std::vector<BuyResult> results = calls_.buy_all(requests);
   RowPointers again;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (is_worth_asking_again(results[i].outcome) && !attempt.is_last) {
+    if (may_pass(results[i].outcome) && !attempt.is_last) {
       again.push_back(rows[i]);
       continue;
     }
@@ -200,7 +182,7 @@ Replay::RowPointers Replay::pay(const RowPointers& rows, const Attempt& attempt,
   const std::vector<ChangeResult> results = calls_.pay_all(requests);
   RowPointers again;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (is_worth_asking_again(results[i].outcome) && !attempt.is_last) {
+    if (may_pass(results[i].outcome) && !attempt.is_last) {
       again.push_back(asked[i]);
       continue;
     }
@@ -220,7 +202,7 @@ Replay::RowPointers Replay::cancel(const RowPointers& rows, const Attempt& attem
       continue;
     }
     const ChangeResult result = calls_.cancel(order);
-    if (is_worth_asking_again(result.outcome) && !attempt.is_last) {
+    if (may_pass(result.outcome) && !attempt.is_last) {
       again.push_back(row);
       continue;
     }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apps/input/requests_file.h"
+#include "apps/patience.h"
 #include "apps/replay/row_queue.h"
 #include "engine/base/latency_histogram.h"
 #include <rushgate/sale.h>
@@ -28,15 +29,8 @@ struct ReplayOptions {
   /// A repeated row gets its first reply, in later processes too.
   std::string file_hash;
   std::map<VoucherId, std::int64_t> price_cents;  // paid by rows without an amount
-  /// Rows with the result `overloaded` or `outcome unknown` are sent again. The wait doubles each
-  /// time, up to a maximum. If the last attempt fails too, the replay ends. It is patient for about
-  /// 13 s. An abandoned rebuild on a Redis is taken over sooner (VoucherBook::kRebuildAbandonedMs).
-  int attempts_max = 21;
-  std::int64_t retry_after_ms = 5;
-  std::int64_t retry_after_ms_max = 1'000;
-
-  /// Returns the wait after the failed attempt number `attempt`, from 1.
-  [[nodiscard]] std::int64_t wait_after_ms(int attempt) const;
+  /// Rows whose failure may pass are sent again. If the last attempt fails too, the replay ends.
+  Patience patience;
 };
 
 /// The calls of a sale that a replay makes: those of Sale.

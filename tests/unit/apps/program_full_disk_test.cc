@@ -64,7 +64,7 @@ TEST_F(ProgramFullDiskTest, FileSizeLimitIsErrorNotDeath) {
     SCOPED_TRACE(std::to_string(kib) + " KiB a file");
     {
       const FileSizeLimit limit(kib << 10);
-      Program replay(files_.replay());
+      Program replay(files_.replay({"--patience", "0"}));
       const ProgramResult result = replay.wait();
       EXPECT_EQ(result.signal, 0);
       if (result.exit_code == kExitFailure) ++failures;
@@ -110,8 +110,8 @@ TEST_F(ProgramFullDiskTest, FullDiskIsErrorNotDeath) {
       GTEST_SKIP() << "a file system may not be mounted here: " << std::strerror(errno)
                    << "; FileSizeLimitIsErrorNotDeath and FullDiskTest have to do";
     }
-    failures += run(files_.replay()) == kExitFailure ? 1 : 0;
-    failures += run(files_.replay()) == kExitFailure ? 1 : 0;
+    failures += run(files_.replay({"--patience", "0"})) == kExitFailure ? 1 : 0;
+    failures += run(files_.replay({"--patience", "0"})) == kExitFailure ? 1 : 0;
     run(files_.command("audit"));
     ASSERT_EQ(umount(files_.sale().c_str()), 0) << std::strerror(errno);
   }

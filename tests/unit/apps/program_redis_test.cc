@@ -2,6 +2,8 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -168,7 +170,9 @@ TEST_F(RedisProgramTest, OwnSaleIsNotMovedToRedis) {
 
 TEST_F(RedisProgramTest, MissingServerCreatesNothing) {
   server_.kill();
-  const auto result = run_program(files_.replay(on_redis_));
+  auto arguments = files_.replay(on_redis_);
+  arguments.insert(arguments.end(), {"--patience", "0"});
+  const auto result = run_program(arguments);
   EXPECT_EQ(result.exit_code, kExitFailure);
   EXPECT_FALSE(std::filesystem::exists(files_.sale()));
 }
@@ -176,7 +180,7 @@ TEST_F(RedisProgramTest, MissingServerCreatesNothing) {
 TEST_F(RedisProgramTest, DeadServerEndsProgramWithInstructions) {
   files_.write_requests(rush_of(60'000));
   auto arguments = files_.replay(on_redis_);
-  arguments.emplace_back("--real-time");
+  arguments.insert(arguments.end(), {"--real-time", "--patience", "0"});
   Program program(arguments);
   ASSERT_TRUE(program.wait_for_error_text(" 300 stored"));
   server_.kill();
@@ -185,6 +189,61 @@ TEST_F(RedisProgramTest, DeadServerEndsProgramWithInstructions) {
   EXPECT_THAT(result.err, HasSubstr("run the same command to continue"));
   EXPECT_EQ(result.json()["created"], 300) << "stored is stored, proven or not";
   EXPECT_EQ(result.json()["audit"], nullptr);
+}
+
+/// A server that keeps its data over a restart.
+class RestartedRedisTest : public RedisProgramTest {
+ protected:
+  /// Runs the program, and starts the server again when the program reports that it is away.
+  ProgramResult run_over_restart(const std::vector<std::string>& arguments) {
+    lasting_.kill();
+    Program program(arguments);
+    EXPECT_TRUE(program.wait_for_error_text("waiting: "));
+    lasting_.restart();
+    return program.wait();
+  }
+
+  testing::RedisServer lasting_{{.append_only = true}};
+  const std::vector<std::string> on_lasting_ = {"--redis", lasting_.url(), "--json"};
+};
+
+TEST_F(RestartedRedisTest, ReplayOutlastsRestart) {
+  files_.write_requests(rush_of(1'200));
+  auto arguments = files_.replay(on_lasting_);
+  arguments.emplace_back("--real-time");
+  Program program(arguments);
+  {
+    const auto backend = RedisBackend::open(*RedisOptions::from_url(lasting_.url()));
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    const auto client = (*backend)->open_client();
+    while ((*client)("GET", "seckill:stock:1") != Reply::bulk("0"))
+      ASSERT_FALSE(program.has_ended());
+  }
+  lasting_.kill();
+  ASSERT_TRUE(program.wait_for_error_text("waiting: ")) << "no outage was seen";
+  lasting_.restart();
+  const auto result = program.wait();
+  ASSERT_EQ(result.exit_code, kExitOk) << result.err;
+  EXPECT_EQ(result.json()["outcomes"]["accepted"], 300);
+  EXPECT_EQ(result.json()["starts"], 1);
+  EXPECT_EQ(result.json()["audit"]["passed"], true);
+}
+
+TEST_F(RestartedRedisTest, EveryCommandOutlastsRestart) {
+  ASSERT_EQ(run_program(files_.replay(on_lasting_)).exit_code, kExitOk);
+  const std::string order =
+      run_program(files_.command("orders", on_lasting_)).json()[0]["order"].get<std::string>();
+  const std::vector<std::pair<std::string, std::vector<std::string>>> commands = {
+      {"audit", {}},       {"orders", {}},
+      {"status", {order}}, {"watch", {"--count", "1"}},
+      {"use", {order}},    {"refund", {order, "--reason", "a test"}},
+      {"payments", {}},    {"dead-letters", {"--retry"}},
+      {"close", {"1"}},    {"archive", {"1"}}};
+  for (auto [name, arguments] : commands) {
+    arguments.insert(arguments.end(), on_lasting_.begin(), on_lasting_.end());
+    const auto result = run_over_restart(files_.command(name, arguments));
+    EXPECT_EQ(result.exit_code, kExitOk) << name << ": " << result.err;
+  }
 }
 
 TEST_F(RedisProgramTest, DeadWorkersEntriesAreClaimedAtOnce) {

@@ -68,8 +68,8 @@ ReplayOptions options(int threads) {
   result.threads = threads;
   result.queue.batch_max = 7;
   result.file_hash = "file";
-  result.retry_after_ms = 0;
-  result.attempts_max = 4;
+  result.patience.retry_after_ms = 0;
+  result.patience.attempts_max = 4;
   return result;
 }
 
@@ -108,15 +108,34 @@ TEST(ReplayTest, ReplayEndsAfterLastAttempt) {
 }
 
 TEST(ReplayTest, PatienceOutlastsLostRebuild) {
-  const ReplayOptions defaults;
-  std::int64_t patience_ms = 0;
+  const Patience defaults;
   for (int attempt = 1; attempt < defaults.attempts_max; ++attempt) {
     EXPECT_LE(defaults.wait_after_ms(attempt), defaults.retry_after_ms_max);
-    patience_ms += defaults.wait_after_ms(attempt);
   }
   EXPECT_EQ(defaults.wait_after_ms(1), 5);
   EXPECT_EQ(defaults.wait_after_ms(2), 10);
-  EXPECT_GE(patience_ms, VoucherBook::kRebuildAbandonedMs + 2'000);
+  EXPECT_GE(defaults.total_ms(), VoucherBook::kRebuildAbandonedMs + 2'000);
+}
+
+TEST(PatienceTest, SecondsDetermineAttempts) {
+  EXPECT_EQ(Patience::of_seconds(Patience::kSeconds).attempts_max, Patience{}.attempts_max);
+  EXPECT_GE(Patience::of_seconds(60).total_ms(), 60'000);
+  EXPECT_LT(Patience::of_seconds(60).total_ms(), 61'000);
+  EXPECT_EQ(Patience::none().attempts_max, 1);
+}
+
+TEST(PatienceTest, OnlyPassingFailureIsRepeated) {
+  Patience twice;
+  twice.attempts_max = 2;
+  twice.retry_after_ms = 0;
+  for (const auto& [status, calls_expected] : {std::pair{absl::UnavailableError("away"), 2},
+                                               {absl::AbortedError("rebuilding"), 2},
+                                               {absl::InternalError("wrong"), 1},
+                                               {absl::OkStatus(), 1}}) {
+    int calls = 0;
+    EXPECT_EQ(patiently(twice, [&] { return ++calls, status; }), status);
+    EXPECT_EQ(calls, calls_expected) << status;
+  }
 }
 
 TEST(ReplayTest, BuyingThreadExceptionEndsReplayWithReason) {
@@ -314,7 +333,7 @@ TEST(ReplayTest, KeyNamesPurchase) {
 TEST(ReplayTest, EventAfterStopIsNotSent) {
   const auto all = parsed("at_ms,user_id,voucher_id,event\n0,7,1,buy\n0,7,1,pay\n");
   ReplayOptions one = options(1);
-  one.retry_after_ms = 60'000;
+  one.patience.retry_after_ms = 60'000;
   Till till(Outcome::kOverloaded, 1);
   std::atomic<bool> was_asked{false};
   const auto buy_all = [&](std::span<const BuyRequest> requests) {

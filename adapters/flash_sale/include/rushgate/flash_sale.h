@@ -47,7 +47,9 @@ struct FlashSaleOptions {
   int workers = 1;
   bool start_workers = true;           // by open(); false: by start_workers()
   std::size_t submitted_max = 65'536;  // submitted requests without a completion yet
-  bool names_order_at_limit = true;    // SaleOptions::names_order_at_limit; either one suffices
+  /// How long drain() with running workers waits for a keyspace that is unreachable.
+  std::int64_t patience_ms = 13'000;
+  bool names_order_at_limit = true;  // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
   /// Options of each worker. Its consumer is c1, c2, … `worker.on_stored` reports stored orders.
   /// A block_ms of 0 stands for 10 s.
@@ -159,7 +161,7 @@ class FlashSale {
   /// letter, and on_state has returned for every recorded change. Calls `waiting` with the reason
   /// every few milliseconds. Without running workers, stores and reports on the calling thread
   /// without waiting for retries. kUnavailable: the workers made no progress for 30 s, or the
-  /// keyspace did not reply for 5 s.
+  /// keyspace did not reply for patience_ms. Any other code: the keyspace is unusable for good.
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
 
   // ---- Paying, cancelling, refunding: as in Sale ----

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -148,6 +149,30 @@ TEST_F(FlashSaleTest, RedisKeepsKeyspace) {
   const absl::Status others = refusal(server.url(), {.orders_dir = in("others")});
   EXPECT_EQ(others.code(), absl::StatusCode::kInvalidArgument) << "keyspace of another database";
   EXPECT_THAT(std::string(others.message()), HasSubstr(in("others").string() + ": "));
+}
+
+TEST_F(FlashSaleTest, DrainOutlastsRestartOfRedis) {
+  testing::RedisServer server({.append_only = true});
+  const auto sale = opened(server.url(), {.orders_dir = in("orders")});
+  ASSERT_NE(sale, nullptr);
+  ASSERT_TRUE(sale->publish(coffee()).ok());
+  const BuyResult bought = sale->buy(7, 1);
+  server.kill();
+  while (sale->health().ok()) std::this_thread::yield();
+  bool is_back = false;
+  const absl::Status drained = sale->drain([&](const std::string& /*note*/) {
+    if (!std::exchange(is_back, true)) server.restart();
+  });
+  EXPECT_TRUE(drained.ok()) << drained;
+  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+}
+
+TEST_F(FlashSaleTest, DrainEndsWithoutKeyspace) {
+  testing::RedisServer server;
+  const auto sale = opened(server.url(), {.orders_dir = in("orders"), .patience_ms = 0});
+  ASSERT_NE(sale, nullptr);
+  server.kill();
+  EXPECT_EQ(sale->drain().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(FlashSaleTest, VouchersCanBeRead) {
