@@ -125,7 +125,7 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
                        return voucher_cache_ ? voucher_cache_->forget(voucher) : absl::OkStatus();
                      },
                  .logger = options_.logger}),
-      changes_(*client_, backend.clock(), stores, options_.keys, owner_, vouchers_),
+      changes_(*client_, backend.clock(), stores, options_.keys, queued_, owner_, vouchers_),
       archiving_(*client_, stores, options_.keys, owner_, changes_),
       connection_check_([this](Client& connection) {
         if (server_run_.may_have_lost_writes(connection)) {

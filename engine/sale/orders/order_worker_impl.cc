@@ -106,8 +106,12 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       options_(std::move(options)),
       owner_(stores, keys, {.logger = options_.logger}),
       vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
-      changes_(*client_, clock_, stores, keys, owner_, vouchers_),
-      connection_check_([this](Client& connection) { return owner_.verify(connection); }),
+      queued_(*client_, keys),
+      changes_(*client_, clock_, stores, keys, queued_, owner_, vouchers_),
+      connection_check_([this](Client& connection) {
+        queued_.clear();
+        return owner_.verify(connection);
+      }),
       claim_from_(kClaimFromStart) {
   backend.add_connection_check(connection_check_.get());
 }

@@ -16,6 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/client/connection_check.h"
+#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/payments/order_changes.h"
 #include "engine/sale/vouchers/voucher_book.h"
@@ -164,6 +166,7 @@ class OrderWorker::Impl {
   const WorkerOptions options_;
   KeyspaceOwner owner_;
   VoucherBook vouchers_;
+  QueuedOrders queued_;
   OrderChanges changes_;
   const OwnedConnectionCheck connection_check_;
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/group_progress.h"
@@ -19,6 +20,26 @@ constexpr std::int64_t kCountersPerDay = kOrderIdLayout.counter_max() + 1;
 /// Returns the seconds since the day on which the epoch began.
 std::int64_t seconds_of(OrderId id) { return id >> kOrderIdLayout.counter_bits; }
 std::int64_t counter_of(OrderId id) { return kOrderIdLayout.counter_of(id); }
+
+/// Returns the id in an entry of the order stream.
+std::optional<StreamId> entry_id_of(const Reply& entry) {
+  const bool is_entry = entry.is_aggregate() && entry.elements().size() == 2 &&
+                        entry.elements()[0].is_text() && entry.elements()[1].is_aggregate();
+  return is_entry ? StreamId::parse(entry.elements()[0].text()) : std::nullopt;
+}
+
+/// Returns the id of the order that an entry admits; 0 if it admits none. Copies nothing: a backlog
+/// is read this way.
+OrderId order_id_of(const Reply& entry) {
+  const std::vector<Reply>& fields = entry.elements()[1].elements();
+  OrderId order = 0;
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    if (!fields[i].is_text() || !fields[i + 1].is_text()) return 0;
+    if (fields[i].text() == kEventField) return 0;
+    if (fields[i].text() == "id") order = parse_int64(fields[i + 1].text()).value_or(0);
+  }
+  return std::max<OrderId>(order, 0);
+}
 
 }  // namespace
 
@@ -37,7 +58,7 @@ std::uint32_t OrderIdSet::second_of(OrderId id) {
   return static_cast<std::uint32_t>(seconds_of(id) % IdLayout::kDaySeconds + 1);
 }
 
-void OrderIdSet::insert(OrderId id) {
+OrderIdSet::Block& OrderIdSet::block_with(OrderId id) {
   const std::int64_t number = block_of(id);
   if (last_ == nullptr || number != last_block_) {
     std::unique_ptr<Block>& block = blocks_[number];
@@ -52,7 +73,16 @@ void OrderIdSet::insert(OrderId id) {
       oldest_first_.pop_front();
     }
   }
-  (*last_)[place_of(id)] = second_of(id);
+  return *last_;
+}
+
+void OrderIdSet::insert(OrderId id) { block_with(id).seconds[place_of(id)] = second_of(id); }
+
+void OrderIdSet::insert(OrderId id, std::uint32_t page) {
+  Block& block = block_with(id);
+  block.seconds[place_of(id)] = second_of(id);
+  if (!block.pages) block.pages = std::make_unique<Numbers>();
+  (*block.pages)[place_of(id)] = page;
 }
 
 void OrderIdSet::forget(std::int64_t block) {
@@ -77,7 +107,13 @@ void OrderIdSet::give_up_forgotten() {
 
 bool OrderIdSet::contains(OrderId id) const {
   const auto found = blocks_.find(block_of(id));
-  return found != blocks_.end() && (*found->second)[place_of(id)] == second_of(id);
+  return found != blocks_.end() && found->second->seconds[place_of(id)] == second_of(id);
+}
+
+std::uint32_t OrderIdSet::page_of(OrderId id) const {
+  if (!contains(id)) return 0;
+  const Block& block = *blocks_.find(block_of(id))->second;
+  return block.pages ? (*block.pages)[place_of(id)] : 0;
 }
 
 // ---- QueuedOrders ----
@@ -90,17 +126,62 @@ void QueuedOrders::add(std::span<const OrderId> accepted) {
 void QueuedOrders::clear() {
   const std::lock_guard lock(mutex_);
   known_.clear();
+  drop_pages();
   read_to_ = {};
 }
 
+/// No page that was noted before is found any more.
+void QueuedOrders::drop_pages() {
+  first_page_ += static_cast<std::uint32_t>(pages_.size());
+  pages_.clear();
+}
+
 absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
+  const auto read = read_on_until([&] { return known_.contains(order); });
+  if (!read.ok()) return read.status();
+  if (read->is_met) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!known_.may_have_forgotten(order)) return false;
+  }
+  const auto found = find_in_stream(order, read->stored_to, StreamId::max());
+  if (!found.ok()) return found.status();
+  return found->has_value();
+}
+
+absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
+  std::optional<Page> page;
+  const auto has_other_page = [&] {
+    const Page* const found = find_page(order);
+    if (found == nullptr || (page && found->after == page->after)) return false;
+    page = *found;
+    return true;
+  };
+  while (true) {
+    const auto read = read_on_until(has_other_page);
+    if (!read.ok()) return read.status();
+    bool may_have_forgotten = false;
+    if (!read->is_met) {
+      const std::lock_guard lock(mutex_);
+      may_have_forgotten = known_.may_have_forgotten(order);
+      if (!may_have_forgotten) return std::nullopt;
+    }
+    auto found = may_have_forgotten ? find_in_stream(order, read->stored_to, StreamId::max())
+                                    : find_in_stream(order, page->after, page->last);
+    // Where the page lacks it, it may have been restored: then a later page has it.
+    if (!found.ok() || found->has_value() || may_have_forgotten) return found;
+  }
+}
+
+/// Reads the order stream on until `is_met`, which is asked under the mutex, or to its end.
+absl::StatusOr<QueuedOrders::ReadOn> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_met) {
   constexpr int kPortion = 1'000;
   std::optional<StreamId> stored_to;
   while (true) {
     StreamId after;
     {
       const std::lock_guard lock(mutex_);
-      if (known_.contains(order)) return true;
+      if (is_met()) return ReadOn{.is_met = true};
       after = read_to_;
     }
     if (!stored_to) {
@@ -115,23 +196,38 @@ absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
       return to_status(portion, "reading " + keys_.order_stream);
     }
     const std::lock_guard lock(mutex_);
-    for (const Reply& element : portion.elements()) {
-      const auto entry = read_entry(element);
-      const auto id = entry ? StreamId::parse(entry->id) : std::nullopt;
-      if (!id) return to_status(element, "reading " + keys_.order_stream);
-      const auto read = read_order(*entry);
-      if (read.ok()) known_.insert(read->id);
-      after = *id;
+    if (read_to_ != after) continue;  // another caller has read this portion, or all was forgotten
+    if (const absl::Status noted = note(portion); !noted.ok()) return noted;
+    if (portion.elements().size() < kPortion) {
+      return ReadOn{.is_met = is_met(), .stored_to = *stored_to};
     }
-    read_to_ = std::max(read_to_, after);
-    if (portion.elements().size() < kPortion) break;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    if (known_.contains(order)) return true;
-    if (!known_.may_have_forgotten(order)) return false;
+}
+
+/// Adds the entries behind read_to_. The caller has the mutex.
+absl::Status QueuedOrders::note(const Reply& portion) {
+  for (const Reply& element : portion.elements()) {
+    const auto id = entry_id_of(element);
+    if (!id) return to_status(element, "reading " + keys_.order_stream);
+    const bool continues_page =
+        !pages_.empty() && pages_.back().last == read_to_ && pages_.back().entries < kPageEntries;
+    if (!continues_page) pages_.push_back({.after = read_to_});
+    Page& page = pages_.back();
+    page.last = *id;
+    ++page.entries;
+    read_to_ = *id;
+    if (const OrderId order = order_id_of(element); order != 0) {
+      known_.insert(order, first_page_ + static_cast<std::uint32_t>(pages_.size()) - 1);
+    }
   }
-  return is_in_stream(order, *stored_to);
+  return absl::OkStatus();
+}
+
+/// Returns the page that has the order; null if none is known. The caller has the mutex.
+const QueuedOrders::Page* QueuedOrders::find_page(OrderId order) const {
+  const std::uint32_t page = known_.page_of(order);
+  if (page < first_page_ || page - first_page_ >= pages_.size()) return nullptr;
+  return &pages_[page - first_page_];
 }
 
 /// Moves read_to_ past entries that a worker has acknowledged. Moves it to the start if the stream
@@ -149,21 +245,32 @@ absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
   if (is_all_stored && known_.times_forgotten() == times_forgotten_before) {
     known_.give_up_forgotten();
   }
-  if (progress->last < read_to_) read_to_ = {};
+  if (progress->last < read_to_) {
+    read_to_ = {};
+    drop_pages();
+  }
   read_to_ = std::max(read_to_, progress->acknowledged_to);
+  while (!pages_.empty() && pages_.front().last <= progress->acknowledged_to) {
+    pages_.pop_front();
+    ++first_page_;
+  }
   return Skipped{.stored_to = progress->acknowledged_to, .read_to = read_to_};
 }
 
-absl::StatusOr<bool> QueuedOrders::is_in_stream(OrderId order, StreamId after) {
-  bool is_there = false;
-  const std::string id = std::to_string(order);
-  const absl::Status read = for_each_entry(client_, keys_.order_stream, after, StreamId::max(),
-                                           [&](const OrderEntry& entry) {
-                                             is_there = entry.field("id") == id;
-                                             return !is_there;
-                                           });
+/// Returns an order whose entry is in (after, last].
+absl::StatusOr<std::optional<Order>> QueuedOrders::find_in_stream(OrderId order, StreamId after,
+                                                                  StreamId last) {
+  const DecimalText id(order);
+  std::optional<Order> found;
+  const absl::Status read =
+      for_each_entry(client_, keys_.order_stream, after, last, [&](const OrderEntry& entry) {
+        if (entry.field("id") != id.view()) return true;
+        const auto its_order = read_order(entry);
+        if (its_order.ok()) found = *its_order;
+        return !found.has_value();
+      });
   if (!read.ok()) return read;
-  return is_there;
+  return found;
 }
 
 }  // namespace rushgate

@@ -7,12 +7,15 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
 #include <rushgate/voucher.h>
@@ -20,18 +23,22 @@
 namespace rushgate {
 
 /// A set of order ids, in blocks of neighbouring counters. Takes four bytes an order where ids are
-/// drawn without gaps. Not thread-safe.
+/// drawn without gaps, and eight where their pages are known. Not thread-safe.
 class OrderIdSet {
  public:
-  /// The number of blocks kept: 16 MiB, over four million orders. A further block replaces the
-  /// oldest.
+  /// The number of blocks kept: 16 MiB, or 32 with pages, over four million orders. A further block
+  /// replaces the oldest.
   static constexpr std::size_t kBlocksMax = 1'024;
   static constexpr std::int64_t kBlockIds = 4'096;
   /// The number of forgotten blocks whose numbers are remembered: 268 million orders.
   static constexpr std::size_t kForgottenMax = 65'536;
 
   void insert(OrderId id);
+  /// Also notes the page of the order stream (from 1) that has the order.
+  void insert(OrderId id, std::uint32_t page);
   [[nodiscard]] bool contains(OrderId id) const;
+  /// Returns the page that was noted last; 0 if there is none.
+  [[nodiscard]] std::uint32_t page_of(OrderId id) const;
   /// Returns true if `id` may have been in a block that was forgotten.
   [[nodiscard]] bool may_have_forgotten(OrderId id) const;
   /// Returns how often a block was forgotten.
@@ -41,13 +48,16 @@ class OrderIdSet {
   void clear() { *this = OrderIdSet(); }
 
  private:
-  /// For each counter, the second of the day at which the id was drawn, plus one; 0: not in the
-  /// set.
-  using Block = std::array<std::uint32_t, kBlockIds>;
+  using Numbers = std::array<std::uint32_t, kBlockIds>;  // by counter
+  struct Block {
+    Numbers seconds = {};  // of the day, at which the id was drawn, plus one; 0: not in the set
+    std::unique_ptr<Numbers> pages = {};  // null: none is noted
+  };
 
   static std::int64_t block_of(OrderId id);
   static std::size_t place_of(OrderId id);
   static std::uint32_t second_of(OrderId id);
+  Block& block_with(OrderId id);
   void forget(std::int64_t block);
 
   absl::flat_hash_map<std::int64_t, std::unique_ptr<Block>> blocks_;
@@ -60,8 +70,8 @@ class OrderIdSet {
 };
 
 /// Knows the orders that this process accepted. Learns of others from the order stream, and reads
-/// each entry that is not yet stored at most once. Thread-safe. Does not own its arguments, which
-/// must outlive it.
+/// each entry that is not yet stored at most once, however many ids are asked for. Thread-safe. Does
+/// not own its arguments, which must outlive it.
 class QueuedOrders {
  public:
   QueuedOrders(Client& client, const SaleKeys& keys) : client_(client), keys_(keys) {}
@@ -77,16 +87,36 @@ class QueuedOrders {
   /// more only if the order may be one that was forgotten.
   absl::StatusOr<bool> contains(OrderId order);
 
+  /// Returns the order as it was admitted. Empty where contains() returns false, or if the stream
+  /// does not have it any more. Reads as contains() does, and then one page of the stream, at most
+  /// kPageEntries.
+  absl::StatusOr<std::optional<Order>> find(OrderId order);
+  static constexpr std::size_t kPageEntries = 250;
+
   /// Forgets all orders: the keyspace may have lost accepted ones.
   void clear();
 
  private:
+  /// Entries of the order stream that were read one after the other: those in (after, last].
+  struct Page {
+    StreamId after;
+    StreamId last = {};
+    std::size_t entries = 0;
+  };
   struct Skipped {
     StreamId stored_to;  // entries up to this one are acknowledged
     StreamId read_to;    // read_to_
   };
+  struct ReadOn {
+    bool is_met = false;
+    StreamId stored_to = {};  // as Skipped; only if it is not met
+  };
+  absl::StatusOr<ReadOn> read_on_until(absl::FunctionRef<bool()> is_met);
+  absl::Status note(const Reply& portion);
   absl::StatusOr<Skipped> skip_stored();
-  absl::StatusOr<bool> is_in_stream(OrderId order, StreamId after);
+  absl::StatusOr<std::optional<Order>> find_in_stream(OrderId order, StreamId after, StreamId last);
+  [[nodiscard]] const Page* find_page(OrderId order) const;
+  void drop_pages();
 
   Client& client_;
   const SaleKeys keys_;
@@ -96,7 +126,9 @@ class QueuedOrders {
   std::mutex mutex_;
   // Guarded by mutex_:
   OrderIdSet known_;
-  StreamId read_to_;  // entries up to this one are in known_, or are stored
+  StreamId read_to_;              // entries up to this one are in known_, or are stored
+  std::deque<Page> pages_;        // of the unacknowledged entries up to read_to_
+  std::uint32_t first_page_ = 1;  // the number of the first one
 };
 
 }  // namespace rushgate

@@ -47,6 +47,18 @@ ChangeResult overloaded(std::string detail) {
   return {.outcome = ChangeOutcome::kOverloaded, .detail = std::move(detail)};
 }
 
+ChangeResult hold_being_rebuilt() { return overloaded("its hold is being rebuilt"); }
+
+ChangeResult changed_meanwhile() { return overloaded("it is changed by another call"); }
+
+ChangeResult not_stored_yet() {
+  return overloaded("its payment or cancellation is not stored yet");
+}
+
+ChangeResult dead(OrderId order, const std::string& reason) {
+  return refused(concat("order ", order, " could not be stored: ", reason));
+}
+
 ChangeResult unknown(OrderId order) {
   return {.outcome = ChangeOutcome::kUnknownOrder, .detail = concat("there is no order ", order)};
 }
@@ -221,9 +233,7 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
 ChangeResult OrderChanges::refuse_dead(const PayRequest& request, bool may_try_again) {
   const auto letter = find_dead_letter(client_, keys_, request.order);
   if (!letter.ok()) return failure(letter.status());
-  if (letter->has_value()) {
-    return refused(concat("order ", request.order, " could not be stored: ", (*letter)->reason));
-  }
+  if (letter->has_value()) return dead(request.order, (*letter)->reason);
   return may_try_again ? conclude_pay(run_pay(request), request, false)
                        : overloaded("the order was retried just now");
 }
@@ -276,25 +286,35 @@ ChangeResult OrderChanges::pay_after_rebuild(const PayRequest& request, const Re
   return rebuilt.ok() ? conclude_pay(run_pay(request), request, false) : failure(rebuilt);
 }
 
-/// Pays an order that the keyspace does not hold: it has ended, or the hold is lost.
+/// Pays an order that the keyspace does not hold: it has ended, or the hold is lost, or the order was
+/// admitted just now.
 ChangeResult OrderChanges::pay_without_hold(const PayRequest& request, bool may_rebuild) {
   // A worker may have stored this very payment since it was looked for.
   auto recorded = find_recorded(request);
   if (!recorded.ok()) return failure(recorded.status());
   if (recorded->has_value()) return **std::move(recorded);
-  const auto order = find_order(request.order);
-  if (!order.ok()) return failure(order.status());
-  if (!order->has_value()) return unknown(request.order);
-  if ((*order)->due_at_ms == 0) {
-    return refused(concat("order ", request.order, " demands no payment"));
+  const auto found = look_up(request.order);
+  if (!found.ok()) return failure(found.status());
+  const Order& order = found->order;
+  const auto try_again = [&] { return conclude_pay(run_pay(request), request, false); };
+  switch (found->kind) {
+    case Standing::Kind::kUnknown:
+      return unknown(request.order);
+    case Standing::Kind::kHeld:
+    case Standing::Kind::kEnding:
+      return may_rebuild ? try_again() : changed_meanwhile();
+    case Standing::Kind::kSettled:
+      if (order.due_at_ms == 0) {
+        return refused(concat("order ", request.order, " demands no payment"));
+      }
+      return record_surplus(request, order,
+                            concat("the order was ", order_status_name(order.status)));
+    case Standing::Kind::kDead:
+      return dead(request.order, found->reason);
+    case Standing::Kind::kLost:
+      break;
   }
-  if ((*order)->status != OrderStatus::kUnpaid) {
-    return record_surplus(request, **order,
-                          concat("the order was ", order_status_name((*order)->status)));
-  }
-  if (!may_rebuild) return overloaded("its hold is being rebuilt");
-  const absl::Status rebuilt = vouchers_.rebuild_holds((*order)->voucher);
-  return rebuilt.ok() ? conclude_pay(run_pay(request), request, false) : failure(rebuilt);
+  return may_rebuild ? rebuild_holds(order.voucher, try_again) : hold_being_rebuilt();
 }
 
 ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order& order,
@@ -357,51 +377,78 @@ ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
   if (outcome == scripts::kDone) return done(OrderStatus::kCancelled);
   if (outcome == scripts::kEnded || outcome == scripts::kNotHeld) {
     // It ended between the two requests.
-    return may_rebuild ? try_again() : overloaded("it is changed by another call");
+    return may_rebuild ? try_again() : changed_meanwhile();
   }
   if (!may_rebuild) return overloaded("its voucher is being rebuilt");
   const absl::Status rebuilt = vouchers_.rebuild(voucher);
   return rebuilt.ok() ? try_again() : failure(rebuilt);
 }
 
-/// Reports an order that has ended, or rebuilds a lost hold and tries again.
+/// Reports an order that has ended, or tries again: it was admitted just now, or its hold was lost and
+/// is rebuilt.
 ChangeResult OrderChanges::cancel_without_hold(OrderId id,
                                                absl::FunctionRef<ChangeResult()> try_again,
                                                bool may_rebuild) {
-  const auto order = find_order(id);
-  if (!order.ok()) return failure(order.status());
-  if (!order->has_value()) return unknown(id);
-  const OrderStatus status = (*order)->status;
-  switch (status) {
-    case OrderStatus::kCancelled:
-      return done(status, true);
-    case OrderStatus::kUnpaid: {
-      if (!may_rebuild) return overloaded("its hold is being rebuilt");
-      const absl::Status rebuilt = vouchers_.rebuild_holds((*order)->voucher);
-      return rebuilt.ok() ? try_again() : failure(rebuilt);
-    }
-    default:
+  const auto found = look_up(id);
+  if (!found.ok()) return failure(found.status());
+  const OrderStatus status = found->order.status;
+  switch (found->kind) {
+    case Standing::Kind::kUnknown:
+      return unknown(id);
+    case Standing::Kind::kHeld:
+    case Standing::Kind::kEnding:
+      return may_rebuild ? try_again() : changed_meanwhile();
+    case Standing::Kind::kSettled:
+      if (status == OrderStatus::kCancelled) return done(status, true);
       return too_late(status, concat("the order is ", order_status_name(status)));
+    case Standing::Kind::kDead:
+      return dead(id, found->reason);
+    case Standing::Kind::kLost:
+      break;
   }
+  return may_rebuild ? rebuild_holds(found->order.voucher, try_again) : hold_being_rebuilt();
 }
 
 /// Returns an accepted order: a stored one, or one that is queued.
 absl::StatusOr<std::optional<Order>> OrderChanges::find_order(OrderId order) {
-  const auto find_stored = [&] { return stores_.orders.find(order); };
-  auto stored = find_stored();
+  auto stored = stores_.orders.find(order);
   if (!stored.ok() || stored->has_value()) return stored;
-  const DecimalText id(order);
-  std::optional<Order> queued;
-  const absl::Status read = for_each_entry(client_, keys_.order_stream, StreamId::min(),
-                                           StreamId::max(), [&](const OrderEntry& entry) {
-                                             if (entry.field("id") != id.view()) return true;
-                                             const auto found = read_order(entry);
-                                             if (found.ok()) queued = *found;
-                                             return !queued.has_value();
-                                           });
-  if (!read.ok()) return read;
-  if (queued) return queued;
-  return find_stored();  // it may have been stored meanwhile
+  auto queued = queued_.find(order);
+  if (!queued.ok() || queued->has_value()) return queued;
+  return stores_.orders.find(order);  // it may have been stored meanwhile
+}
+
+/// Looks for an order that had no hold, which alone says nothing: it may have been admitted since, or
+/// its end stored and forgotten. A hold is lost only if the order is there first, then has no hold, and
+/// then is still unpaid.
+absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up(OrderId id) {
+  using Kind = Standing::Kind;
+  const auto settled = [](const std::optional<Order>& order) {
+    return order && order->status != OrderStatus::kUnpaid;
+  };
+  const auto found = find_order(id);
+  if (!found.ok()) return found.status();
+  if (!found->has_value()) return Standing{};
+  if (settled(*found)) return Standing{.kind = Kind::kSettled, .order = **found};
+  const auto hold = find_hold(client_, keys_, id);
+  if (!hold.ok()) return hold.status();
+  if (hold->has_value()) return Standing{.kind = (*hold)->ended ? Kind::kEnding : Kind::kHeld};
+  const auto stored = stores_.orders.find(id);
+  if (!stored.ok()) return stored.status();
+  if (settled(*stored)) return Standing{.kind = Kind::kSettled, .order = **stored};
+  auto letter = find_dead_letter(client_, keys_, id);
+  if (!letter.ok()) return letter.status();
+  if (letter->has_value()) {
+    return Standing{.kind = Kind::kDead, .reason = std::move((*letter)->reason)};
+  }
+  return Standing{.kind = Kind::kLost, .order = **found};
+}
+
+/// Rebuilds a voucher that lost a hold, and tries again.
+ChangeResult OrderChanges::rebuild_holds(VoucherId voucher,
+                                         absl::FunctionRef<ChangeResult()> try_again) {
+  const absl::Status rebuilt = vouchers_.rebuild_holds(voucher);
+  return rebuilt.ok() ? try_again() : failure(rebuilt);
 }
 
 // ---- Changes that begin in the database ----
@@ -429,18 +476,20 @@ absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
   }
 }
 
-/// Carries out an event that makes the order `status`.
-ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus status) {
+/// Carries out an event that makes the order `status`. An order that is not stored costs no
+/// transaction.
+ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus status,
+                                         bool may_rebuild) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
-  const auto hold = find_hold(client_, keys_, event.order.id);
+  const OrderId id = event.order.id;
+  const auto hold = find_hold(client_, keys_, id);
   if (!hold.ok()) return failure(hold.status());
-  if (hold->has_value() && (*hold)->ended) {
-    // A rebuild may have restored the end while a worker stored it.
-    const auto order = stores_.orders.find(event.order.id);
-    if (!order.ok()) return failure(order.status());
-    const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
-    if (!is_stored) return overloaded("its payment or cancellation is not stored yet");
-  }
+  const auto order = stores_.orders.find(id);
+  if (!order.ok()) return failure(order.status());
+  if (!order->has_value()) return explain_unstored(id);
+  // A rebuild may have restored the end while a worker stored it.
+  const bool is_ending = hold->has_value() && (*hold)->ended;
+  if (is_ending && (*order)->status == OrderStatus::kUnpaid) return not_stored_yet();
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());
   switch (result->kind) {
@@ -448,17 +497,48 @@ ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus st
       return done(status);
     case OrderResult::Kind::kAlreadyStored:
       return done(status, true);
-    case OrderResult::Kind::kRefused: {
-      const auto order = stores_.orders.find(event.order.id);
-      if (!order.ok()) return failure(order.status());
-      return too_late(order->value_or(Order{}).status, result->reason);
-    }
     case OrderResult::Kind::kTooEarly:
+      return explain_unstored(id);
+    case OrderResult::Kind::kRefused:
       break;
   }
-  const auto order = find_order(event.order.id);
+  if ((*order)->status == OrderStatus::kUnpaid) {
+    const auto try_again = [&] { return change_stored(event, status, false); };
+    return refuse_unpaid(id, result->reason, try_again, may_rebuild);
+  }
+  const auto present = stores_.orders.find(id);
+  if (!present.ok()) return failure(present.status());
+  return too_late(present->value_or(**order).status, result->reason);
+}
+
+/// Reports that an order which is unpaid in the database cannot be changed there. It may have been paid
+/// in the keyspace, and its hold may be lost: then the payment is queued.
+ChangeResult OrderChanges::refuse_unpaid(OrderId id, const std::string& reason,
+                                         absl::FunctionRef<ChangeResult()> try_again,
+                                         bool may_rebuild) {
+  const auto found = look_up(id);
+  if (!found.ok()) return failure(found.status());
+  switch (found->kind) {
+    case Standing::Kind::kHeld:
+      return too_late(OrderStatus::kUnpaid, reason);
+    case Standing::Kind::kEnding:
+      return not_stored_yet();
+    case Standing::Kind::kDead:
+      return dead(id, found->reason);
+    case Standing::Kind::kUnknown:
+    case Standing::Kind::kSettled:
+      return may_rebuild ? try_again() : changed_meanwhile();
+    case Standing::Kind::kLost:
+      break;
+  }
+  return may_rebuild ? rebuild_holds(found->order.voucher, try_again) : hold_being_rebuilt();
+}
+
+/// Says why an order cannot be changed in the database: it is not there yet, or no more.
+ChangeResult OrderChanges::explain_unstored(OrderId id) {
+  const auto order = find_order(id);
   if (!order.ok()) return failure(order.status());
-  if (!order->has_value()) return unknown(event.order.id);
+  if (!order->has_value()) return unknown(id);
   const auto archived = is_archived((*order)->voucher);
   if (!archived.ok()) return failure(archived.status());
   return *archived ? too_late((*order)->status, "its sale is archived")
@@ -471,22 +551,24 @@ ChangeResult OrderChanges::use(OrderId order, const std::string& actor) {
   return change_stored(event, OrderStatus::kUsed);
 }
 
+/// Reports a payment that is not in the database.
+ChangeResult OrderChanges::explain_unknown(const std::string& payment) {
+  const Reply queued = client_("HEXISTS", keys_.payments(), payment);
+  if (!queued.is_integer()) return failure(queued, "looking for a payment");
+  return queued.integer() == 1 ? overloaded("the payment is not stored yet")
+                               : refused(concat("there is no payment ", payment));
+}
+
 ChangeResult OrderChanges::confirm_refund(const std::string& payment) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
+  const auto known = stores_.orders.payments()->find_payment(payment);
+  if (!known.ok()) return failure(known.status());
+  if (!known->has_value()) return explain_unknown(payment);
   OrderEvent event{.kind = EventKind::kPaymentRefunded, .at_ms = now_ms()};
   event.payment.id = payment;
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());
-  if (result->kind == OrderResult::Kind::kRefused) {
-    const auto known = stores_.orders.payments()->find_payment(payment);
-    if (!known.ok()) return failure(known.status());
-    const bool is_kept = known->has_value() && (*known)->state == Payment::State::kKept;
-    if (is_kept) return refused(result->reason);
-    const Reply queued = client_("HEXISTS", keys_.payments(), payment);
-    if (!queued.is_integer()) return failure(queued, "looking for a payment");
-    if (queued.integer() == 1) return overloaded("the payment is not stored yet");
-    return refused(result->reason);
-  }
+  if (result->kind == OrderResult::Kind::kRefused) return refused(result->reason);
   return done(OrderStatus::kRefunded, result->kind == OrderResult::Kind::kAlreadyStored);
 }
 

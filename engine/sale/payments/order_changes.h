@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/vouchers/voucher_book.h"
@@ -28,11 +29,12 @@ namespace rushgate {
 class OrderChanges {
  public:
   OrderChanges(Client& client, const Clock& clock, const SaleStores& stores, const SaleKeys& keys,
-               KeyspaceOwner& owner, VoucherBook& vouchers)
+               QueuedOrders& queued, KeyspaceOwner& owner, VoucherBook& vouchers)
       : client_(client),
         clock_(clock),
         stores_(stores),
         keys_(keys),
+        queued_(queued),
         owner_(owner),
         vouchers_(vouchers) {}
 
@@ -54,6 +56,21 @@ class OrderChanges {
   absl::Status repeat(const OrderEvent& event);
 
  private:
+  /// Where an order is, by both stores.
+  struct Standing {
+    enum class Kind : std::uint8_t {
+      kUnknown,  // nowhere: there is no such order
+      kHeld,     // it is unpaid, and the keyspace holds it
+      kEnding,   // the keyspace has ended its hold, and the database may not know that yet
+      kSettled,  // it needs no hold: it demands no payment, or its end is stored
+      kDead,     // it could not be stored
+      kLost,     // it is unpaid, and the keyspace has lost its hold
+    };
+    Kind kind = Kind::kUnknown;
+    Order order = {};         // of kSettled and kLost
+    std::string reason = {};  // of kDead
+  };
+
   [[nodiscard]] absl::Status check_payments() const;
   absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
   absl::StatusOr<bool> has_paid(const Payment& payment);
@@ -72,9 +89,15 @@ class OrderChanges {
   ChangeResult cancel_without_hold(OrderId order, absl::FunctionRef<ChangeResult()> try_again,
                                    bool may_rebuild);
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
+  absl::StatusOr<Standing> look_up(OrderId order);
   absl::StatusOr<bool> is_archived(VoucherId voucher);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
-  ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
+  ChangeResult change_stored(const OrderEvent& event, OrderStatus status, bool may_rebuild = true);
+  ChangeResult refuse_unpaid(OrderId order, const std::string& reason,
+                             absl::FunctionRef<ChangeResult()> try_again, bool may_rebuild);
+  ChangeResult explain_unstored(OrderId order);
+  ChangeResult explain_unknown(const std::string& payment);
+  ChangeResult rebuild_holds(VoucherId voucher, absl::FunctionRef<ChangeResult()> try_again);
   absl::Status end_refund(OrderId id);
   absl::StatusOr<std::optional<std::int64_t>> give_back(const Order& order, std::int64_t epoch);
   absl::Status pass_epoch(VoucherId voucher, const Reply& outdated);
@@ -86,6 +109,7 @@ class OrderChanges {
   const Clock& clock_;
   const SaleStores stores_;
   const SaleKeys keys_;
+  QueuedOrders& queued_;
   KeyspaceOwner& owner_;
   VoucherBook& vouchers_;
 };

@@ -55,6 +55,41 @@ class RolledBackPaymentsTest : public PaymentLossesTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RolledBackPaymentsTest,
                          each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
 
+// ---- Lost holds ----
+
+/// The database still says "unpaid": that is not the last word on the order.
+TEST_P(PaymentLossesTest, ChangeWithLostHoldWaitsForQueuedPayment) {
+  const auto lose_holds = [&] { backend_.client()("DEL", SaleKeys{}.held()); };
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+
+  lose_holds();
+  const ChangeResult used = sale_->use(order);
+  EXPECT_EQ(used.outcome, ChangeOutcome::kOverloaded) << used.detail;
+  lose_holds();
+  const ChangeResult refunded = sale_->refund(order, "broken");
+  EXPECT_EQ(refunded.outcome, ChangeOutcome::kOverloaded) << refunded.detail;
+
+  drain();
+  EXPECT_EQ(sale_->use(order).outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(states_of(order), "unpaid>paid>used");
+  expect_right();
+}
+
+TEST_P(PaymentLossesTest, UseWithLostHoldOfUnpaidIsRefused) {
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  backend_.client()("DEL", SaleKeys{}.held());
+  const ChangeResult used = sale_->use(order);
+  EXPECT_EQ(used.outcome, ChangeOutcome::kTooLate) << used.detail;
+  EXPECT_EQ(used.status, OrderStatus::kUnpaid);
+  EXPECT_TRUE(is_held(order));
+  expect_right();
+}
+
 // ---- An older keyspace ----
 
 TEST_P(RolledBackPaymentsTest, StoredPaymentStays) {

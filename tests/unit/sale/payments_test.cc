@@ -171,6 +171,19 @@ TEST_P(PaymentsTest, PaymentOfRefundedOrderIsRepeated) {
   }
 }
 
+/// A transaction would wait for the worker's, and delay it.
+TEST_P(PaymentsTest, UnknownIdsCostNoTransaction) {
+  publish();
+  const OrderId order = bought(5) + 1'000;
+  const int writes = backend_.orders().writes();
+  EXPECT_EQ(pay(order, "p1").outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->cancel(order, "gone").outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->use(order).outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->refund(order, "broken").outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->confirm_refund("p1").outcome, ChangeOutcome::kRefused);
+  EXPECT_EQ(backend_.orders().writes(), writes);
+}
+
 TEST_P(PaymentsTest, UnknownOrderAndInvalidPayments) {
   publish();
   const OrderId order = bought(5);

@@ -99,6 +99,58 @@ TEST_P(QueuedOrdersTest, RefusedOrderIsUnknown) {
   EXPECT_EQ(status(*sale_, accepted + 1), OrderState::Kind::kUnknown);
 }
 
+TEST_P(QueuedOrdersTest, StrangersReadBacklogOnce) {
+  const OrderId last = buy_many(*sale_).back();
+  const auto other = open_sale();
+  take_entries_read();
+  for (OrderId made_up = last + 1'000; made_up < last + 1'020; ++made_up) {
+    const PayRequest payment{.order = made_up, .payment = "p", .amount_cents = 1};
+    EXPECT_EQ(other->pay(payment).outcome, ChangeOutcome::kUnknownOrder);
+    EXPECT_EQ(other->cancel(made_up, "no").outcome, ChangeOutcome::kUnknownOrder);
+    EXPECT_EQ(other->use(made_up).outcome, ChangeOutcome::kUnknownOrder);
+    EXPECT_EQ(other->refund(made_up, "no").outcome, ChangeOutcome::kUnknownOrder);
+    EXPECT_EQ(status(*other, made_up), OrderState::Kind::kUnknown);
+  }
+  EXPECT_EQ(take_entries_read(), static_cast<std::size_t>(kOrders));
+}
+
+TEST_P(QueuedOrdersTest, QueuedOrderIsReadFromItsPage) {
+  const auto own = open_sale();
+  std::vector<OrderId> orders = buy_many(*own);
+  for (const OrderId of_other : buy_many(*sale_, 100)) orders.push_back(of_other);
+  EXPECT_EQ(status(*own, orders.back() + 1'000), OrderState::Kind::kUnknown);
+  take_entries_read();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1'700}, orders.size() - 1}) {
+    const PayRequest payment{.order = orders[i], .payment = "p", .amount_cents = 1};
+    EXPECT_EQ(own->pay(payment).outcome, ChangeOutcome::kRefused) << "demands no payment";
+    const ChangeResult cancelled = own->cancel(orders[i], "no");
+    EXPECT_EQ(cancelled.outcome, ChangeOutcome::kTooLate);
+    EXPECT_EQ(cancelled.status, OrderStatus::kCreated);
+    EXPECT_EQ(own->use(orders[i]).outcome, ChangeOutcome::kOverloaded) << "not stored yet";
+    EXPECT_LE(take_entries_read(), 3 * QueuedOrders::kPageEntries);
+  }
+  drain();
+  EXPECT_EQ(own->use(orders[0]).outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(take_entries_read(), 0U);
+}
+
+/// Its page lacks it then.
+TEST_P(QueuedOrdersTest, RetriedOrderIsFoundBehindItsPage) {
+  const auto own = open_sale();
+  const OrderId order = buy_many(*own, 300).front();
+  EXPECT_EQ(own->cancel(order, "no").outcome, ChangeOutcome::kTooLate);
+  backend_.orders().poison([&](const Order& one) { return one.id == order; },
+                           faults::FaultyOrderStore::Poison::kIsRefused);
+  drain();
+  backend_.orders().poison({});
+  const auto letters = sale_->dead_letters();
+  ASSERT_EQ(letters->size(), 1U);
+  buy_many(*own, 300);
+  EXPECT_TRUE(*sale_->retry_dead_letter(letters->front().id));
+  const ChangeResult cancelled = own->cancel(order, "no");
+  EXPECT_EQ(cancelled.outcome, ChangeOutcome::kTooLate) << cancelled.detail;
+}
+
 TEST_P(QueuedOrdersTest, RestartedStreamIsRead) {
   buy_many(*sale_, 10);
   const auto other = open_sale();

@@ -78,6 +78,41 @@ TEST_P(WaitingListTest, ReturnedPieceGoesToFirst) {
   expect_audit_passes();
 }
 
+/// The user pays, uses or cancels the order that wait_for() named, at the moment when it is admitted. That
+/// is no lost hold: no such call may close the voucher.
+TEST_P(WaitingListTest, ChangeDuringServiceRebuildsNothing) {
+  constexpr int kReadsMax = 6;
+  sell_out();
+  OrderId holder = orders_[0];
+  std::int64_t user = 2;
+  const auto change = [&](int which, OrderId order) {
+    if (which == 0) return pay(order, "p", 1);  // an amount that is refused
+    return which == 1 ? sale_->cancel(order, "no") : sale_->use(order);
+  };
+  const std::int64_t epoch = backend_.orders().state()->epoch;
+  for (int which = 0; which < 3; ++which) {
+    for (int read = 1; read <= kReadsMax; ++read) {
+      const OrderId order = wait(++user);
+      bool is_served = false;
+      const auto serve = [&] {
+        is_served = true;
+        EXPECT_EQ(sale_->cancel(holder, "no").outcome, ChangeOutcome::kDone);
+      };
+      backend_.orders().before_every_read([&, reads = 0]() mutable {
+        if (++reads == read && !is_served) serve();
+      });
+      const ChangeResult result = change(which, order);
+      backend_.orders().before_every_read({});
+      if (!is_served) serve();
+      // A cancellation may have come after the service. Then the piece is free.
+      holder = result.outcome == ChangeOutcome::kDone ? bought(++user) : order;
+      drain();
+    }
+  }
+  EXPECT_EQ(backend_.orders().state()->epoch, epoch);
+  expect_audit_passes();
+}
+
 TEST_P(WaitingListTest, PieceHasHoldOfItsOwn) {
   sell_out();
   const OrderId third = wait(3);
