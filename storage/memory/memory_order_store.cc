@@ -73,6 +73,9 @@ OrderResult MemoryOrderStore::store(const Order& order, const BatchFence& fence)
 void MemoryOrderStore::count(const Order& order, std::int64_t sign) {
   if (is_live(order)) live_of_user_[std::pair(order.user, order.voucher)] += sign * order.quantity;
   taken_of_voucher_[order.voucher] += sign * pieces_taken(order);
+  if (order.status == OrderStatus::kRefunding) {
+    refunding_of_voucher_[order.voucher] += sign * order.quantity;
+  }
 }
 
 OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fence) const {
@@ -84,11 +87,11 @@ OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fe
   if (is_limited && rivals.live_of_user > order.limit - order.quantity) {
     rivals.live_of_user = 0;
     for (const OrderId id : value_or_default(of_user_, order.user)) {
-      const Order& other = orders_.at(id);
-      if (counts_against(other, order)) rivals.live_of_user += other.quantity;
+      rivals.add_of_user(orders_.at(id), order);
     }
   }
   rivals.taken_of_voucher = value_or_default(taken_of_voucher_, order.voucher);
+  rivals.refunding_of_voucher = value_or_default(refunding_of_voucher_, order.voucher);
   if (fence.stock) {
     rivals.stock = fence.stock_of(order.voucher);
   } else if (const auto own = vouchers_.find(order.voucher); own != vouchers_.end()) {
@@ -339,6 +342,7 @@ absl::Status MemoryOrderStore::archive_voucher(VoucherId voucher, std::int64_t a
   archived_vouchers_.emplace(voucher, archived);
   vouchers_.erase(voucher);
   taken_of_voucher_.erase(voucher);
+  refunding_of_voucher_.erase(voucher);
   return absl::OkStatus();
 }
 

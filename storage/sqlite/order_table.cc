@@ -23,6 +23,7 @@ constexpr char kWithKey[] = "idempotency_key <> ''";
 
 constexpr char kLive[] = "status <= 5";
 static_assert(is_live(OrderStatus{5}) && !is_live(OrderStatus{6}));
+static_assert(OrderStatus::kRefunding == OrderStatus{5});
 
 // Bits of the column `keeps`.
 constexpr std::int64_t kKeepsStock = 1;
@@ -205,7 +206,10 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
       list_of_key_(database, absl::StrCat(kSelectOrders,
                                           " INDEXED BY orders_by_key WHERE voucher_id = ?1 AND "
                                           "idempotency_key = ?2 AND ",
-                                          kWithKey)) {}
+                                          kWithKey)),
+      count_refunding_(database,
+                       "SELECT coalesce(sum(quantity), 0) FROM orders INDEXED BY orders_refunding "
+                       "WHERE voucher_id = ?1 AND status = 5") {}
 
 std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
                                                 const BatchFence& fence) {
@@ -319,9 +323,11 @@ OrderRivals OrderWriter::rivals_of(const Order& order, const Remaining& remainin
                      .same_key = find_same_key(order)};
   Query of_user(list_of_user_, order.user, order.voucher);
   while (of_user.next()) {
-    const Order other = to_order(of_user);
-    if (counts_against(other, order)) rivals.live_of_user += other.quantity;
+    rivals.add_of_user(to_order(of_user), order);
   }
+  Query refunding(count_refunding_, order.voucher);
+  refunding.next();
+  rivals.refunding_of_voucher = refunding.integer(0);
   return rivals;
 }
 

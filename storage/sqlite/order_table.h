@@ -97,12 +97,13 @@ class OrderWriter {
   SQLite::Statement change_;
   SQLite::Statement find_;
   SQLite::Statement find_archived_;
-  SQLite::Statement find_any_other_;  // any order in orders_other
-  SQLite::Statement find_other_;      // a live order of the user under a limit other than 1
-  SQLite::Statement count_pieces_;    // count_pieces()
-  SQLite::Statement list_of_user_;    // the live orders of a user and voucher
-  SQLite::Statement list_of_key_;     // the orders of a voucher and an idempotency key
-  bool has_other_orders_ = true;      // there may be live orders under a limit other than 1
+  SQLite::Statement find_any_other_;   // any order in orders_other
+  SQLite::Statement find_other_;       // a live order of the user under a limit other than 1
+  SQLite::Statement count_pieces_;     // count_pieces()
+  SQLite::Statement list_of_user_;     // the live orders of a user and voucher
+  SQLite::Statement list_of_key_;      // the orders of a voucher and an idempotency key
+  SQLite::Statement count_refunding_;  // pieces of a voucher that are being refunded
+  bool has_other_orders_ = true;       // there may be live orders under a limit other than 1
 };
 
 }  // namespace rushgate

@@ -113,7 +113,8 @@ struct OrderResult {
     kStored,         // by this call
     kAlreadyStored,  // before, under the same id: a redelivery
     kRefused,   // it can never be stored: it breaks a limit, or its id belongs to another order
-    kTooEarly,  // an event of an order that is not stored yet: to be written again later
+    kTooEarly,  // to be written again later: an event of an order that is not stored yet, or an
+                // order that lacks only pieces whose refund has begun
   };
 
   Kind kind = Kind::kStored;
@@ -275,13 +276,19 @@ inline std::int64_t pieces_of_user(const Order& order) {
 inline std::int64_t amount_of(const Order& order) { return order.price_cents * order.quantity; }
 
 /// The contents of a database as far as they decide on one order, earlier orders of its batch
-/// included.
+/// included. A piece whose order is in OrderStatus::kRefunding may be given back already, and sold
+/// again: the keyspace does that before the database records it.
 struct OrderRivals {
   std::optional<Order> same_id = {};       // the order that is stored under the same id
   std::int64_t live_of_user = 0;           // pieces of the orders that count against its limit
+  std::int64_t refunding_of_user = 0;      // of these: in OrderStatus::kRefunding
   std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
+  std::int64_t refunding_of_voucher = 0;   // of these: in OrderStatus::kRefunding
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
   std::optional<Order> same_key = {};      // an order with which it shares_key()
+
+  /// Counts the pieces of `other` if they count against the limit per user of `order`.
+  void add_of_user(const Order& other, const Order& order);
 };
 /// Returns true if two orders of a voucher were admitted under one idempotency key, while it was
 /// the other's. Each order is its own.
@@ -297,6 +304,8 @@ bool counts_against(const Order& other, const Order& order);
 /// - one whose idempotency key belongs to another order of its voucher;
 /// - a live order whose user would have more than `limit` pieces of the voucher;
 /// - a live order of a voucher that was never published, or has too few pieces left.
+/// kTooEarly: it lacks only pieces that are being refunded. A refusal is final, so it must not depend
+/// on a refund that has begun and not ended.
 OrderResult check_order(const Order& order, const OrderRivals& rivals);
 
 /// Returns true if write() failed because of one of its orders.

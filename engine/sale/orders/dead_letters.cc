@@ -40,13 +40,29 @@ end
 
 Script with_index(const char* text) { return Script(absl::StrCat(kIndex, text)); }
 
-// KEYS order stream, dead letters, faults, index. ARGV group, entry, reason, field, value, …
+// KEYS order stream, dead letters, faults, index.
+// ARGV group, entry, reason, voucher and id of SeenEnds or "", field, value, …
 const Script& bury_script() {
   static const Script* const kScript = new Script(with_index(R"lua(
+-- Returns true if an order of the voucher was cancelled after the entry `seen`, or may have been.
+local function may_have_ended(voucher, seen)
+  local later = redis.call('XRANGE', KEYS[1], '(' .. seen, '+', 'COUNT', 1000)
+  for _, entry in ipairs(later) do
+    local event, its_voucher
+    for i = 1, #entry[2], 2 do
+      if entry[2][i] == 'event' then event = entry[2][i + 1] end
+      if entry[2][i] == 'voucherId' then its_voucher = entry[2][i + 1] end
+    end
+    if event == 'cancelled' and its_voucher == voucher then return true end
+  end
+  return #later == 1000
+end
+
 -- The copy first: a script that fails half-way keeps what it did.
 if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
+if ARGV[4] ~= '' and may_have_ended(ARGV[4], ARGV[5]) then return 0 end
 local was_whole = is_whole(KEYS[2], KEYS[4], 'dead')
-local fields = {unpack(ARGV, 4)}
+local fields = {unpack(ARGV, 6)}
 local letter = redis.call('XADD', KEYS[2], '*', 'entry', ARGV[2], 'reason', ARGV[3], unpack(fields))
 note(KEYS[4], 'dead', letter, fields, was_whole)
 redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
@@ -213,12 +229,14 @@ absl::Status for_each_letter_of(Client& client, const std::string& stream, Vouch
 }  // namespace
 
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                          const std::string& reason) {
+                          const std::string& reason, const std::optional<SeenEnds>& seen) {
   const std::string dead = keys.dead_letters();
   const std::string faults = keys.faults();
   const std::string index = keys.dead_letter_orders();
   const std::string_view names[] = {keys.order_stream, dead, faults, index};
-  std::vector<std::string_view> arguments = {keys.group, entry.id, reason};
+  const std::string voucher = seen ? std::to_string(seen->voucher) : "";
+  const std::string seen_to = seen ? seen->to.to_string() : "";
+  std::vector<std::string_view> arguments = {keys.group, entry.id, reason, voucher, seen_to};
   append_fields(arguments, entry);
   const Reply buried = client.run(bury_script(), names, arguments);
   if (!buried.is_integer()) return to_status(buried, "burying an order");

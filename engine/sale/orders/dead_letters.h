@@ -12,13 +12,23 @@
 #include <rushgate/client.h>
 #include <rushgate/sale.h>
 #include <rushgate/sale_keys.h>
+#include <rushgate/stream_id.h>
+#include <rushgate/voucher.h>
 
 namespace rushgate {
 
+/// The cancellations that the database knew when it refused an order of the voucher: those up to an
+/// entry of the order stream.
+struct SeenEnds {
+  VoucherId voucher = 0;
+  StreamId to;
+};
+
 /// Moves `entry` from the group's pending entries to the dead letters. Returns false if it is not
-/// pending: a worker acknowledged it, or the keyspace lost it.
+/// pending: a worker acknowledged it, or the keyspace lost it. With `seen`, also if an order of the
+/// voucher was cancelled since, or a thousand entries came since: then the refusal may be outdated.
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                          const std::string& reason);
+                          const std::string& reason, const std::optional<SeenEnds>& seen);
 
 /// Adds an order that the keyspace lost to the dead letters, without stock.
 absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,

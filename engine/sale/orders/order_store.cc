@@ -15,6 +15,13 @@ bool is_redelivery(const Order& stored, const Order& again) {
          again.quantity == stored.quantity && again.price_cents == stored.price_cents;
 }
 
+/// Returns the result for an order that lacks pieces, of which some are being refunded.
+OrderResult lacks_pieces(std::string why, std::int64_t lacking, std::int64_t refunding) {
+  if (refunding < lacking) return {OrderResult::Kind::kRefused, std::move(why)};
+  absl::StrAppend(&why, ", and ", refunding, " of them are being refunded");
+  return {OrderResult::Kind::kTooEarly, std::move(why)};
+}
+
 }  // namespace
 
 std::string_view order_status_name(OrderStatus status) {
@@ -167,6 +174,12 @@ bool shares_key(const Order& a, const Order& b) {
          b.admitted_at_ms <= a.key_expires_at_ms;
 }
 
+void OrderRivals::add_of_user(const Order& other, const Order& order) {
+  if (!counts_against(other, order)) return;
+  live_of_user += other.quantity;
+  if (other.status == OrderStatus::kRefunding) refunding_of_user += other.quantity;
+}
+
 OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   const auto refused = [](std::string reason) {
     return OrderResult{OrderResult::Kind::kRefused, std::move(reason)};
@@ -190,14 +203,18 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
     return refused(absl::StrCat("voucher ", order.voucher, " was never published here"));
   }
   // The quantity is subtracted: a sum might overflow.
-  if (rivals.taken_of_voucher > *rivals.stock - order.quantity) {
-    return refused(absl::StrCat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
-                                " pieces taken of a stock of ", *rivals.stock));
+  const std::int64_t room = *rivals.stock - order.quantity;
+  if (rivals.taken_of_voucher > room) {
+    return lacks_pieces(absl::StrCat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
+                                     " pieces taken of a stock of ", *rivals.stock),
+                        rivals.taken_of_voucher - room, rivals.refunding_of_voucher);
   }
-  if (order.limit != 0 && rivals.live_of_user > order.limit - order.quantity) {
-    return refused(absl::StrCat("user ", order.user.text(), " has ", rivals.live_of_user,
-                                " pieces of voucher ", order.voucher, " already, of a limit of ",
-                                order.limit));
+  const std::int64_t allowed = order.limit - order.quantity;
+  if (order.limit != 0 && rivals.live_of_user > allowed) {
+    return lacks_pieces(
+        absl::StrCat("user ", order.user.text(), " has ", rivals.live_of_user,
+                     " pieces of voucher ", order.voucher, " already, of a limit of ", order.limit),
+        rivals.live_of_user - allowed, rivals.refunding_of_user);
   }
   return {};
 }

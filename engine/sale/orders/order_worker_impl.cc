@@ -783,33 +783,48 @@ absl::Status OrderWorker::Impl::conclude(std::vector<Decided>& decided, bool is_
   report_stored(*late);
   acknowledged = acknowledge_stored(*late, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;
-  for (const Decided& one : decided) {
+  // The orders first: the events of one that is not decided yet wait with it.
+  std::ranges::stable_partition(decided, [](const Decided& one) { return !is_event(*one.entry); });
+  absl::flat_hash_set<OrderId> waiting;
+  for (Decided& one : decided) {
     if (one.fate == Decided::Fate::kStored) {
       suspects_.erase(one.entry->id);
       continue;
     }
-    const auto decided_finally = is_final(one);
-    if (!decided_finally.ok()) return decided_finally.status();
-    if (!*decided_finally) {
-      ++step.faulted;
-      release(*one.entry);
-      retry_later();
-      continue;
-    }
-    if (options_.logger)
-      log_error(*options_.logger,
-                concat("order entry ", one.entry->id, " is buried: ", one.reason));
-    const auto buried = bury(*client_, keys_, *one.entry, one.reason);
-    if (!buried.ok()) return buried.status();
-    suspects_.erase(one.entry->id);
-    if (*buried) {
-      ++step.buried;
-    } else {
-      release(*one.entry);  // another worker has decided, or the keyspace lost it
-      retry_later();
-    }
+    const absl::Status concluded = conclude_unstored(one, waiting, step);
+    if (!concluded.ok()) return concluded;
   }
   return step.stored + step.changed + step.buried > 0 ? trim() : absl::OkStatus();
+}
+
+/// Buries an entry whose refusal is final. Releases another one, and adds its order to `waiting`.
+absl::Status OrderWorker::Impl::conclude_unstored(Decided& one,
+                                                  absl::flat_hash_set<OrderId>& waiting,
+                                                  Step& step) {
+  const auto decided_finally = is_final(one, waiting);
+  if (!decided_finally.ok()) return decided_finally.status();
+  bool is_buried = false;
+  if (*decided_finally) {
+    const auto buried = bury(*client_, keys_, *one.entry, one.reason, one.seen);
+    if (!buried.ok()) return buried.status();
+    is_buried = *buried;
+  } else {
+    ++step.faulted;
+  }
+  if (is_buried) {
+    ++step.buried;
+    suspects_.erase(one.entry->id);
+    if (options_.logger) {
+      log_error(*options_.logger,
+                concat("order entry ", one.entry->id, " is buried: ", one.reason));
+    }
+    return absl::OkStatus();
+  }
+  // Not final, or another worker has decided, or the keyspace lost it, or a piece came back just now.
+  if (const auto order = read_event(*one.entry); order.ok()) waiting.insert(order->order.id);
+  release(*one.entry);
+  retry_later();
+  return absl::OkStatus();
 }
 
 /// Writes entries once more that were refused, or came too early. With several workers, an entry may
@@ -836,17 +851,22 @@ absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write
     written.push_back(&one);
   }
   if (written.empty()) return late;
-  if (const absl::Status made = make_room(events); !made.ok()) return made;
+  const auto seen_to = make_room(events);
+  if (!seen_to.ok()) return seen_to.status();
   Writes writes;
   for (std::size_t i = 0; i < written.size(); ++i) {
+    if (events[i].kind == OrderEvent::Kind::kAdmitted) {
+      written[i]->seen = SeenEnds{.voucher = events[i].order.voucher, .to = *seen_to};
+    }
     writes.add(std::move(events[i]), *written[i]->entry);
   }
-  const auto results = try_write(writes.all());
-  if (!results.ok() && !is_fault_of_an_order(results.status())) return results.status();
-  for (std::size_t i = 0; results.ok() && i < written.size(); ++i) {
-    std::vector<Decided> now;
-    append_results({&written[i]->entry, 1}, {&(*results)[i], 1}, now);
-    *written[i] = std::move(now.front());
+  // No refusal of the first write counts: it came before make_room().
+  std::vector<Decided> now;
+  const absl::Status wrote = write(writes.all(), now);
+  if (!wrote.ok()) return wrote;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    now[i].seen = written[i]->seen;
+    *written[i] = std::move(now[i]);
     if (written[i]->fate == Decided::Fate::kStored) late.push_back(*written[i]);
   }
   return late;
@@ -858,7 +878,9 @@ absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write
 /// - Waiting cancellations of stored orders of its voucher are applied now. Later they change
 ///   nothing.
 /// - Refunds that were begun are ended.
-absl::Status OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
+///
+/// Returns the last entry of the order stream whose cancellation it would have found.
+absl::StatusOr<StreamId> OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
   absl::flat_hash_map<OrderId, OrderEvent*> refused;
   absl::flat_hash_set<VoucherId> vouchers;
   for (OrderEvent& event : events) {
@@ -866,7 +888,8 @@ absl::Status OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
     refused.emplace(event.order.id, &event);
     vouchers.insert(event.order.voucher);
   }
-  if (refused.empty()) return absl::OkStatus();
+  StreamId seen_to;
+  if (refused.empty()) return seen_to;
   std::vector<OrderEvent> of_others;
   const auto visit = [&](const OrderEntry& entry) {
     auto event = is_event(entry) ? read_event(entry) : absl::NotFoundError("");
@@ -885,22 +908,62 @@ absl::Status OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
     }
     return true;
   };
-  for (const std::string& stream : {keys_.order_stream, keys_.dead_letters()}) {
-    const absl::Status read =
-        for_each_entry(*client_, stream, StreamId::min(), StreamId::max(), visit);
-    if (!read.ok()) return read;
+  const auto visit_queued = [&](const OrderEntry& entry) {
+    seen_to = StreamId::parse(entry.id).value_or(seen_to);  // for_each_entry() has read it already
+    return visit(entry);
+  };
+  absl::Status read =
+      for_each_entry(*client_, keys_.order_stream, StreamId::min(), StreamId::max(), visit_queued);
+  // A letter that is retried meanwhile is behind `seen_to`.
+  if (read.ok()) {
+    read = for_each_entry(*client_, keys_.dead_letters(), StreamId::min(), StreamId::max(), visit);
   }
+  if (!read.ok()) return read;
   if (!of_others.empty()) {
     const auto applied = stores_.apply(of_others, fence_);
     if (!applied.ok()) return applied.status();
   }
-  return changes_.finish_refunds().status();
+  const auto finished = changes_.finish_refunds();
+  if (!finished.ok()) return finished.status();
+  return seen_to;
 }
 
 /// Returns true if the entry becomes a dead letter. Counts a fault of its own.
-absl::StatusOr<bool> OrderWorker::Impl::is_final(const Decided& decided) {
+///
+/// That is not undone, so the reason must be one that stays. The database may lack decisions of the
+/// keyspace: an earlier entry, a cancellation, the end of a refund. `waiting` has the orders of this
+/// batch that wait for such.
+absl::StatusOr<bool> OrderWorker::Impl::is_final(Decided& decided,
+                                                 const absl::flat_hash_set<OrderId>& waiting) {
   if (decided.may_need_earlier) return false;
-  return decided.fate == Decided::Fate::kRefused ? true : is_fault_final(*decided.entry);
+  if (decided.fate == Decided::Fate::kRefused) {
+    if (!decided.seen) return true;
+    const auto has_ended = has_ended_since(*decided.seen);
+    if (!has_ended.ok()) return has_ended.status();
+    return !*has_ended;
+  }
+  if (decided.fate == Decided::Fate::kTooEarly) {
+    if (!is_event(*decided.entry)) return false;  // a refund has begun
+    const auto event = read_event(*decided.entry);
+    if (event.ok() && waiting.contains(event->order.id)) return false;
+  }
+  return is_fault_final(*decided.entry);
+}
+
+/// Returns true if an order of the voucher was cancelled since the database refused another one: then
+/// its piece may have been sold again, and that purchase be stored already. Otherwise moves `seen` on.
+absl::StatusOr<bool> OrderWorker::Impl::has_ended_since(SeenEnds& seen) {
+  bool has_ended = false;
+  const absl::Status read = for_each_entry(
+      *client_, keys_.order_stream, seen.to, StreamId::max(), [&](const OrderEntry& entry) {
+        const auto event = is_event(entry) ? read_event(entry) : absl::NotFoundError("");
+        has_ended = event.ok() && event->kind == OrderEvent::Kind::kCancelled &&
+                    event->order.voucher == seen.voucher;
+        if (!has_ended) seen.to = StreamId::parse(entry.id).value_or(seen.to);
+        return !has_ended;
+      });
+  if (!read.ok()) return read;
+  return has_ended;
 }
 
 /// Returns the first pending entry of the group that is not one of the refused ones here; the

@@ -55,7 +55,8 @@ class OrderWorker::Impl {
     const OrderEntry* entry;
     enum class Fate : std::uint8_t { kStored, kRefused, kFault, kTooEarly } fate;
     std::string reason;
-    bool may_need_earlier = false;  // an entry that another worker has not applied yet
+    bool may_need_earlier = false;      // an entry that another worker has not applied yet
+    std::optional<SeenEnds> seen = {};  // if it is an order that write_again() wrote
   };
 
   /// A part of Writes.
@@ -133,14 +134,16 @@ class OrderWorker::Impl {
   [[nodiscard]] bool is_isolating() const { return failed_writes_ >= options_.isolate_after; }
   absl::Status conclude(std::vector<Decided>& decided, bool is_redelivery, Step& step);
   absl::StatusOr<std::vector<Decided>> write_again(std::vector<Decided>& decided);
-  absl::Status make_room(std::span<OrderEvent> events);
+  absl::StatusOr<StreamId> make_room(std::span<OrderEvent> events);
   void report_stored(const std::vector<Decided>& decided) const;
   absl::Status acknowledge_stored(const std::vector<Decided>& decided, bool is_redelivery,
                                   Step& step);
   absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);
   absl::Status forget_ends(std::span<const OrderEntry* const> entries);
   absl::StatusOr<bool> note_stored(std::string_view payments);
-  absl::StatusOr<bool> is_final(const Decided& decided);
+  absl::Status conclude_unstored(Decided& one, absl::flat_hash_set<OrderId>& waiting, Step& step);
+  absl::StatusOr<bool> is_final(Decided& decided, const absl::flat_hash_set<OrderId>& waiting);
+  absl::StatusOr<bool> has_ended_since(SeenEnds& seen);
   absl::StatusOr<StreamId> find_first_pending_besides(const std::vector<Decided>& decided);
   static bool is_refused(const Decided& decided) {
     return decided.fate == Decided::Fate::kRefused || decided.fate == Decided::Fate::kTooEarly;

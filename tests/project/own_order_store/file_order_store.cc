@@ -159,7 +159,8 @@ OrderRivals FileOrderStore::rivals_of(const Order& order, const BatchFence& fenc
     if (other.voucher != order.voucher) continue;
     rivals.taken_of_voucher += pieces_taken(other);
     if (shares_key(other, order)) rivals.same_key = other;
-    if (counts_against(other, order)) rivals.live_of_user += other.quantity;
+    if (other.status == OrderStatus::kRefunding) rivals.refunding_of_voucher += other.quantity;
+    rivals.add_of_user(other, order);
   }
   return rivals;
 }

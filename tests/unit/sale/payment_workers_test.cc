@@ -174,6 +174,124 @@ TEST_P(PaymentWorkersTest, CancellationAppliedDuringRefusalBuriesNothing) {
   expect_audit_passes();
 }
 
+/// A refund gives a piece back, and the second user takes it. The database refuses that order, for it
+/// does not know the end of the refund. Before it is written again, it is cancelled, its piece is sold
+/// once more, and that purchase is stored.
+TEST_P(PaymentWorkersTest, OrderCancelledDuringRefusalIsNotBuried) {
+  publish(1);
+  const OrderId first = bought(5);
+  ASSERT_EQ(pay(first, "p1").outcome, ChangeOutcome::kDone);
+  drain_both();
+  constexpr int kEndOfRefund = 2;
+  constexpr int kWrittenAgain = 5;
+  OrderId second = 0;
+  OrderId third = 0;
+  backend_.orders().at_every_point([&, write = 0](Point point) mutable {
+    if (point != Point::kBeforeWrite) return;
+    ++write;
+    if (write == kEndOfRefund) {
+      second = bought(6);
+      EXPECT_EQ(worker_->step().buried, 0U);
+    } else if (write == kWrittenAgain) {
+      EXPECT_EQ(sale_->cancel(second, "no").outcome, ChangeOutcome::kDone);
+      third = bought(7);
+      other_->step();
+      EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid);
+    }
+  });
+
+  ASSERT_EQ(sale_->refund(first, "broken").outcome, ChangeOutcome::kDone);
+
+  ASSERT_NE(third, 0) << "it was written again";
+  EXPECT_EQ(pay(second, "p2").outcome, ChangeOutcome::kTooLate);
+  drain_both();
+  EXPECT_EQ(states_of(second), "unpaid>cancelled");
+  EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid);
+  EXPECT_THAT(payments(), ElementsAre("p1 due", "p2 due"));
+  expect_audit_passes();
+}
+
+/// As above, but before the order is written again, another refund begins and remains unfinished, and its
+/// piece is sold and stored. The order waits, and its payment with it: neither has a fault, even where one
+/// would bury it.
+TEST_P(PaymentWorkersTest, OrderWaitsForUnfinishedRefund) {
+  publish(2);
+  const OrderId first = bought(5);
+  const OrderId second = bought(6);
+  ASSERT_EQ(pay(first, "p1").outcome, ChangeOutcome::kDone);
+  ASSERT_EQ(pay(second, "p2").outcome, ChangeOutcome::kDone);
+  drain_both();
+  const auto strict = make_worker("c3", {.attempts_max = 1});
+  constexpr int kEndOfRefund = 2;
+  constexpr int kWrittenAgain = 5;
+  OrderId third = 0;
+  OrderId fourth = 0;
+  Step step;
+  backend_.orders().at_every_point([&, write = 0](Point point) mutable {
+    if (point != Point::kBeforeWrite) return;
+    ++write;
+    if (write == kEndOfRefund) {
+      third = bought(7);
+      EXPECT_EQ(pay(third, "p3").outcome, ChangeOutcome::kDone);
+      step = strict->step();
+    } else if (write == kWrittenAgain) {
+      backend_.orders().fail_write(kEndOfRefund);
+      EXPECT_NE(sale_->refund(second, "broken").outcome, ChangeOutcome::kDone);
+      fourth = bought(8);
+      EXPECT_EQ(other_->step().stored, 1U);
+    }
+  });
+
+  ASSERT_EQ(sale_->refund(first, "broken").outcome, ChangeOutcome::kDone);
+
+  ASSERT_NE(fourth, 0) << "it was written again";
+  EXPECT_EQ(step.stored + step.changed + step.buried, 0U);
+  EXPECT_EQ(step.faulted, 2U);
+  EXPECT_EQ(faults(), 0);
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  drain(*strict);
+  drain_both();
+  EXPECT_EQ(stored(second).status, OrderStatus::kRefunded);
+  EXPECT_EQ(states_of(third), "unpaid>paid");
+  EXPECT_EQ(stored(fourth).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
+/// Two orders are refused until the cancellations before them are applied. Then one is at fault for a
+/// while.
+TEST_P(PaymentWorkersTest, FaultOfOneOrderBuriesNoOther) {
+  publish(4);
+  const OrderId first = bought(5);
+  const OrderId second = bought(6);
+  const OrderId third = bought(8);
+  const OrderId fourth = bought(9);
+  read_without_storing();
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  ASSERT_EQ(sale_->cancel(second, "no").outcome, ChangeOutcome::kDone);
+  bought(7);
+  bought(10);
+  EXPECT_EQ(other_->step().stored, 2U);
+  backend_.advance_ms(WorkerOptions{}.pause_ms_max);
+  constexpr int kApplied = 2;
+  backend_.orders().at_every_point([&, write = 0](Point point) mutable {
+    if (point != Point::kBeforeWrite || ++write != kApplied) return;
+    backend_.orders().poison([](const Order& order) { return order.user == 9; });
+  });
+
+  const Step step = worker_->step();
+
+  EXPECT_EQ(step.stored, 3U);
+  EXPECT_EQ(step.faulted, 1U);
+  EXPECT_EQ(step.buried, 0U);
+  backend_.orders().at_every_point({});
+  backend_.orders().poison({});
+  backend_.advance_ms(WorkerOptions{}.retry_after_ms);
+  drain_both();
+  EXPECT_EQ(stored(third).status, OrderStatus::kUnpaid);
+  EXPECT_EQ(stored(fourth).status, OrderStatus::kUnpaid);
+  expect_audit_passes();
+}
+
 TEST_P(PaymentWorkersTest, OrderStoredDuringEarlyPaymentCountsNoFault) {
   publish(1);
   const OrderId order = bought(5);

@@ -532,6 +532,40 @@ TEST_P(PaymentStoreTest, CancelFreesStockWithinBatch) {
   EXPECT_EQ(store().count_live(kVoucher).value(), 2);
 }
 
+/// The keyspace gives the pieces back before the database records the end of the refund. So nothing is
+/// final before that.
+TEST_P(PaymentStoreTest, OrderLackingOnlyRefundingStockIsTooEarly) {
+  const BatchFence fence = fence_now({{kVoucher, 2}});
+  const auto kinds = [&](const std::vector<OrderEvent>& events) {
+    return kinds_of(checked(payments().apply(events, fence), events.size()));
+  };
+  const Order refunded = order_in(OrderStatus::kPaid, 1);
+  const Order other = order_in(OrderStatus::kPaid, 2);
+  const OrderEvent next = admitted(order_in(OrderStatus::kUnpaid, 3));
+  Order large = order_in(OrderStatus::kUnpaid, 4);
+  large.quantity = 2;
+  EXPECT_EQ(kinds({admitted(refunded), admitted(other), next}),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
+
+  EXPECT_EQ(kinds({event(EventKind::kRefundBegun, refunded.id), next, admitted(large)}),
+            (std::vector{Kind::kStored, Kind::kTooEarly, Kind::kRefused}));
+  EXPECT_EQ(kinds({event(EventKind::kRefundEnded, refunded.id), next, admitted(large)}),
+            (std::vector{Kind::kStored, Kind::kStored, Kind::kRefused}));
+}
+
+TEST_P(PaymentStoreTest, OrderLackingOnlyRefundingAllowanceIsTooEarly) {
+  for (const std::int64_t limit : {1, 3}) {
+    Order refunded = order_in(OrderStatus::kPaid, 10 + limit, limit);
+    refunded.quantity = limit;
+    Order next = order_in(OrderStatus::kUnpaid, 10 + limit, limit);
+    EXPECT_EQ(apply_kinds({admitted(refunded), admitted(next),
+                           event(EventKind::kRefundBegun, refunded.id), admitted(next),
+                           event(EventKind::kRefundEnded, refunded.id), admitted(next)}),
+              (std::vector{Kind::kStored, Kind::kRefused, Kind::kStored, Kind::kTooEarly,
+                           Kind::kStored, Kind::kStored}));
+  }
+}
+
 TEST_P(PaymentStoreTest, OrderCancelledWhileQueuedHasChange) {
   OrderEvent event = admitted(order_in(OrderStatus::kCancelled));
   event.reason = "no";

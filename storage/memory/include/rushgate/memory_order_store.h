@@ -95,6 +95,7 @@ class MemoryOrderStore final : public OrderStore,
   absl::flat_hash_map<std::pair<VoucherId, std::string>, Ids> of_key_;  // an idempotency key
   absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
   absl::flat_hash_map<VoucherId, std::int64_t> taken_of_voucher_;
+  absl::flat_hash_map<VoucherId, std::int64_t> refunding_of_voucher_;
   absl::btree_map<std::string, Payment> payments_;
   absl::btree_map<std::int64_t, OrderChange> changes_;  // by position
   std::int64_t last_position_ = 0;
