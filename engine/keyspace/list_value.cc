@@ -79,12 +79,12 @@ void ListValue::insert_into(Place place, ListPosition position, const MaybeInteg
 }
 
 void ListValue::roll_back(const Inserted& inserted) {
-  const auto& [block, at] = inserted.place;
+  const Place& place = inserted.place;
   if (inserted.is_alone) {
-    static_cast<void>(blocks_.take(block));
+    static_cast<void>(blocks_.take(place.block));
   } else {
-    blocks_.edit(block, [&, at = at](ListBlock& changed) {
-      changed.erase(at);
+    blocks_.edit(place.block, [&](ListBlock& changed) {
+      changed.erase(place.at);
       if (inserted.was_regular) changed.make_regular();
     });
   }
@@ -110,12 +110,12 @@ ListValue::Erased ListValue::erase(Place place) {
 }
 
 void ListValue::roll_back(Erased erased) {
-  const auto& [block, at] = erased.place;
+  const Place& place = erased.place;
   if (erased.block != nullptr) {
-    blocks_.put_back(block, std::move(*erased.block));
+    blocks_.put_back(place.block, std::move(*erased.block));
   } else {
-    blocks_.edit(block, [&, at = at](ListBlock& changed) {
-      changed.insert(at, erased.position, erased.element);
+    blocks_.edit(place.block, [&](ListBlock& changed) {
+      changed.insert(place.at, erased.position, erased.element);
       if (erased.was_regular) changed.make_regular();
     });
   }
