@@ -1,5 +1,6 @@
 #include "engine/sale/payments/waiting_list.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -83,6 +84,28 @@ absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, Vo
   return reply.integer() == 1;
 }
 
+absl::Status leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                std::span<const UserId> users) {
+  constexpr std::size_t kPortion = 1'000;
+  const std::string waiting = keys.waiting(voucher);
+  const std::string orders = keys.waiting_orders(voucher);
+  const std::string_view names[] = {waiting, orders};
+  while (!users.empty()) {
+    std::vector<Request> requests;
+    for (const UserId& user : users.first(std::min(users.size(), kPortion))) {
+      const std::string user_text = user.text();
+      const std::string_view arguments[] = {user_text};
+      requests.push_back(client.script_request(payment_scripts::leave(), names, arguments));
+    }
+    for (const Reply& reply : client.run_all(payment_scripts::leave(), requests)) {
+      if (reply.is_integer()) continue;
+      return to_status(reply, concat("removing users from the list of voucher ", voucher));
+    }
+    users = users.subspan(requests.size());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher) {
   constexpr std::int64_t kPortion = 256;
   const auto names = key_names(keys, voucher);
@@ -129,6 +152,29 @@ absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const Sale
     }
     if (portion.elements().size() < kPortion) return users;
   }
+}
+
+absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client& client,
+                                                                         const SaleKeys& keys,
+                                                                         VoucherId voucher) {
+  constexpr int kPortion = 1'000;
+  constexpr std::string_view kDoing = "reading the orders of a waiting list";
+  absl::flat_hash_map<OrderId, UserId> users;
+  std::string cursor = "0";
+  do {
+    const Reply scanned = client("HSCAN", keys.waiting_orders(voucher), cursor, "COUNT", kPortion);
+    const bool is_scan = scanned.is_aggregate() && scanned.elements().size() == 2 &&
+                         scanned.elements()[0].is_text() && scanned.elements()[1].is_aggregate();
+    if (!is_scan) return to_status(scanned, kDoing);
+    const auto& pairs = scanned.elements()[1].elements();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      if (!pairs[i].is_text() || !pairs[i + 1].is_text()) return to_status(pairs[i], kDoing);
+      const auto order = parse_int64(pairs[i + 1].text());
+      if (order) users.emplace(*order, UserId(pairs[i].text()));
+    }
+    cursor = scanned.elements()[0].text();
+  } while (cursor != "0");
+  return users;
 }
 
 }  // namespace rushgate

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
@@ -24,6 +26,10 @@ absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& key
 absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
                                         const UserId& user);
 
+/// Removes users, in bounded portions.
+absl::Status leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                std::span<const UserId> users);
+
 /// Sells free pieces to waiting users, in bounded portions.
 absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher);
 
@@ -39,5 +45,10 @@ absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleK
 /// Returns the users that wait, in the order of their arrival, read in bounded portions.
 absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);
+/// Returns the users that have an order ready, by that order, read in bounded portions. An order that
+/// is no number is left out: the database would refuse it.
+absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client& client,
+                                                                         const SaleKeys& keys,
+                                                                         VoucherId voucher);
 
 }  // namespace rushgate

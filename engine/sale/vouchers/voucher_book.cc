@@ -88,13 +88,16 @@ struct VoucherBook::Buyers {
   std::int64_t taken = 0;                      // pieces, from the stock
   std::int64_t given_back = 0;                 // as payment_scripts.cc counts them
   std::int64_t withheld = 0;
-  bool counted = false;     // a set cannot hold the counts
-  bool with_days = false;   // there is a limit per day
-  std::int64_t epoch = 0;   // that began before they were read
-  std::int64_t now_ms = 0;  // by the keyspace, before they were read
+  bool counted = false;                          // a set cannot hold the counts
+  bool with_days = false;                        // there is a limit per day
+  std::int64_t epoch = 0;                        // that began before they were read
+  std::int64_t now_ms = 0;                       // by the keyspace, before they were read
+  absl::flat_hash_map<OrderId, UserId> waiting;  // users, by the orders that they will get
+  std::vector<UserId> served;                    // of those: their orders exist
 
   void add(const Order& order, const Limits& limits) {
     add_key(order);
+    note_used(order.id);
     const std::int64_t of_user = pieces_of_user(order);
     const std::int64_t of_stock = pieces_taken(order);
     taken += of_stock;
@@ -108,6 +111,11 @@ struct VoucherBook::Buyers {
     const std::int64_t day = sale_day(order.admitted_at_ms, limits.utc_offset_minutes);
     if (day > buyer.day) buyer = {buyer.count, day, 0};
     if (day == buyer.day) buyer.on_day += of_user;
+  }
+
+  /// Notes that an order has this id. No other one may get it.
+  void note_used(OrderId id) {
+    if (const auto user = waiting.find(id); user != waiting.end()) served.push_back(user->second);
   }
 
   /// Of several orders of a key, which only a damaged keyspace admits, the first keeps it.
@@ -589,6 +597,10 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   const auto now_ms = keyspace_time_ms(client_);
   if (!now_ms.ok()) return now_ms.status();
   buyers.now_ms = *now_ms;
+  auto waiting = read_waiting_orders(client_, keys_, id);
+  if (!waiting.ok()) return waiting.status();
+  buyers.waiting = *std::move(waiting);
+  for (const Order& order : unstored->without_stock) buyers.note_used(order.id);
   const auto visit = [&](const Order& order) {
     not_stored.erase(order.id);
     find(order);
@@ -641,6 +653,7 @@ absl::Status VoucherBook::add_lost(const Limits& limits, std::int64_t stock,
       const absl::Status buried = bury_without_stock(
           client_, keys_, order->entry, "the keyspace lost it, and meanwhile " + excess);
       if (!buried.ok()) return buried;
+      buyers.note_used(id);
       ++lost.restored.buried;
     }
   }
@@ -675,6 +688,8 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
         add_lost(version.voucher.limits, version.voucher.stock, token, *buyers, *lost);
     if (!added.ok()) return added;
   }
+  const absl::Status left = leave_waiting_list(client_, keys_, id, buyers->served);
+  if (!left.ok()) return left;
   // The buyers last: finish_rebuild() counts them, so it finds a loss of anything before them.
   for (const auto load_part :
        {&VoucherBook::load_requests, &VoucherBook::load_holds, &VoucherBook::load_buyers}) {

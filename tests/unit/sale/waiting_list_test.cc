@@ -61,6 +61,28 @@ TEST_P(RolledBackWaitingTest, RollBackDropsList) {
   expect_audit_passes();
 }
 
+TEST_P(WaitingListTest, RebuildDropsUsersWithUsedOrders) {
+  sell_out();
+  const OrderId third = wait(3);
+  const OrderId fourth = wait(4);
+  ASSERT_EQ(sale_->cancel(orders_[0], "no").outcome, ChangeOutcome::kDone);
+  ASSERT_EQ(sale_->cancel(orders_[1], "no").outcome, ChangeOutcome::kDone);
+  drain();
+  ASSERT_EQ(sale_->cancel(third, "no").outcome, ChangeOutcome::kDone) << "still queued";
+  const SaleKeys keys;
+  backend_.client()("ZADD", keys.waiting(1), 1, 3, 2, 4, 3, 5);
+  backend_.client()("HSET", keys.waiting_orders(1), 3, third, 4, fourth, 5, fourth + 500);
+  backend_.client()("DEL", keys.stock(1));
+
+  EXPECT_EQ(buy(1, 6), Outcome::kSoldOut);
+  drain();
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_EQ(stored(fourth + 500).user, 5) << "served by the rebuild";
+  EXPECT_EQ(stored(third).status, OrderStatus::kCancelled);
+  EXPECT_THAT(*sale_->dead_letters(), IsEmpty());
+  expect_audit_passes();
+}
+
 TEST_P(WaitingListTest, ReturnedPieceGoesToFirst) {
   sell_out();
   const OrderId third = wait(3);
