@@ -31,10 +31,10 @@ Json to_json(const Order& order) {
           {"created_at", time_or_null(order.created_at_ms)},
           {"due_at", time_or_null(order.due_at_ms)},
           {"reference", order.reference},
-          {"idempotency_key", order.idempotency_key},
           {"version", order.version},
           {"keeps_stock", order.keeps_stock},
-          {"keeps_allowance", order.keeps_allowance}};
+          {"keeps_allowance", order.keeps_allowance},
+          {"idempotency_key", order.idempotency_key}};
 }
 
 Json to_json(const Payment& payment) {

@@ -52,12 +52,16 @@ class OrdersProgramTest : public ::testing::TestWithParam<Keyspace> {
     return sale.ok() ? *std::move(sale) : nullptr;
   }
 
-  /// Buys in this process. The order stays queued.
+  /// Buys in this process, with the idempotency key "click" if there is a reference. The order stays
+  /// queued.
   std::string bought(const UserId& user, VoucherId voucher = 1, std::int64_t quantity = 1,
                      const std::string& reference = {}) {
     const auto sale = open_sale_here();
-    const BuyResult result = sale->sale().buy(
-        {.voucher = voucher, .user = user, .quantity = quantity, .reference = reference});
+    const BuyResult result = sale->sale().buy({.voucher = voucher,
+                                               .user = user,
+                                               .idempotency_key = reference.empty() ? "" : "click",
+                                               .quantity = quantity,
+                                               .reference = reference});
     EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
     return std::to_string(result.order);
   }
@@ -368,7 +372,7 @@ TEST_P(OrdersProgramTest, ExportEqualsStores) {
   EXPECT_THAT(csv.out, HasSubstr("\r\n\"p,1\"," + first + ",500,kept,2"));
   EXPECT_THAT(csv.out, ::testing::EndsWith("Z,,\r\n"));
   EXPECT_THAT(run("export", {"--what", "orders", "--format", "csv"}).out,
-              HasSubstr(",\"a \"\"b\"\", c\nd\",1,false,false\r\n"));
+              HasSubstr(",\"a \"\"b\"\", c\nd\",1,false,false,click\r\n"));
 }
 
 TEST_P(OrdersProgramTest, ExportReportsQueuedOrders) {
