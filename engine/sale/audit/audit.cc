@@ -19,7 +19,6 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/vouchers/voucher_ids.h"
 
 namespace rushgate {
 namespace {
@@ -43,9 +42,13 @@ absl::Status add_recorded(const SaleStores& stores, Vouchers& vouchers) {
 
 /// Adds vouchers that the keyspace has on sale, known to the database or not.
 absl::Status add_on_sale(Client& client, const SaleKeys& keys, Vouchers& vouchers) {
-  const auto on_sale = read_voucher_ids(client, keys);
-  if (!on_sale.ok()) return on_sale.status();
-  vouchers.insert(on_sale->begin(), on_sale->end());
+  const Reply members = client("SMEMBERS", keys.vouchers());
+  if (!members.is_aggregate()) return to_status(members, "listing the vouchers on sale");
+  for (const Reply& member : members.elements()) {
+    const auto id = member.is_text() ? parse_int64(member.text()) : std::nullopt;
+    if (!id) return to_status(member, "reading an id in " + keys.vouchers());
+    vouchers.insert(*id);
+  }
   return absl::OkStatus();
 }
 

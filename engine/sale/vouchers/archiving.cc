@@ -11,7 +11,6 @@
 #include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/vouchers/keyspace_time.h"
-#include "engine/sale/vouchers/voucher_ids.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -19,6 +18,8 @@ namespace {
 
 // Orders in one transaction: other writes wait for it.
 constexpr std::size_t kOrdersPerStep = 2'000;
+// Archived vouchers in one request.
+constexpr std::size_t kVouchersPerStep = 1'000;
 
 absl::Status not_yet(VoucherId voucher, std::string_view why) {
   return absl::FailedPreconditionError(concat("voucher ", voucher, " cannot be archived: ", why));
@@ -182,19 +183,39 @@ absl::Status Archiving::move(VoucherId voucher) {
   }
 }
 
+/// Returns the vouchers of which the keyspace has the id, or the database unmoved orders.
+absl::StatusOr<std::vector<VoucherId>> Archiving::find_unfinished(
+    std::span<const ArchivedVoucher> archived) {
+  Request request = Request::of("SMISMEMBER", keys_.vouchers());
+  for (const ArchivedVoucher& one : archived) request.add(one.last.voucher.id);
+  const Reply known = client_.call(request);
+  if (!known.is_aggregate() || known.elements().size() != archived.size()) {
+    return to_status(known, "looking for archived vouchers");
+  }
+  std::vector<VoucherId> unfinished;
+  for (std::size_t i = 0; i < archived.size(); ++i) {
+    const bool is_in_keyspace = known.elements()[i] == Reply::integer(1);
+    if (is_in_keyspace || archived[i].has_unmoved_orders) {
+      unfinished.push_back(archived[i].last.voucher.id);
+    }
+  }
+  return unfinished;
+}
+
 absl::StatusOr<std::vector<VoucherId>> Archiving::finish() {
   std::vector<VoucherId> finished;
   if (stores_.orders.archive() == nullptr) return finished;
   const auto archived = stores_.orders.archive()->archived_vouchers();
   if (!archived.ok()) return archived.status();
-  if (archived->empty()) return finished;
-  const auto in_keyspace = read_voucher_ids(client_, keys_);
-  if (!in_keyspace.ok()) return in_keyspace.status();
-  for (const ArchivedVoucher& one : *archived) {
-    const VoucherId id = one.last.voucher.id;
-    if (!one.has_unmoved_orders && !in_keyspace->contains(id)) continue;
-    if (absl::Status moved = move(id); !moved.ok()) return moved;
-    finished.push_back(id);
+  for (std::span<const ArchivedVoucher> left = *archived; !left.empty();) {
+    const auto portion = left.first(std::min(left.size(), kVouchersPerStep));
+    const auto unfinished = find_unfinished(portion);
+    if (!unfinished.ok()) return unfinished.status();
+    for (const VoucherId voucher : *unfinished) {
+      if (absl::Status moved = move(voucher); !moved.ok()) return moved;
+      finished.push_back(voucher);
+    }
+    left = left.subspan(portion.size());
   }
   return finished;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -48,6 +49,7 @@ class Archiving {
   absl::Status remove_holds(VoucherId voucher);
   absl::Status remove_keys(VoucherId voucher);
   absl::Status seal();
+  absl::StatusOr<std::vector<VoucherId>> find_unfinished(std::span<const ArchivedVoucher> archived);
   absl::Status move(VoucherId voucher);
 
   Client& client_;
