@@ -428,7 +428,7 @@ absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up(OrderId id) {
   };
   const auto found = find_order(id);
   if (!found.ok()) return found.status();
-  if (!found->has_value()) return Standing{};
+  if (!found->has_value()) return look_up_dead(id, Standing{});
   if (settled(*found)) return Standing{.kind = Kind::kSettled, .order = **found};
   const auto hold = find_hold(client_, keys_, id);
   if (!hold.ok()) return hold.status();
@@ -436,12 +436,15 @@ absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up(OrderId id) {
   const auto stored = stores_.orders.find(id);
   if (!stored.ok()) return stored.status();
   if (settled(*stored)) return Standing{.kind = Kind::kSettled, .order = **stored};
+  return look_up_dead(id, Standing{.kind = Kind::kLost, .order = **found});
+}
+
+/// Returns the standing of an order that is in neither store: `otherwise`, unless it is a dead letter.
+absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up_dead(OrderId id, Standing otherwise) {
   auto letter = find_dead_letter(client_, keys_, id);
   if (!letter.ok()) return letter.status();
-  if (letter->has_value()) {
-    return Standing{.kind = Kind::kDead, .reason = std::move((*letter)->reason)};
-  }
-  return Standing{.kind = Kind::kLost, .order = **found};
+  if (!letter->has_value()) return otherwise;
+  return Standing{.kind = Standing::Kind::kDead, .reason = std::move((*letter)->reason)};
 }
 
 /// Rebuilds a voucher that lost a hold, and tries again.
@@ -538,6 +541,9 @@ ChangeResult OrderChanges::refuse_unpaid(OrderId id, const std::string& reason,
 ChangeResult OrderChanges::explain_unstored(OrderId id) {
   const auto order = find_order(id);
   if (!order.ok()) return failure(order.status());
+  const auto letter = look_up_dead(id, Standing{});
+  if (!letter.ok()) return failure(letter.status());
+  if (letter->kind == Standing::Kind::kDead) return dead(id, letter->reason);
   if (!order->has_value()) return unknown(id);
   const auto archived = is_archived((*order)->voucher);
   if (!archived.ok()) return failure(archived.status());

@@ -90,6 +90,7 @@ class OrderChanges {
                                    bool may_rebuild);
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
   absl::StatusOr<Standing> look_up(OrderId order);
+  absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
   absl::StatusOr<bool> is_archived(VoucherId voucher);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status, bool may_rebuild = true);

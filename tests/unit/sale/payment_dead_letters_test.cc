@@ -47,6 +47,23 @@ class DeadPaymentsTest : public PaidSaleTest {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, DeadPaymentsTest, each_backend(), backend_name);
 
+/// It demands no payment, so it has no hold either.
+TEST_P(DeadPaymentsTest, ChangeOfDeadOrderIsRefusedWithReason) {
+  Voucher free = paid_voucher();
+  free.payment_ms = 0;
+  ASSERT_EQ(sale_->publish(free), absl::OkStatus());
+  const OrderId order = bought(5);
+  drain_poisoned(5);
+  for (const ChangeResult& result : {pay(order, "p1"), sale_->cancel(order, "no"),
+                                     sale_->use(order), sale_->refund(order, "broken")}) {
+    EXPECT_EQ(result.outcome, ChangeOutcome::kRefused);
+    EXPECT_THAT(result.detail, HasSubstr("could not be stored: injected"));
+  }
+  retry_all();
+  drain();
+  EXPECT_EQ(sale_->use(order).outcome, ChangeOutcome::kDone);
+}
+
 TEST_P(DeadPaymentsTest, AuditReportsDeadEvent) {
   publish();
   const OrderId order = with_dead_payment();
