@@ -476,7 +476,7 @@ absl::StatusOr<std::optional<OrderState>> Sale::Impl::final_state(OrderId order)
 
 absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(const UserId& user) {
   // The streams first: an order that moves to the database meanwhile is found there.
-  auto unstored = read_unstored_orders(*client_, options_.keys, std::nullopt, user);
+  auto unstored = read_unstored_orders_of(*client_, options_.keys, queued_, user);
   if (!unstored.ok()) return unstored.status();
   std::vector<OrderState> states;
   absl::flat_hash_set<OrderId> met;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/ids/order_ids.h"
@@ -28,17 +30,30 @@ std::optional<StreamId> entry_id_of(const Reply& entry) {
   return is_entry ? StreamId::parse(entry.elements()[0].text()) : std::nullopt;
 }
 
-/// Returns the id of the order that an entry admits; 0 if it admits none. Copies nothing: a backlog
-/// is read this way.
-OrderId order_id_of(const Reply& entry) {
-  const std::vector<Reply>& fields = entry.elements()[1].elements();
+/// A hash that is not 0.
+std::uint32_t hash_of(const UserId& user) {
+  return static_cast<std::uint32_t>(absl::HashOf(user)) | 1U;
+}
+
+/// The order that an entry admits, as far as it is noted. Without an id: it admits none.
+struct Admitted {
   OrderId order = 0;
+  std::uint32_t user = 0;  // hash_of()
+};
+
+/// Copies nothing: a backlog is read this way.
+Admitted admitted_by(const Reply& entry) {
+  const std::vector<Reply>& fields = entry.elements()[1].elements();
+  Admitted admitted;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    if (!fields[i].is_text() || !fields[i + 1].is_text()) return 0;
-    if (fields[i].text() == kEventField) return 0;
-    if (fields[i].text() == "id") order = parse_int64(fields[i + 1].text()).value_or(0);
+    if (!fields[i].is_text() || !fields[i + 1].is_text()) return {};
+    const std::string_view name = fields[i].text();
+    const std::string_view value = fields[i + 1].text();
+    if (name == kEventField) return {};
+    if (name == "id") admitted.order = std::max<OrderId>(parse_int64(value).value_or(0), 0);
+    if (name == "userId") admitted.user = hash_of(UserId(value));
   }
-  return std::max<OrderId>(order, 0);
+  return admitted;
 }
 
 }  // namespace
@@ -144,17 +159,17 @@ absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
     const std::lock_guard lock(mutex_);
     if (!known_.may_have_forgotten(order)) return false;
   }
-  const auto found = find_in_stream(order, read->stored_to, StreamId::max());
+  const auto found = find_in_stream(order, {read->stored_to, StreamId::max()});
   if (!found.ok()) return found.status();
   return found->has_value();
 }
 
 absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
-  std::optional<Page> page;
+  std::optional<Range> page;
   const auto has_other_page = [&] {
-    const Page* const found = find_page(order);
-    if (found == nullptr || (page && found->after == page->after)) return false;
-    page = *found;
+    const auto found = find_page(order);
+    if (!found || (page && found->after == page->after)) return false;
+    page = found;
     return true;
   };
   while (true) {
@@ -166,8 +181,8 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
       may_have_forgotten = known_.may_have_forgotten(order);
       if (!may_have_forgotten) return std::nullopt;
     }
-    auto found = may_have_forgotten ? find_in_stream(order, read->stored_to, StreamId::max())
-                                    : find_in_stream(order, page->after, page->last);
+    auto found =
+        find_in_stream(order, may_have_forgotten ? Range{read->stored_to, StreamId::max()} : *page);
     // Where the page lacks it, it may have been restored: then a later page has it.
     if (!found.ok() || found->has_value() || may_have_forgotten) return found;
   }
@@ -209,34 +224,80 @@ absl::Status QueuedOrders::note(const Reply& portion) {
   for (const Reply& element : portion.elements()) {
     const auto id = entry_id_of(element);
     if (!id) return to_status(element, "reading " + keys_.order_stream);
-    const bool continues_page =
-        !pages_.empty() && pages_.back().last == read_to_ && pages_.back().entries < kPageEntries;
-    if (!continues_page) pages_.push_back({.after = read_to_});
+    const bool continues_page = !pages_.empty() && pages_.back().range.last == read_to_ &&
+                                pages_.back().entries < kPageEntries;
+    if (!continues_page) pages_.push_back({.range = {.after = read_to_}});
     Page& page = pages_.back();
-    page.last = *id;
-    ++page.entries;
+    page.range.last = *id;
     read_to_ = *id;
-    if (const OrderId order = order_id_of(element); order != 0) {
-      known_.insert(order, first_page_ + static_cast<std::uint32_t>(pages_.size()) - 1);
+    const Admitted admitted = admitted_by(element);
+    page.users[page.entries++] = admitted.user;
+    if (admitted.order != 0) {
+      known_.insert(admitted.order, first_page_ + static_cast<std::uint32_t>(pages_.size()) - 1);
     }
   }
   return absl::OkStatus();
 }
 
-/// Returns the page that has the order; null if none is known. The caller has the mutex.
-const QueuedOrders::Page* QueuedOrders::find_page(OrderId order) const {
+/// Returns the page that has the order; empty if none is known. The caller has the mutex.
+std::optional<QueuedOrders::Range> QueuedOrders::find_page(OrderId order) const {
   const std::uint32_t page = known_.page_of(order);
-  if (page < first_page_ || page - first_page_ >= pages_.size()) return nullptr;
-  return &pages_[page - first_page_];
+  if (page < first_page_ || page - first_page_ >= pages_.size()) return std::nullopt;
+  return pages_[page - first_page_].range;
+}
+
+absl::Status QueuedOrders::for_each_of(
+    const UserId& user, absl::FunctionRef<void(const Order&, const OrderEntry&)> visit) {
+  const auto read_all = read_on_until([] { return false; });
+  if (!read_all.ok()) return read_all.status();
+  for (const Range& page : find_pages_of(user)) {
+    const absl::Status read = for_each_entry(
+        client_, keys_.order_stream, page.after, page.last, [&](const OrderEntry& entry) {
+          const auto order = read_order(entry);
+          const bool is_his = order.ok() && order->user == user;
+          if (is_his) visit(*order, entry);
+          return true;
+        });
+    if (!read.ok()) return read;
+  }
+  return absl::OkStatus();
+}
+
+/// Returns the pages that may have an order of the user. Has the mutex for a few pages at a time:
+/// purchases need it.
+std::vector<QueuedOrders::Range> QueuedOrders::find_pages_of(const UserId& user) {
+  constexpr std::uint32_t kPagesAtOnce = 64;
+  const std::uint32_t hash = hash_of(user);
+  std::vector<Range> found;
+  std::uint32_t next = 0;
+  while (true) {
+    const std::lock_guard lock(mutex_);
+    const std::uint32_t end = first_page_ + static_cast<std::uint32_t>(pages_.size());
+    next = std::max(next, first_page_);
+    for (const std::uint32_t stop = std::min(end, next + kPagesAtOnce); next < stop; ++next) {
+      const Page& page = pages_[next - first_page_];
+      if (page.may_have(hash)) found.push_back(page.range);
+    }
+    if (next == end) return found;
+  }
+}
+
+/// Compares all of them, without a branch for each: the compiler makes that a few instructions.
+bool QueuedOrders::Page::may_have(std::uint32_t user) const {
+  std::uint32_t same = 0;
+  for (const std::uint32_t other : users) same |= other == user ? 1U : 0U;
+  return same != 0;
 }
 
 /// Moves read_to_ past entries that a worker has acknowledged. Moves it to the start if the stream
 /// was lost and begins from scratch. Gives up the forgotten orders once all are stored.
 absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
   std::uint64_t times_forgotten_before = 0;
+  StreamId read_to_before;
   {
     const std::lock_guard lock(mutex_);
     times_forgotten_before = known_.times_forgotten();
+    read_to_before = read_to_;
   }
   const auto progress = read_stream_progress(client_, keys_);
   if (!progress.ok()) return progress.status();
@@ -245,30 +306,31 @@ absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
   if (is_all_stored && known_.times_forgotten() == times_forgotten_before) {
     known_.give_up_forgotten();
   }
-  if (progress->last < read_to_) {
+  // Another caller may have read newer entries than `last` since.
+  if (progress->last < read_to_before && read_to_ >= read_to_before) {
     read_to_ = {};
     drop_pages();
   }
   read_to_ = std::max(read_to_, progress->acknowledged_to);
-  while (!pages_.empty() && pages_.front().last <= progress->acknowledged_to) {
+  while (!pages_.empty() && pages_.front().range.last <= progress->acknowledged_to) {
     pages_.pop_front();
     ++first_page_;
   }
   return Skipped{.stored_to = progress->acknowledged_to, .read_to = read_to_};
 }
 
-/// Returns an order whose entry is in (after, last].
-absl::StatusOr<std::optional<Order>> QueuedOrders::find_in_stream(OrderId order, StreamId after,
-                                                                  StreamId last) {
+/// Returns an order whose entry is in the range.
+absl::StatusOr<std::optional<Order>> QueuedOrders::find_in_stream(OrderId order,
+                                                                  const Range& range) {
   const DecimalText id(order);
   std::optional<Order> found;
-  const absl::Status read =
-      for_each_entry(client_, keys_.order_stream, after, last, [&](const OrderEntry& entry) {
-        if (entry.field("id") != id.view()) return true;
-        const auto its_order = read_order(entry);
-        if (its_order.ok()) found = *its_order;
-        return !found.has_value();
-      });
+  const absl::Status read = for_each_entry(client_, keys_.order_stream, range.after, range.last,
+                                           [&](const OrderEntry& entry) {
+                                             if (entry.field("id") != id.view()) return true;
+                                             const auto its_order = read_order(entry);
+                                             if (its_order.ok()) found = *its_order;
+                                             return !found.has_value();
+                                           });
   if (!read.ok()) return read;
   return found;
 }

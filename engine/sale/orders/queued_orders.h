@@ -9,11 +9,14 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/orders/order_entry.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -91,17 +94,28 @@ class QueuedOrders {
   /// does not have it any more. Reads as contains() does, and then one page of the stream, at most
   /// kPageEntries.
   absl::StatusOr<std::optional<Order>> find(OrderId order);
-  static constexpr std::size_t kPageEntries = 250;
+  static constexpr std::size_t kPageEntries = 256;
+
+  /// Visits the queued orders of a user, each with its entry, in the order of the stream. Reads as
+  /// contains() does, and then the pages that have one.
+  absl::Status for_each_of(const UserId& user,
+                           absl::FunctionRef<void(const Order&, const OrderEntry&)> visit);
 
   /// Forgets all orders: the keyspace may have lost accepted ones.
   void clear();
 
  private:
   /// Entries of the order stream that were read one after the other: those in (after, last].
-  struct Page {
+  struct Range {
     StreamId after;
     StreamId last = {};
+  };
+  struct Page {
+    Range range;
     std::size_t entries = 0;
+    std::array<std::uint32_t, kPageEntries> users = {};  // hash_of() that of each entry's order
+
+    [[nodiscard]] bool may_have(std::uint32_t user) const;
   };
   struct Skipped {
     StreamId stored_to;  // entries up to this one are acknowledged
@@ -113,9 +127,10 @@ class QueuedOrders {
   };
   absl::StatusOr<ReadOn> read_on_until(absl::FunctionRef<bool()> is_met);
   absl::Status note(const Reply& portion);
+  std::vector<Range> find_pages_of(const UserId& user);
   absl::StatusOr<Skipped> skip_stored();
-  absl::StatusOr<std::optional<Order>> find_in_stream(OrderId order, StreamId after, StreamId last);
-  [[nodiscard]] const Page* find_page(OrderId order) const;
+  absl::StatusOr<std::optional<Order>> find_in_stream(OrderId order, const Range& range);
+  [[nodiscard]] std::optional<Range> find_page(OrderId order) const;
   void drop_pages();
 
   Client& client_;

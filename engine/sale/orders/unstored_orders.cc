@@ -47,16 +47,15 @@ absl::Status visit_orders(Client& client, const std::string& stream, const Wante
                         between_portions);
 }
 
-}  // namespace
+using Visit = absl::FunctionRef<void(const Order&, const OrderEntry&)>;
 
-absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
-                                                    std::optional<VoucherId> voucher,
-                                                    std::optional<UserId> user,
-                                                    BetweenPortions between_portions) {
+/// `read_queue` visits the orders of the order stream.
+absl::StatusOr<UnstoredOrders> read_wanted(
+    Client& client, const SaleKeys& keys, const Wanted& wanted, BetweenPortions between_portions,
+    absl::FunctionRef<absl::Status(UnstoredOrders& unstored, Visit visit)> read_queue) {
   // An order dies (stream -> dead letters), and is retried (dead letters -> stream). Reading the
   // dead letters before and after the stream finds both. An order is discarded last (dead letters
   // -> discarded letters).
-  const Wanted wanted{voucher, user};
   UnstoredOrders unstored;
   std::vector<Order> dead_before;
   const auto append_to = [](std::vector<Order>& orders) {
@@ -69,13 +68,11 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
   absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions, {},
                                    append_to(dead_before));
   if (read.ok()) {
-    read = visit_orders(client, keys.order_stream, wanted, between_portions,
-                        {.unreadable = &unstored.unreadable, .events = &unstored.events},
-                        [&](const Order& order, const OrderEntry& entry) {
-                          unstored.queued.push_back(order);
-                          // for_each_entry() has read the id already
-                          unstored.queued_as.push_back(*StreamId::parse(entry.id));
-                        });
+    read = read_queue(unstored, [&](const Order& order, const OrderEntry& entry) {
+      unstored.queued.push_back(order);
+      // for_each_entry() has read the id already
+      unstored.queued_as.push_back(*StreamId::parse(entry.id));
+    });
   }
   if (read.ok()) {
     read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
@@ -110,6 +107,26 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
     unstored.queued_as.push_back(StreamId::max());
   }
   return unstored;
+}
+
+}  // namespace
+
+absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
+                                                    std::optional<VoucherId> voucher,
+                                                    BetweenPortions between_portions) {
+  const Wanted wanted{.voucher = voucher, .user = std::nullopt};
+  return read_wanted(
+      client, keys, wanted, between_portions, [&](UnstoredOrders& unstored, Visit visit) {
+        return visit_orders(client, keys.order_stream, wanted, between_portions,
+                            {.unreadable = &unstored.unreadable, .events = &unstored.events},
+                            visit);
+      });
+}
+
+absl::StatusOr<UnstoredOrders> read_unstored_orders_of(Client& client, const SaleKeys& keys,
+                                                       QueuedOrders& queued, const UserId& user) {
+  return read_wanted(client, keys, {.voucher = std::nullopt, .user = user}, do_nothing,
+                     [&](UnstoredOrders&, Visit visit) { return queued.for_each_of(user, visit); });
 }
 
 }  // namespace rushgate

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/orders/queued_orders.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
@@ -38,15 +39,18 @@ struct UnstoredOrders {
   std::vector<std::string> unreadable;
 };
 
-/// Reads both streams, of one voucher or of all, of one user or of all. An order that moves between
-/// the streams meanwhile is met at least once. A later read of the database finds an order that
-/// moves there.
+/// Reads both streams, of one voucher or of all. An order that moves between the streams meanwhile is
+/// met at least once. A later read of the database finds an order that moves there.
 ///
 /// Reads the whole backlog in bounded portions, and keeps only the requested orders. Entries that
-/// are not orders belong to no voucher and to no user.
+/// are not orders belong to no voucher.
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
-                                                    std::optional<UserId> user = {},
                                                     BetweenPortions between_portions = do_nothing);
+
+/// Reads those of one user, and no events of the order stream. `queued` finds them there without
+/// reading the backlog again.
+absl::StatusOr<UnstoredOrders> read_unstored_orders_of(Client& client, const SaleKeys& keys,
+                                                       QueuedOrders& queued, const UserId& user);
 
 }  // namespace rushgate

@@ -548,7 +548,7 @@ absl::StatusOr<VoucherBook::Buyers> VoucherBook::read_buyers(const VoucherVersio
   const auto fenced = stores_.orders.fence();
   if (!fenced.ok()) return fenced.status();
   // The streams first: an order that moves to the database meanwhile is found there.
-  auto unstored = read_unstored_orders(client_, keys_, id, std::nullopt, renew_claim);
+  auto unstored = read_unstored_orders(client_, keys_, id, renew_claim);
   if (!unstored.ok()) return unstored.status();
   absl::flat_hash_map<OrderId, Order> not_stored;
   for (const auto* orders : {&unstored->queued, &unstored->dead}) {

@@ -1,6 +1,9 @@
 // The cost of a queued order's status, and when it reads the order stream.
 #include "engine/sale/orders/queued_orders.h"
 
+#include <functional>
+#include <utility>
+
 #include <gmock/gmock.h>
 
 #include "engine/sale/ids/order_ids.h"
@@ -112,6 +115,41 @@ TEST_P(QueuedOrdersTest, StrangersReadBacklogOnce) {
     EXPECT_EQ(status(*other, made_up), OrderState::Kind::kUnknown);
   }
   EXPECT_EQ(take_entries_read(), static_cast<std::size_t>(kOrders));
+}
+
+/// The second call reads newer entries while the first one asks how long the stream is.
+TEST_P(QueuedOrdersTest, ConcurrentCallsShareOnePass) {
+  buy_many(*sale_, 10);
+  std::size_t entries_read = 0;
+  std::function<void()> meanwhile;
+  HookedClient client(backend_.keyspace().open_client(),
+                      {.after = [&](const Request& request, const Reply& reply) {
+                        if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                        if (request[0] != "XREVRANGE" || !meanwhile) return;
+                        std::exchange(meanwhile, nullptr)();
+                      }});
+  QueuedOrders queued(client, SaleKeys{});
+  EXPECT_FALSE(*queued.contains(1));
+  EXPECT_EQ(std::exchange(entries_read, 0), 10U);
+  meanwhile = [&] { EXPECT_TRUE(*queued.contains(buy_many(*sale_, 1).front())); };
+  EXPECT_FALSE(*queued.contains(2));
+  EXPECT_EQ(entries_read, 1U);
+}
+
+TEST_P(QueuedOrdersTest, OrdersOfUserAreReadFromTheirPages) {
+  const auto own = open_sale();
+  const std::vector<OrderId> orders = buy_many(*own);  // of the users from 1
+  EXPECT_TRUE(own->orders_of(UserId("nobody"))->empty());
+  EXPECT_EQ(take_entries_read(), static_cast<std::size_t>(kOrders));
+  EXPECT_TRUE(own->orders_of(1'000'000)->empty());
+  EXPECT_EQ(take_entries_read(), 0U);
+
+  const auto found = own->orders_of(1'700);
+
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ(found->front().order->id, orders[1'699]);
+  EXPECT_EQ(found->front().kind, OrderState::Kind::kQueued);
+  EXPECT_LE(take_entries_read(), QueuedOrders::kPageEntries);
 }
 
 TEST_P(QueuedOrdersTest, QueuedOrderIsReadFromItsPage) {
