@@ -2,6 +2,7 @@
 // same.
 #include "engine/base/concat.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/orders/entry_time.h"
 #include "engine/sale/payments/held_orders.h"
 
 namespace rushgate {
@@ -34,8 +35,7 @@ local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'total', 'a
 local total, admitted = tonumber(terms[4]), terms[5] or '0'
 local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber(terms[8])
 local version, price, pay_ms = terms[10] or '0', terms[11] or '0', tonumber(terms[12] or 0)
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time_ms()
 local due, unpaid = string.format('%.0f', now + pay_ms), {}
 local key_until = string.format('%.0f', now + ttl)
 
@@ -46,17 +46,6 @@ local function is_integer(text)
   return #digits < 19 or #digits == 19 and digits <= '9223372036854775807'
 end
 local not_an_integer = 'ERR value is not an integer or out of range'
-
--- An order's day is that of its entry, whose time does not go back where the clock does.
-local function time_of_next_entry()
-  local stream = redis.pcall('XINFO', 'STREAM', KEYS[5])
-  for i = 1, #stream - 1, 2 do
-    if stream[i] == 'last-generated-id' then
-      return math.max(now, tonumber(string.match(stream[i + 1], '^%d+')))
-    end
-  end
-  return now
-end
 
 local function admit(i)
   local user, order, request = ARGV[2 * i + 1], ARGV[2 * i + 2], KEYS[7 + i]
@@ -95,8 +84,8 @@ local function admit(i)
   end
 
   local today, bought_today = 0, 0
-  if per_day > 0 then
-    today = math.floor((time_of_next_entry() + terms[9] * 60000) / 86400000)
+  if per_day > 0 then -- an order's day is that of its entry
+    today = math.floor((time_of_next_entry(KEYS[5], now) + terms[9] * 60000) / 86400000)
     local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
     day = tonumber(day)
     if day and day >= today then today, bought_today = day, tonumber(count) end
@@ -122,7 +111,7 @@ local function admit(i)
   end
 
   -- The stream first: of all the keys, only its type has not been checked by a read above.
-  local id = redis.call('XADD', KEYS[5], '*', unpack(entry))
+  local id = append_entry(KEYS[5], now, unpack(entry))
   redis.call('DECRBY', KEYS[2], pieces)
   if counted then redis.call('HINCRBY', KEYS[3], user, pieces) else redis.call('SADD', KEYS[3], user) end
   if per_day > 0 then redis.call('HSET', KEYS[4], user, today .. ':' .. (bought_today + quantity)) end
@@ -165,7 +154,7 @@ return replies
 
 const Script& admission_script() {
   static const Script* const kScript =
-      new Script(concat(kHeldOrdersLua, kText), std::string(kNativeAdmission));
+      new Script(concat(kEntryTimeLua, kHeldOrdersLua, kText), std::string(kNativeAdmission));
   return *kScript;
 }
 

@@ -12,14 +12,14 @@ EventDecision only(OrderResult::Kind kind, std::string reason = {}) {
   return {.result = {.kind = kind, .reason = std::move(reason)}};
 }
 EventDecision already_stored() { return only(OrderResult::Kind::kAlreadyStored); }
-EventDecision refused(std::string reason) {
+EventDecision refused_event(std::string reason) {
   return only(OrderResult::Kind::kRefused, std::move(reason));
 }
 EventDecision become(OrderStatus status) { return {.status = status}; }
 
 EventDecision wrong_state(const OrderEvent& event, const Order& order) {
-  return refused(concat("order ", order.id, " is ", order_status_name(order.status), ": ",
-                        order_event_name(event.kind), " is not possible"));
+  return refused_event(concat("order ", order.id, " is ", order_status_name(order.status), ": ",
+                              order_event_name(event.kind), " is not possible"));
 }
 
 /// Returns the event's payment in a state.
@@ -36,15 +36,15 @@ Payment received(const OrderEvent& event, Payment::State state, std::string reas
 EventDecision check_payment(const OrderEvent& event, const EventContext& context) {
   const std::size_t id_bytes = event.payment.id.size();
   if (id_bytes == 0 || id_bytes > Payment::kIdBytesMax) {
-    return refused(
+    return refused_event(
         concat("a payment id must have 1 to ", Payment::kIdBytesMax, " bytes, not ", id_bytes));
   }
   if (const auto& known = context.payment) {
     const bool is_same =
         known->order == event.order.id && known->amount_cents == event.payment.amount_cents;
     if (is_same) return already_stored();
-    return refused(concat("payment ", known->id, " of ", known->amount_cents,
-                          " cents belongs to order ", known->order));
+    return refused_event(concat("payment ", known->id, " of ", known->amount_cents,
+                                " cents belongs to order ", known->order));
   }
   const Order& order = *context.order;
   if (event.kind == EventKind::kSurplusPayment) {
@@ -59,12 +59,12 @@ EventDecision check_payment(const OrderEvent& event, const EventContext& context
 
 EventDecision check_refund_of_payment(const OrderEvent& event, const EventContext& context) {
   const auto& known = context.payment;
-  if (!known) return refused(concat("there is no payment ", event.payment.id));
+  if (!known) return refused_event(concat("there is no payment ", event.payment.id));
   switch (known->state) {
     case Payment::State::kRefunded:
       return already_stored();
     case Payment::State::kKept:
-      return refused(concat("payment ", known->id, " is not due: refund its order first"));
+      return refused_event(concat("payment ", known->id, " is not due: refund its order first"));
     case Payment::State::kDue:
       break;
   }
@@ -157,7 +157,7 @@ EventDecision check_event(const OrderEvent& event, const EventContext& context) 
     case EventKind::kPaymentRefunded:
       break;
   }
-  return refused("not an event of a stored order");
+  return refused_event("not an event of a stored order");
 }
 
 std::optional<OrderChange> change_before(const OrderEvent& admitted) {

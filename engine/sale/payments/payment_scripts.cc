@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/base/concat.h"
+#include "engine/sale/orders/entry_time.h"
 #include "engine/sale/payments/held_orders.h"
 
 namespace rushgate::payment_scripts {
@@ -25,11 +26,6 @@ local function read_terms(voucher, stock)
           offset = terms[8], begins = tonumber(terms[9]), ends = tonumber(terms[10]),
           per_user = tonumber(terms[11]), price = terms[12] or '0',
           pay_ms = tonumber(terms[13] or 0), waiting = tonumber(terms[14] or 0)}
-end
-
-local function time_ms()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
 local function free_day(terms, days, user, quantity, admitted_ms)
@@ -69,7 +65,8 @@ end
 //
 // `keys` has voucher, stock, buyers, days, deadlines, held, stream, waiting and orders.
 constexpr const char* kServe = R"lua(
--- Returns the day and the pieces bought on it; nil if the user may not buy one more piece.
+-- Returns the day of an order that is admitted now, and the pieces bought on it; nil if the user may not
+-- buy one more piece.
 local function allowance_of(terms, keys, user, now)
   if terms.counted then
     local bought = tonumber(redis.call('HGET', keys.buyers, user) or 0)
@@ -78,7 +75,7 @@ local function allowance_of(terms, keys, user, now)
     return nil
   end
   if terms.per_day == 0 then return 0, 0 end
-  local today = math.floor((now + terms.offset * 60000) / 86400000)
+  local today = math.floor((time_of_next_entry(keys.stream, now) + terms.offset * 60000) / 86400000)
   local day, count = string.match(redis.call('HGET', keys.days, user) or '', '^(%-?%d+):(%d+)$')
   if not day or tonumber(day) < today then return today, 0 end
   if tonumber(count) >= terms.per_day then return nil end
@@ -90,7 +87,6 @@ local function is_total_reached(terms, keys)
   return tonumber(redis.call('HGET', keys.voucher, 'admitted') or 0) >= terms.total
 end
 
--- The entry's id has the time of the admission, which does not go back where the clock does.
 local function sell(terms, keys, id, user, order, now)
   local due = string.format('%.0f', now + terms.pay_ms)
   local entry = {'userId', user, 'voucherId', id, 'id', order, 'limit', terms.per_user,
@@ -100,7 +96,7 @@ local function sell(terms, keys, id, user, order, now)
     entry[#entry + 1] = due
   end
   local day, count = allowance_of(terms, keys, user, now)
-  local admitted = redis.call('XADD', keys.stream, '*', unpack(entry))
+  local admitted = append_entry(keys.stream, now, unpack(entry))
   redis.call('DECR', keys.stock)
   if terms.counted then redis.call('HINCRBY', keys.buyers, user, 1) else redis.call('SADD', keys.buyers, user) end
   if terms.per_day > 0 then redis.call('HSET', keys.days, user, day .. ':' .. (count + 1)) end
@@ -113,8 +109,8 @@ local function sell(terms, keys, id, user, order, now)
 end
 
 -- Returns how many users were served or dropped, at most `most`.
-local function serve(terms, keys, id, most)
-  local now, visited = time_ms(), 0
+local function serve(terms, keys, id, most, now)
+  local visited = 0
   if terms.waiting == 0 or now < terms.begins or now >= terms.ends then return 0 end
   while visited < most and tonumber(redis.call('GET', keys.stock)) > 0 and not is_total_reached(terms, keys) do
     local user = redis.call('ZRANGE', keys.waiting, 0, 0)[1]
@@ -202,8 +198,7 @@ local function forget(batch)
   redis.call('HDEL', payments, unpack(gone))
 end
 if ids ~= '' and type(redis.pcall('XADD', stored, '*', 'ids', ids)) == 'table' then forget(ids) end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time_ms()
 local old = redis.call('XRANGE', stored, '-', string.format('%.0f', now - keep_ms - 1), 'COUNT', most)
 for _, batch in ipairs(old) do
   forget(batch[2][2])
@@ -231,12 +226,12 @@ local function end_hold(order)
   if only_due and tonumber(deadline) > now then return {7} end
   if its_voucher ~= id then return {5} end
   local keeps = keeps_of(terms)
-  redis.call('XADD', stream, '*', 'event', 'cancelled', 'id', order, 'userId', user, 'voucherId', id,
-             'keeps', keeps, 'reason', reason, 'actor', actor)
+  append_entry(stream, now, 'event', 'cancelled', 'id', order, 'userId', user, 'voucherId', id,
+               'keeps', keeps, 'reason', reason, 'actor', actor)
   give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
   set_hold(held, order, id .. ' ' .. user .. ' cancelled ' .. actor)
   if not terms.restock or terms.waiting == 0 then return {0} end
-  may_serve = may_serve - serve(terms, keys, id, may_serve)
+  may_serve = may_serve - serve(terms, keys, id, may_serve, now)
   return may_serve > 0 and {0} or {0, 1}
 end
 
@@ -267,8 +262,7 @@ end
 
 constexpr const char* kFindDue = R"lua(
 local deadlines, looked_up_max = KEYS[1], 4096
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local now = string.format('%.0f', time_ms())
 local skip, most = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local found, count = {now, ''}, 0
@@ -322,7 +316,7 @@ if not terms then return {6} end
 keeps = keeps_of(terms)
 give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
 redis.call('HSET', refunds, order, keeps)
-local served = terms.restock and serve(terms, keys, id, 256) or 0
+local served = terms.restock and serve(terms, keys, id, 256, time_ms()) or 0
 return {0, keeps, served == 256 and 1 or 0}
 )lua";
 
@@ -335,7 +329,7 @@ local keys = {voucher = voucher, stock = stock, buyers = buyers, days = days, de
 constexpr const char* kServeWaiting = R"lua(
 local terms = read_terms(voucher, stock)
 if not terms then return 0 end
-return serve(terms, keys, ARGV[1], tonumber(ARGV[2]))
+return serve(terms, keys, ARGV[1], tonumber(ARGV[2]), time_ms())
 )lua";
 
 // A user keeps the place and the order of the first call.
@@ -382,7 +376,14 @@ redis.call('HDEL', KEYS[2], ARGV[1])
 return redis.call('ZREM', KEYS[1], ARGV[1])
 )lua";
 
-std::string cancel_text() { return concat(kHeldOrdersLua, kReadHold, kGiveBack, kServe, kCancel); }
+std::string cancel_text() {
+  return concat(kEntryTimeLua, kHeldOrdersLua, kReadHold, kGiveBack, kServe, kCancel);
+}
+
+/// Returns a script about the waiting list of one voucher.
+std::string waiting_list_text(std::string_view rest) {
+  return concat(kEntryTimeLua, kHeldOrdersLua, kGiveBack, kServe, kNameKeys, rest);
+}
 
 }  // namespace
 
@@ -398,7 +399,7 @@ const Script& record_surplus() {
 }
 
 const Script& note_stored() {
-  static const Script* const kScript = new Script(kNoteStored);
+  static const Script* const kScript = new Script(concat(kEntryTimeLua, kNoteStored));
   return *kScript;
 }
 
@@ -413,8 +414,9 @@ const Script& cancel_serving() {
 }
 
 const Script& find_due() {
-  static const Script* const kScript = new Script(
-      concat(kHeldOrdersLua, kReadHold, kAddHeld, kFindDue), std::string(kNativeFindDue));
+  static const Script* const kScript =
+      new Script(concat(kEntryTimeLua, kHeldOrdersLua, kReadHold, kAddHeld, kFindDue),
+                 std::string(kNativeFindDue));
   return *kScript;
 }
 
@@ -432,25 +434,22 @@ const Script& remove_ended() {
 
 const Script& give_back() {
   static const Script* const kScript =
-      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kGiveBackRefund));
+      new Script(concat(kEntryTimeLua, kHeldOrdersLua, kGiveBack, kServe, kGiveBackRefund));
   return *kScript;
 }
 
 const Script& serve_waiting() {
-  static const Script* const kScript =
-      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kServeWaiting));
+  static const Script* const kScript = new Script(waiting_list_text(kServeWaiting));
   return *kScript;
 }
 
 const Script& wait() {
-  static const Script* const kScript =
-      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kWait));
+  static const Script* const kScript = new Script(waiting_list_text(kWait));
   return *kScript;
 }
 
 const Script& look_at_waiting_list() {
-  static const Script* const kScript =
-      new Script(concat(kHeldOrdersLua, kGiveBack, kServe, kNameKeys, kLookAtWaitingList));
+  static const Script* const kScript = new Script(waiting_list_text(kLookAtWaitingList));
   return *kScript;
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/time_units.h"
 #include "tests/unit/sale/payments_fixture.h"
 
 namespace rushgate {
@@ -195,6 +196,27 @@ TEST_P(WaitingListTest, AddedStockIsSoldToWaitingUsers) {
   EXPECT_THAT(waiting(), IsEmpty());
   EXPECT_EQ(free_stock(), 1);
   drain();
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, PieceCountsForEntrysDay) {
+  const std::int64_t midnight_ms = (backend_.clock().now_ms() / kDayMs + 1) * kDayMs;
+  backend_.set_now_ms(midnight_ms + kMinuteMs);
+  voucher_ = paid_voucher(1);
+  voucher_.begin_ms = midnight_ms - kDayMs;
+  voucher_.waiting_max = 3;
+  voucher_.limits = {.per_user = 0, .per_user_day = 1};
+  ASSERT_TRUE(sale_->publish(voucher_).ok());
+  const OrderId first = bought(1);
+  backend_.set_now_ms(midnight_ms - kMinuteMs);  // yesterday; ids only ascend
+  wait(2);
+  ASSERT_EQ(sale_->cancel(first, "no").outcome, ChangeOutcome::kDone);
+  ASSERT_THAT(waiting(), IsEmpty());
+
+  backend_.set_now_ms(midnight_ms + 2 * kMinuteMs);
+  ASSERT_TRUE(sale_->add_stock(1, 1).ok());
+
+  EXPECT_EQ(buy(1, 2), Outcome::kDayLimitReached);
   expect_audit_passes();
 }
 
