@@ -371,6 +371,8 @@ WaitResult Sale::Impl::wait_for(VoucherId voucher, const UserId& user) {
   if (const std::string fault = find_fault(user); !fault.empty()) {
     return failed(absl::InvalidArgumentError(fault));
   }
+  // The scripts that serve the list would not ask the user's own script.
+  if (custom_ != nullptr) return {.outcome = WaitOutcome::kNoWaitingList};
   const auto order = ids_.next_id();
   if (!order.ok()) return failed(order.status());
   const auto join = [&] {

@@ -11,6 +11,9 @@
 namespace rushgate {
 namespace {
 
+// An entry gets its time from the script's XADD, which may be after the end of the sale although the
+// decision was before it. Then the entry is appended once more, with the time of the decision.
+//
 // Returns the number of KEYS that are the sale's, the reply if the script must not run, the check of
 // the script's code, and the script's `redis` and `server`. With an idempotency key, these add the
 // key to the entry that the script appends. The names in capitals are replaced. All of it becomes
@@ -30,7 +33,7 @@ constexpr const char* kGuard = R"lua(
     end
   end
 
-  local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'counted', 'per_user', 'total', 'per_day')
+  local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'counted', 'per_user', 'total', 'per_day', 'waiting')
   if terms[1] then return own, {9} end
   if not terms[2] then return own, {6} end
   local time = redis.call('TIME')
@@ -41,8 +44,8 @@ constexpr const char* kGuard = R"lua(
 
   local counted, per_user = terms[4] == '1', tonumber(terms[5])
   local is_kept = COUNTS_BUYERS or not counted and per_user == 1
-  if not is_kept or tonumber(terms[6]) > 0 or tonumber(terms[7]) > 0 then
-    return own, redis.error_reply('ERR voucher ' .. voucher .. ' has a limit that the admission script does not keep')
+  if not is_kept or tonumber(terms[6]) > 0 or tonumber(terms[7]) > 0 or tonumber(terms[8] or 0) > 0 then
+    return own, redis.error_reply('ERR voucher ' .. voucher .. ' has a limit or a waiting list that the admission script does not keep')
   end
   local stock = redis.call('GET', KEYS[2])
   if not stock then return own, {8} end
@@ -64,10 +67,12 @@ constexpr const char* kGuard = R"lua(
   local function shown(value) return type(value) == 'number' and string.format('%.0f', value) or 'nothing' end
   local function fail(what) error({err = 'ADMISSION the script ' .. what}) end
 
+  local function newest_entry() return redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1] end
+
   local function check_entry()
     local fields, expected = {}, {userId = user, voucherId = voucher, id = order, limit = terms[5],
                                   request_key = key, request_until = key_until}
-    local entry = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1][2]
+    local entry = newest_entry()[2]
     for i = 1, #entry, 2 do fields[entry[i]] = fields[entry[i]] or entry[i + 1] end
     for _, name in ipairs({'userId', 'voucherId', 'id', 'limit', 'request_key', 'request_until'}) do
       local is_needed = expected[name] and (name ~= 'limit' or per_user ~= 1)
@@ -99,6 +104,15 @@ constexpr const char* kGuard = R"lua(
     check_entry()
   end
 
+  local function keep_time_of_decision()
+    local id, entry = unpack(newest_entry())
+    if tonumber(string.match(id, '^%d+')) < tonumber(terms[3]) then return end
+    entry[#entry + 1] = 'ADMITTED'
+    entry[#entry + 1] = string.format('%.0f-0', now)
+    redis.call('XADD', KEYS[4], '*', unpack(entry))
+    redis.call('XDEL', KEYS[4], id)
+  end
+
   local function check(code)
     if type(code) == 'table' and code.err then error(code) end
     if type(code) ~= 'number' or code ~= math.floor(code) then fail('returned no integer') end
@@ -107,6 +121,7 @@ constexpr const char* kGuard = R"lua(
     local after = state()
     if is_acceptance then
       check_acceptance(after)
+      keep_time_of_decision()
       if request then redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PXAT', key_until) end
     else
       for _, name in ipairs({'stock', 'bought', 'entries'}) do
@@ -152,6 +167,7 @@ std::string guard_of(const CustomAdmission& admission) {
   std::string guard =
       absl::StrReplaceAll(kGuard, {{"CODES", codes},
                                    {"RESERVED", reserved},
+                                   {"ADMITTED", std::string(kAdmittedField)},
                                    {"COUNTS_BUYERS", admission.counts_buyers ? "true" : "false"}});
   std::ranges::replace(guard, '\n', ' ');
   return guard;

@@ -242,8 +242,25 @@ TEST_P(CustomAdmissionTest, VoucherWithUnsupportedLimitIsNotSold) {
   reopen_with(building_keys());
   const BuyResult refused = sale_->buy(1, 101);
   EXPECT_EQ(refused.outcome, Outcome::kFailed);
-  EXPECT_THAT(refused.detail, HasSubstr("a limit that the admission script does not keep"));
+  EXPECT_THAT(refused.detail, HasSubstr("that the admission script does not keep"));
   expect_audit_passes();
+}
+
+TEST_P(CustomAdmissionTest, WaitingListIsRefused) {
+  Voucher with_list = voucher(1, 1);
+  with_list.waiting_max = 5;
+  ASSERT_TRUE(sale_->publish(with_list).ok());
+  ASSERT_EQ(sale_->buy(1, 101).outcome, Outcome::kAccepted);
+  reopen_with(counting());
+
+  EXPECT_EQ(sale_->wait_for(1, 102).outcome, WaitOutcome::kNoWaitingList)
+      << "the script may refuse the user";
+  EXPECT_EQ(sale_->buy(1, 102).outcome, Outcome::kFailed);
+  const absl::Status refused = sale_->publish(with_list);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("waiting_max"));
+  with_list.waiting_max = 0;
+  EXPECT_TRUE(sale_->publish(with_list).ok());
 }
 
 TEST_P(CustomAdmissionTest, WrongTypesAreRefusedBeforeWrite) {
@@ -388,7 +405,7 @@ TEST(CustomAdmissionRollbackTest, EngineRollsBackFaultyRun) {
   CustomAdmission admission = passing_keys();
   admission.text = "redis.call('DECR', KEYS[2]) return 0";
   const auto sale = *Sale::open(engine.engine(), orders, {.admission = admission});
-  ASSERT_TRUE(sale->publish({.id = 1, .title = "x", .stock = 3, .end_ms = Engine::kLastMs}).ok());
+  ASSERT_TRUE(sale->publish({.id = 1, .title = "x", .stock = 3, .end_ms = kNeverEndsMs}).ok());
   const BuyResult result = sale->buy(1, 101);
   EXPECT_EQ(result.outcome, Outcome::kOutcomeUnknown);
   EXPECT_EQ(engine.call("GET", "seckill:stock:1"), Reply::bulk("3"));
@@ -462,6 +479,35 @@ TEST(CustomAdmissionRandomTest, ScriptDecidesLikeOwnScript) {
     ASSERT_TRUE(report.ok());
     EXPECT_THAT(report->problems, IsEmpty());
   }
+}
+
+// ---- In the machine's time ----
+
+using TimedCustomAdmissionTest = ThreadedSaleTest;
+INSTANTIATE_TEST_SUITE_P(Backends, TimedCustomAdmissionTest,
+                         each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
+                         backend_name);
+
+TEST_P(TimedCustomAdmissionTest, DecisionBeforeEndKeepsItsTime) {
+  CustomAdmission slow = passing_keys();
+  slow.keys.emplace_back("<terms>");
+  slow.text = R"lua(
+local ends = tonumber(redis.call('HGET', KEYS[3], 'end'))
+repeat
+  local time = redis.call('TIME')
+until time[1] * 1000 + math.floor(time[2] / 1000) > ends
+)lua" + slow.text;
+  sale_.reset();
+  sale_ = *Sale::open(backend_.keyspace(), backend_.orders(), {.admission = slow});
+  Voucher ending = voucher(1, 5);
+  ending.end_ms = backend_.clock().now_ms() + 300;
+  ASSERT_TRUE(sale_->publish(ending).ok());
+
+  ASSERT_EQ(sale_->buy(1, 7).outcome, Outcome::kAccepted);
+
+  expect_audit_passes();
+  worker_->step();
+  expect_audit_passes();
 }
 
 }  // namespace
