@@ -101,7 +101,7 @@ local function admit(i)
   if quantity ~= 1 then add_field('quantity', pieces) end
   if pay_ms > 0 then
     redis.call('ZCARD', KEYS[6])
-    hold_of(KEYS[7], order)
+    block_of(KEYS[7], order)
     add_field('due', due)
   end
   if reference ~= '' then add_field('reference', reference) end

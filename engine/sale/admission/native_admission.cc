@@ -475,8 +475,7 @@ class Admissions {
   /// Throws if the order cannot be held, so that this fails for its user alone.
   void check_hold(std::string_view order) {
     call_.sorted_set_size(call_.key(kDeadlinesKey));
-    held().select(order);
-    held().find(order);
+    held().check_order(order);
   }
   HeldOrders& held() { return held_ ? *held_ : held_.emplace(call_, call_.key(kHeldKey)); }
   void note_unpaid(std::string_view user, std::string_view order) {

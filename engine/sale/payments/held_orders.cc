@@ -1,5 +1,6 @@
 #include "engine/sale/payments/held_orders.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,10 @@ std::size_t find_rest(std::string_view hold) {
 }
 
 constexpr char kSameRest = '=';
+
+bool is_number(std::string_view digits) {
+  return std::ranges::all_of(digits, [](char digit) { return digit >= '0' && digit <= '9'; });
+}
 
 }  // namespace
 
@@ -118,15 +123,19 @@ local function read_block(held, name)
   return orders
 end
 
+local function is_order(order) return string.find(order, '^%d+$') ~= nil end
+
 local function block_of(held, order)
-  if not string.find(order, '^%d+$') then error('an order id is a number') end
+  if not is_order(order) then error('an order id is a number') end
   local name = string.sub(order, 1, -2)
   if not blocks[name] then blocks[name] = read_block(held, name) end
   return blocks[name], name
 end
 
--- Returns an order's hold, or its end; nil if there is none.
-local function hold_of(held, order) return block_of(held, order)[string.sub(order, -1)] end
+-- Returns an order's hold, or its end; nil if there is none, or the id is no number.
+local function hold_of(held, order)
+  return is_order(order) and block_of(held, order)[string.sub(order, -1)] or nil
+end
 
 -- nil removes the order.
 local function set_hold(held, order, hold)
@@ -173,17 +182,19 @@ end
 )lua";
 
 void HeldOrders::select(std::string_view order) {
-  constexpr const char* kNoNumber = "ERR an order id is a number";
-  if (order.empty() || HeldBlock::place_of(order) >= HeldBlock::kOrders) {
-    throw ScriptError(kNoNumber);
-  }
-  const std::string_view name = HeldBlock::name_of(order);
-  if (is_selected_ && name == name_) return;
-  if (name.find_first_not_of("0123456789") != name.npos) throw ScriptError(kNoNumber);
+  const bool has_place = !order.empty() && HeldBlock::place_of(order) < HeldBlock::kOrders;
+  const std::string_view name = has_place ? HeldBlock::name_of(order) : std::string_view();
+  if (has_place && is_selected_ && name == name_) return;
   write();
+  is_selected_ = has_place && is_number(name);
   name_ = name;
-  is_selected_ = true;
   is_read_ = false;
+}
+
+void HeldOrders::check_order(std::string_view order) {
+  select(order);
+  if (!is_selected_) throw ScriptError("ERR an order id is a number");
+  read();
 }
 
 void HeldOrders::write() {
@@ -197,19 +208,24 @@ void HeldOrders::write() {
   is_changed_ = false;
 }
 
+void HeldOrders::read() {
+  if (is_read_) return;
+  const std::string value = call_.hash_get(key_, name_).value_or("");
+  if (!block_.read(value)) {
+    throw ScriptError(concat("ERR field ", name_, " of ", key_, " has no held orders"));
+  }
+  is_read_ = true;
+}
+
 std::string& HeldOrders::hold_of(std::string_view order) {
   assert(is_selected_ && HeldBlock::name_of(order) == name_);
-  if (!is_read_) {
-    const std::string value = call_.hash_get(key_, name_).value_or("");
-    if (!block_.read(value)) {
-      throw ScriptError(concat("ERR field ", name_, " of ", key_, " has no held orders"));
-    }
-    is_read_ = true;
-  }
+  read();
   return block_.holds[HeldBlock::place_of(order)];
 }
 
-std::string_view HeldOrders::find(std::string_view order) { return hold_of(order); }
+std::string_view HeldOrders::find(std::string_view order) {
+  return is_selected_ ? std::string_view(hold_of(order)) : std::string_view();
+}
 
 void HeldOrders::set(std::string_view order, std::string_view hold) {
   if (!hold.empty() && find_rest(hold) == hold.npos) {

@@ -55,7 +55,7 @@ struct DeadlineBlock {
 };
 
 /// The same in Lua: hold_of(held, order), set_hold(held, order, hold or nil), deadline_of(orders),
-/// orders_of(deadline).
+/// orders_of(deadline). block_of(held, order) fails if the order cannot be held.
 extern const char* const kHeldOrdersLua;
 
 /// The held orders as a native script reads and changes them. Works on one block at a time. Methods
@@ -66,8 +66,11 @@ class HeldOrders {
   HeldOrders(NativeCall& call, std::string_view key) : call_(call), key_(key) {}
 
   /// Selects the block of an order, and writes the one before. If that throws, the script must fail as
-  /// a whole, or a part of it that is rolled back, together with this object.
+  /// a whole, or a part of it that is rolled back, together with this object. An id that is no number
+  /// may come from anywhere: it has no block, and is not held.
   void select(std::string_view order);
+  /// Selects and reads the block of an order. Throws if the order cannot be held.
+  void check_order(std::string_view order);
   /// Writes the changes of the selected block. If this throws, the script must fail as a whole.
   void write();
 
@@ -78,6 +81,7 @@ class HeldOrders {
   void set(std::string_view order, std::string_view hold);
 
  private:
+  void read();
   std::string& hold_of(std::string_view order);
 
   NativeCall& call_;

@@ -411,6 +411,7 @@ ChangeResult OrderChanges::cancel_without_hold(OrderId id,
 
 /// Returns an accepted order: a stored one, or one that is queued.
 absl::StatusOr<std::optional<Order>> OrderChanges::find_order(OrderId order) {
+  if (order <= 0) return std::nullopt;  // ids are positive
   auto stored = stores_.orders.find(order);
   if (!stored.ok() || stored->has_value()) return stored;
   auto queued = queued_.find(order);

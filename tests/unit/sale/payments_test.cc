@@ -62,6 +62,26 @@ TEST_P(PaymentsTest, ChangesWithoutKeyspaceAreUnavailable) {
   }
 }
 
+TEST_P(PaymentsTest, ImpossibleOrderIdsAreUnknown) {
+  publish();
+  const OrderId first = bought(5);
+  const OrderId second = bought(6);
+  const PayRequest requests[] = {{.order = first, .payment = "p1", .amount_cents = kPrice},
+                                 {.order = -5, .payment = "p2", .amount_cents = kPrice},
+                                 {.order = 0, .payment = "p3", .amount_cents = kPrice},
+                                 {.order = second, .payment = "p4", .amount_cents = kPrice}};
+
+  std::vector<ChangeOutcome> outcomes;
+  for (const ChangeResult& result : sale_->pay_all(requests)) outcomes.push_back(result.outcome);
+
+  EXPECT_THAT(outcomes, ElementsAre(ChangeOutcome::kDone, ChangeOutcome::kUnknownOrder,
+                                    ChangeOutcome::kUnknownOrder, ChangeOutcome::kDone));
+  EXPECT_EQ(pay(-5, "p5").outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->cancel(-5, "no").outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->use(-5).outcome, ChangeOutcome::kUnknownOrder);
+  EXPECT_EQ(sale_->refund(-5, "no").outcome, ChangeOutcome::kUnknownOrder);
+}
+
 TEST_P(PaymentsTest, PaidBeforeItIsStored) {
   publish();
   const OrderId order = bought(5);
