@@ -37,6 +37,8 @@ struct Payment {
   std::string reason = {};          // why it is due, or was
 
   static constexpr std::size_t kIdBytesMax = 64;
+  /// The most that an order may cost: the greatest price, times the greatest quantity.
+  static constexpr std::int64_t kAmountCentsMax = 1'000'000'000'000'000;
 
   friend bool operator==(const Payment&, const Payment&) = default;
 };

@@ -13,7 +13,7 @@ namespace rushgate {
 using VoucherId = std::int64_t;
 using OrderId = std::int64_t;  // positive; ascending per generator
 
-/// Number of pieces that may be bought; 0: no such limit.
+/// Number of pieces that may be bought, at most 10^12; 0: no such limit.
 struct Limits {
   std::int64_t total = 0;         // over the whole sale, below the stock
   std::int64_t per_user = 1;      // over the whole sale
@@ -30,7 +30,7 @@ struct Voucher {
   VoucherId id = 0;
   std::string title = {};
   std::int64_t stock =
-      0;  // published in all, sold ones included: adding to it is a change of the voucher
+      0;  // published in all, sold ones included: adding to it is a change of the voucher; at most 10^12
   std::int64_t begin_ms = 0;           // ms since 1970 UTC; on sale from here …
   std::int64_t end_ms = kNeverEndsMs;  // … to before here
   std::int64_t price_cents = 0;        // of one piece

@@ -17,6 +17,27 @@ namespace {
 // Rows in one read of the database.
 constexpr std::size_t kRowsPerRead = 10'000;
 
+/// Adds an amount to a sum. Returns false, with the sum unchanged, if it would be too large.
+bool add_cents(std::int64_t amount, std::int64_t& sum) {
+  std::int64_t greater = 0;
+  if (__builtin_add_overflow(sum, amount, &greater)) return false;
+  sum = greater;
+  return true;
+}
+
+/// Returns the sum of the payments in this state.
+std::int64_t& sum_of(Payment::State state, MoneyAudit& money) {
+  switch (state) {
+    case Payment::State::kKept:
+      return money.kept;
+    case Payment::State::kDue:
+      return money.due;
+    case Payment::State::kRefunded:
+      break;
+  }
+  return money.refunded;
+}
+
 /// Returns true if the order must have a kept payment.
 bool needs_payment(const Order& order) {
   const bool is_settled = order.status == OrderStatus::kPaid || order.status == OrderStatus::kUsed;
@@ -37,18 +58,11 @@ absl::Status PaymentAuditor::run(AuditReport& report) {
 absl::Status PaymentAuditor::check_payments(AuditReport& report) {
   absl::flat_hash_map<OrderId, std::vector<Payment>> kept;
   const auto add = [&](const Payment& payment) {
-    report.money.received += payment.amount_cents;
-    switch (payment.state) {
-      case Payment::State::kKept:
-        report.money.kept += payment.amount_cents;
-        kept[payment.order].push_back(payment);
-        break;
-      case Payment::State::kDue:
-        report.money.due += payment.amount_cents;
-        break;
-      case Payment::State::kRefunded:
-        report.money.refunded += payment.amount_cents;
-        break;
+    if (payment.state == Payment::State::kKept) kept[payment.order].push_back(payment);
+    if (!add_cents(payment.amount_cents, report.money.received) ||
+        !add_cents(payment.amount_cents, sum_of(payment.state, report.money))) {
+      report.problems.push_back(concat("payment ", payment.id, " of ", payment.amount_cents,
+                                       " cents makes a sum of money too large to count"));
     }
   };
   absl::Status read = for_each_payment(*orders_.payments(), {.count_max = kRowsPerRead}, add);

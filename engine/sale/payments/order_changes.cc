@@ -15,6 +15,7 @@
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/payments/waiting_list.h"
+#include "engine/sale/vouchers/voucher_terms.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/stream_id.h>
 
@@ -28,6 +29,7 @@ namespace scripts = payment_scripts;
 constexpr std::size_t kOrdersPerRead = 1'000;
 // Payments that one script decides on: buyers wait until it ends.
 constexpr std::size_t kPaymentsPerCall = 256;
+static_assert(Payment::kAmountCentsMax == kPriceCentsMax * Order::kQuantityMax);
 // More changes than an order can have.
 constexpr std::size_t kChangesMax = 100;
 
@@ -99,8 +101,9 @@ std::string find_fault(const PayRequest& request) {
                   id.size());
   }
   if (id.find(' ') != id.npos) return "the payment id must not have spaces";
-  if (request.amount_cents <= 0) {
-    return concat("the amount must be positive, not ", request.amount_cents);
+  if (request.amount_cents <= 0 || request.amount_cents > Payment::kAmountCentsMax) {
+    return concat("the amount must be from 1 to ", Payment::kAmountCentsMax, " cents, not ",
+                  request.amount_cents);
   }
   return {};
 }

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +15,10 @@
 
 namespace rushgate {
 
+/// The most pieces in a term. Lua computes integers exactly below 2^53: with this bound, also sums of
+/// several terms.
+inline constexpr std::int64_t kPiecesMax = 1'000'000'000'000;
+
 /// A number that is part of a voucher's terms. Its default is the member's (rushgate/voucher.h).
 struct VoucherTerm {
   std::string_view name;     // in lists
@@ -23,9 +26,9 @@ struct VoucherTerm {
   std::string_view json;     // the field of vouchers.json, inside `limits` for a limit
   std::string_view column;   // of the table voucher_versions
   std::string_view field;    // of the voucher's hash; empty: admission needs no such field
-  std::string_view fault = "must not be negative";  // follows the subject
+  std::string_view fault = "must be from 0 to 1000000000000";  // follows the subject
   std::int64_t min = 0;
-  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max = kPiecesMax;
   bool is_time = false;      // ms since 1970 UTC; vouchers.json may have it in ISO 8601
   bool is_flag = false;      // 0 or 1; false or true in vouchers.json
   bool is_required = false;  // in vouchers.json
@@ -87,7 +90,8 @@ inline constexpr std::array kVoucherTerms = {
                                    .json = "begin_ms",
                                    .column = "begin_ms",
                                    .field = "begin",
-                                   .fault = "must not lie before 1970",
+                                   .fault = "must lie from 1970 to 9999",
+                                   .max = kNeverEndsMs,
                                    .is_time = true,
                                    .is_required = true}),
     make_term<&Voucher::end_ms>({.name = "end (ms)",
@@ -95,7 +99,8 @@ inline constexpr std::array kVoucherTerms = {
                                  .json = "end_ms",
                                  .column = "end_ms",
                                  .field = "end",
-                                 .fault = "must not lie before 1970",
+                                 .fault = "must lie from 1970 to 9999",
+                                 .max = kNeverEndsMs,
                                  .is_time = true,
                                  .is_required = true}),
     make_term<&Voucher::price_cents>({.name = "price (cents)",

@@ -184,7 +184,7 @@ TEST(ReplayProgramTest, InvalidVoucherIsNamed) {
   files.write_vouchers({30, -1});
   const auto result = run_program(files.replay());
   EXPECT_EQ(result.exit_code, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr(files.vouchers() + ": [1]: stock must not be negative"));
+  EXPECT_THAT(result.err, HasSubstr(files.vouchers() + ": [1]: stock must be from 0 to 1000000000000, not -1"));
   EXPECT_FALSE(std::filesystem::exists(files.sale()));
 }
 

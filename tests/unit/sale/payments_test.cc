@@ -1,5 +1,6 @@
 // Payments, cancellations and timeouts of orders, on every backend.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +81,41 @@ TEST_P(PaymentsTest, ImpossibleOrderIdsAreUnknown) {
   EXPECT_EQ(sale_->cancel(-5, "no").outcome, ChangeOutcome::kUnknownOrder);
   EXPECT_EQ(sale_->use(-5).outcome, ChangeOutcome::kUnknownOrder);
   EXPECT_EQ(sale_->refund(-5, "no").outcome, ChangeOutcome::kUnknownOrder);
+}
+
+TEST_P(PaymentsTest, AmountBeyondEveryPriceIsRefused) {
+  publish();
+  const OrderId order = bought(5);
+
+  const ChangeResult refused = pay(order, "p1", std::numeric_limits<std::int64_t>::max());
+
+  EXPECT_EQ(refused.outcome, ChangeOutcome::kRefused);
+  EXPECT_THAT(refused.detail, HasSubstr("not 9223372036854775807"));
+}
+
+TEST_P(PaymentsTest, SumsBeyondRangeFailAudit) {
+  publish();
+  const OrderId order = bought(5);
+  drain();
+  const auto state = backend_.orders().state().value();
+  for (const auto& [id, amount] : {std::pair("p1", std::numeric_limits<std::int64_t>::max()),
+                                   {"p2", std::numeric_limits<std::int64_t>::max()},
+                                   {"p3", std::int64_t{10}}}) {
+    OrderEvent surplus{.kind = OrderEvent::Kind::kSurplusPayment, .reason = "of an older version"};
+    surplus.order.id = order;
+    surplus.payment = {.id = id, .order = order, .amount_cents = amount};
+    ASSERT_TRUE(backend_.orders()
+                    .apply({&surplus, 1}, {.epoch = state.epoch, .checkpoint = state.checkpoint})
+                    .ok());
+  }
+
+  const auto report = sale_->audit();
+
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->money.received, std::numeric_limits<std::int64_t>::max());
+  EXPECT_THAT(report->problems,
+              ElementsAre(HasSubstr("payment p2 of 9223372036854775807 cents"),
+                          HasSubstr("payment p3 of 10 cents")));
 }
 
 TEST_P(PaymentsTest, PaidBeforeItIsStored) {

@@ -94,6 +94,35 @@ TEST_P(PublishingTest, InvalidStockAdditionIsRefused) {
   EXPECT_EQ(stock(1), Reply::bulk("9"));
 }
 
+TEST_P(PublishingTest, TermsBeyondExactNumbersAreRefused) {
+  constexpr std::int64_t kTooMany = 100'000'000'000'000'000;
+  const Voucher wrong[] = {voucher(1, kTooMany), voucher(1, 5, {.total = kTooMany}),
+                           voucher(1, 5, {.per_user = kTooMany}),
+                           voucher(1, 5, {.per_user = 0, .per_user_day = kTooMany})};
+  for (const Voucher& one : wrong) {
+    const absl::Status refused = sale_->publish(one);
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("not 100000000000000000"));
+  }
+}
+
+TEST_P(PublishingTest, GreatestTermsAreExact) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  Voucher greatest = voucher(1, kMost, {.total = kMost, .per_user = kMost, .per_user_day = kMost});
+  greatest.price_cents = 100'000'000'000;
+  greatest.end_ms = kNeverEndsMs;
+  ASSERT_TRUE(sale_->publish(greatest).ok());
+
+  const BuyResult bought =
+      sale_->buy({.voucher = 1, .user = 7, .quantity = BuyRequest::kQuantityMax});
+
+  ASSERT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
+  EXPECT_EQ(stock(1), Reply::bulk("999999990000"));
+  drain();
+  EXPECT_EQ(backend_.orders().find(bought.order).value()->limit, kMost);
+  expect_audit_passes();
+}
+
 TEST_P(PublishingTest, ClosedSaleHasEnded) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);

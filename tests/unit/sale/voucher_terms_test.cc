@@ -55,6 +55,19 @@ TEST(VoucherTermsTest, ValueBelowRangeIsNamed) {
   }
 }
 
+TEST(VoucherTermsTest, ValueAboveRangeIsNamed) {
+  for (const VoucherTerm& term : kVoucherTerms) {
+    EXPECT_EQ(term.find_fault(term.max), "") << term.name;
+    EXPECT_THAT(term.find_fault(term.max + 1), HasSubstr("not " + std::to_string(term.max + 1)))
+        << term.name;
+  }
+}
+
+TEST(VoucherTermsTest, SumsOfTermsAreExactInLua) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  for (const VoucherTerm& term : kVoucherTerms) EXPECT_LT(term.max, kExact / 8) << term.name;
+}
+
 TEST(VoucherTermsTest, DifferencesNameBothValues) {
   const VoucherVersion version = {.voucher = {.id = 1, .stock = 5, .begin_ms = 10, .end_ms = 20},
                                   .version = 2};

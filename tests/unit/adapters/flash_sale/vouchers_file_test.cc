@@ -77,7 +77,7 @@ TEST(VouchersFileTest, ErrorNamesFileIndexAndField) {
   EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 1, "begin_ms": 5, "end_ms": 5}])"),
             "v.json: [0]: end must lie after begin");
   EXPECT_EQ(fault_of(R"([{"id": 1, "stock": -3, "begin_ms": 0, "end_ms": 5}])"),
-            "v.json: [0]: stock must not be negative, not -3");
+            "v.json: [0]: stock must be from 0 to 1000000000000, not -3");
   EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 18446744073709551615, "begin_ms": 0, "end_ms": 5}])"),
             "v.json: [0].stock: must be a whole number, not 18446744073709551615");
   EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"utc_offset_minutes": 4294967296})")),
