@@ -52,6 +52,30 @@ bool lacks_keyspace(AdmissionCode code) {
          code == AdmissionCode::kRebuilding;
 }
 
+/// Returns true if the order id that was drawn for the request is used nowhere: it was refused, or has
+/// the order of an earlier one.
+bool leaves_id_unused(const BuyResult& result) {
+  switch (result.outcome) {
+    case Outcome::kAccepted:
+      return result.is_repeated;
+    case Outcome::kSoldOut:
+    case Outcome::kLimitReached:
+    case Outcome::kDayLimitReached:
+    case Outcome::kNotStarted:
+    case Outcome::kEnded:
+    case Outcome::kUnknownVoucher:
+    case Outcome::kKeyReused:
+    case Outcome::kRefused:
+      return true;
+    case Outcome::kOverloaded:
+    case Outcome::kUnavailable:
+    case Outcome::kOutcomeUnknown:
+    case Outcome::kFailed:
+      break;
+  }
+  return false;
+}
+
 /// Returns the result of a request for `order` that got an error.
 BuyResult buy_failure(const Reply& reply, OrderId order) {
   const absl::Status status = to_status(reply, "buying");
@@ -224,6 +248,7 @@ BuyResult Sale::Impl::buy(const BuyRequest& request) {
   const auto order = ids_.next_id();
   if (!order.ok()) return buy_failure(order.status());
   BuyResult result = conclude(admit(request, *order), request, *order);
+  if (leaves_id_unused(result)) ids_.give_back({&*order, 1});
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   if (recent_) name_order(request.voucher, request.user, result);
   return result;
@@ -292,11 +317,14 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
                                     buyers[begin + i].order);
     }
   }
+  std::vector<OrderId> unused;
   orders.clear();
-  for (const BuyResult& result : results) {
-    if (result.outcome == Outcome::kAccepted) orders.push_back(result.order);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].outcome == Outcome::kAccepted) orders.push_back(results[i].order);
+    if (leaves_id_unused(results[i])) unused.push_back(buyers[i].order);
   }
   queued_.add(orders);
+  ids_.give_back(unused);
   for (std::size_t i = 0; recent_ && i < results.size(); ++i) {
     name_order(requests[i].voucher, requests[i].user, results[i]);
   }
@@ -375,23 +403,33 @@ WaitResult Sale::Impl::wait_for(VoucherId voucher, const UserId& user) {
   if (custom_ != nullptr) return {.outcome = WaitOutcome::kNoWaitingList};
   const auto order = ids_.next_id();
   if (!order.ok()) return failed(order.status());
-  const auto join = [&] {
-    return join_waiting_list(*client_, options_.keys, voucher, user, *order);
-  };
-  auto result = join();
+  auto result = join_or_rebuild(voucher, user, *order);
   if (!result.ok()) return failed(result.status());
+  const bool may_be_known = result->order == *order || result->outcome == WaitOutcome::kOverloaded;
+  if (!may_be_known) ids_.give_back({&*order, 1});
+  return *std::move(result);
+}
+
+/// Joins the waiting list. Rebuilds a voucher that the keyspace lacks, and tries again.
+absl::StatusOr<WaitResult> Sale::Impl::join_or_rebuild(VoucherId voucher, const UserId& user,
+                                                       OrderId order) {
+  const auto join = [&] {
+    return join_waiting_list(*client_, options_.keys, voucher, user, order);
+  };
+  const WaitResult unknown{.outcome = WaitOutcome::kUnknownVoucher};
+  auto result = join();
+  if (!result.ok()) return result;
   if (result->outcome == WaitOutcome::kUnknownVoucher) {
     const auto is_on_sale = owner_.is_on_sale(*client_, voucher);
-    if (!is_on_sale.ok()) return failed(is_on_sale.status());
-    if (!*is_on_sale) return *std::move(result);
+    if (!is_on_sale.ok()) return is_on_sale.status();
+    if (!*is_on_sale) return unknown;
   } else if (result->outcome != WaitOutcome::kOverloaded) {
-    return *std::move(result);
+    return result;
   }
   const absl::Status rebuilt = vouchers_.rebuild(voucher);
-  if (absl::IsNotFound(rebuilt)) return {.outcome = WaitOutcome::kUnknownVoucher};
-  if (!rebuilt.ok()) return failed(rebuilt);
-  result = join();
-  return result.ok() ? *std::move(result) : failed(result.status());
+  if (absl::IsNotFound(rebuilt)) return unknown;
+  if (!rebuilt.ok()) return rebuilt;
+  return join();
 }
 
 absl::StatusOr<bool> Sale::Impl::leave_waiting_list(VoucherId voucher, const UserId& user) {

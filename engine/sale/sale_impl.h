@@ -87,6 +87,7 @@ class Sale::Impl {
                                                              OrderId order) const;
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
   BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order);
+  absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
   absl::StatusOr<bool> restore(const std::string& letter);

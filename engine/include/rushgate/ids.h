@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -156,6 +158,42 @@ class IdCursor {
   alignas(64) std::array<Slot, 2> slots_;
 };
 
+/// Ids that were given and not used. It is a part of IdGenerator, and is here because next_id() is
+/// inline. Thread-safe. Threads share a few lists, so that they rarely meet.
+class SpareIds {
+ public:
+  /// Returns true if this thread's list is empty.
+  [[nodiscard]] bool is_empty() const { return mine().size.load(std::memory_order_relaxed) == 0; }
+  /// Adds ids, unless they are below the last forget(). Drops ids that a list has no space for.
+  void add(std::span<const std::int64_t> ids);
+  /// Takes up to ids.size() ids that are not below `first`, and drops others that it meets. Returns
+  /// the number of ids taken.
+  std::size_t take(std::span<std::int64_t> ids, std::int64_t first);
+  /// Drops all ids below `first`, also of later add() calls.
+  void forget(std::int64_t first);
+
+ private:
+  static constexpr std::size_t kLists = 8;
+  static constexpr std::size_t kIdsMax = 4'096;  // in a list
+
+  struct alignas(64) List {
+    std::atomic<std::size_t> size{0};
+    std::mutex mutex;
+    std::vector<std::int64_t> ids;  // guarded by mutex; the last one is taken first
+  };
+
+  static std::size_t number_of_thread() {
+    thread_local const std::size_t number = threads_.fetch_add(1, std::memory_order_relaxed);
+    return number;
+  }
+  [[nodiscard]] const List& mine() const { return lists_[number_of_thread() % kLists]; }
+  [[nodiscard]] List& mine() { return lists_[number_of_thread() % kLists]; }
+
+  static inline std::atomic<std::size_t> threads_{0};
+  std::array<List, kLists> lists_;
+  std::atomic<std::int64_t> first_{0};  // smaller ids are not kept
+};
+
 /// A value type.
 struct IdOptions {
   /// The counter of a day is the key <key_prefix><yyyyMMdd>, a string.
@@ -180,7 +218,7 @@ struct IdOptions {
 ///
 /// **Order.** The ids of one generator strictly ascend, and are positive. A clock that goes back
 /// neither blocks the generator nor makes it repeat an id. Ids of several generators of one counter
-/// ascend only by their seconds.
+/// ascend only by their seconds, and so do ids that were given back.
 ///
 /// **Blocks.** The next block is drawn when half of one is used. A caller waits only if nothing is
 /// left, in its client's way. A process that ends loses its remaining counters, which does no harm.
@@ -222,6 +260,10 @@ class IdGenerator {
 
   /// Returns the next id.
   absl::StatusOr<std::int64_t> next_id() {
+    if (!spares_.is_empty()) {
+      std::int64_t id = 0;
+      if (take_spares({&id, 1}) == 1) return id;
+    }
     if (const IdCursor::Taken taken = take(1); taken.count == 1 && !taken.is_low) [[likely]] {
       return taken.first;
     } else {
@@ -231,6 +273,11 @@ class IdGenerator {
   /// Fills `ids` with the next ids, from the front. Sets `count` to their number. After OK these
   /// are all.
   absl::Status next_ids(std::span<std::int64_t> ids, std::size_t& count);
+
+  /// Accepts ids that next_id() or next_ids() gave and that were not used. Within their second they
+  /// are given again. So requests that need no id after all do not use up the day's counters. Does
+  /// nothing without reservations.
+  void give_back(std::span<const std::int64_t> ids);
 
   /// Gives no further id of the counters drawn so far, and begins above all that is reserved. For
   /// the owner of reservations, when the keyspace may have lost writes.
@@ -246,6 +293,7 @@ class IdGenerator {
     return cursor_.take(count_max);
   }
   absl::StatusOr<std::int64_t> finish(IdCursor::Taken taken);
+  std::size_t take_spares(std::span<std::int64_t> ids);
   void update_seconds();
   void ask_ahead();
   [[nodiscard]] std::int64_t day() const;
@@ -263,6 +311,7 @@ class IdGenerator {
   const std::shared_ptr<IdDraws> draws_;
   const std::shared_ptr<Blocks> blocks_;
   IdCursor& cursor_;  // of blocks_
+  SpareIds spares_;
 
   // With reservations; written under the blocks' mutex:
   std::atomic<std::int64_t> seconds_{0};        // of the ids given now; never goes back

@@ -90,6 +90,16 @@ void IdGenerator::forget_draws() {
   const std::lock_guard lock(blocks_->mutex);
   draws_->drop_ranges();
   cursor_.retire();
+  spares_.forget(options_.layout.make(seconds_ + 1, 0));  // also ids that come back later
+}
+
+void IdGenerator::give_back(std::span<const std::int64_t> ids) {
+  if (reservations_ != nullptr) spares_.add(ids);
+}
+
+std::size_t IdGenerator::take_spares(std::span<std::int64_t> ids) {
+  update_seconds();
+  return spares_.take(ids, options_.layout.make(seconds_, 0));
 }
 
 absl::StatusOr<std::int64_t> IdGenerator::finish(IdCursor::Taken taken) {
@@ -108,7 +118,8 @@ absl::Status IdGenerator::next_ids(std::span<std::int64_t> ids, std::size_t& cou
   constexpr std::size_t kTakenMax = IdCursor::kBlockMax;
   bool is_low = false;
   bool has_waited = false;
-  count = 0;
+  count = spares_.is_empty() ? 0 : take_spares(ids);
+  if (count == ids.size()) return absl::OkStatus();
   while (true) {
     const std::size_t missing = ids.size() - count;
     const auto taken = take(static_cast<std::uint32_t>(std::min(missing, kTakenMax)));

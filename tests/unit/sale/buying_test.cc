@@ -3,6 +3,7 @@
 
 #include "engine/base/time_units.h"
 #include "engine/sale/admission/admission.h"
+#include "engine/sale/ids/order_ids.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -373,6 +374,34 @@ TEST_P(BuyingTest, SaleRegistersNativeScripts) {
     ASSERT_TRUE(Sale::open(fresh.keyspace(), fresh.orders()).ok());
     EXPECT_EQ(script(), is_native ? "FCALL" : "EVALSHA");
   }
+}
+
+TEST_P(BuyingTest, RefusedRequestsUseNoIds) {
+  Voucher with_list = voucher(1, 1);
+  with_list.waiting_max = 1;
+  ASSERT_TRUE(sale_->publish(with_list).ok());
+  const BuyResult first = sale_->buy(1, 1, "key");
+  ASSERT_EQ(first.outcome, Outcome::kAccepted);
+  ASSERT_EQ(sale_->wait_for(1, 2).outcome, WaitOutcome::kWaiting);
+
+  const std::vector<BuyRequest> crowd(200, {.voucher = 1, .user = 7});
+  for (int second = 0; second < 5; ++second) {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(sale_->buy_all(crowd).front().outcome, Outcome::kSoldOut);
+      EXPECT_EQ(buy(1, 1), Outcome::kSoldOut);
+      EXPECT_TRUE(sale_->buy(1, 1, "key").is_repeated);
+      EXPECT_EQ(buy(9, 1), Outcome::kUnknownVoucher);
+      EXPECT_EQ(sale_->wait_for(1, 3).outcome, WaitOutcome::kFull);
+    }
+    backend_.advance_ms(1'000);
+  }
+  ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
+  const BuyResult next = sale_->buy(2, 1);
+
+  ASSERT_EQ(next.outcome, Outcome::kAccepted);
+  constexpr std::int64_t kInFlight = 201;  // lost with each second
+  EXPECT_LE(kOrderIdLayout.counter_of(next.order) - kOrderIdLayout.counter_of(first.order),
+            6 * kInFlight);
 }
 
 TEST_P(BuyingTest, ClosedBackendIsUnavailable) {

@@ -92,8 +92,8 @@ class HostileCaller {
       "250", "250", "-250", "0250", "250.0", "", "2.5e2", "9223372036854775807", "x", "250\n"};
   static constexpr std::array<std::string_view, 9> kPayments = {
       "p1", "p2", "p3", "p4", "%d+", "a\nb", "=", "paid", "\xff\x01"};
-  static constexpr std::array<std::string_view, 6> kTexts = {
-      "user", "", "no reason", "5 1 250 1 2", "=", "two\nlines"};
+  static constexpr std::array<std::string_view, 6> kTexts = {"user",        "",  "no reason",
+                                                             "5 1 250 1 2", "=", "two\nlines"};
 
   std::int64_t below(std::int64_t bound) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(bound));
@@ -151,7 +151,8 @@ class HostileCaller {
       arguments.push_back(pick(kAmounts));
     }
     run(payment_scripts::pay(),
-        {keys_.held(), keys_.payments(), keys_.order_stream, keys_.dead_letter_orders()}, arguments);
+        {keys_.held(), keys_.payments(), keys_.order_stream, keys_.dead_letter_orders()},
+        arguments);
   }
 
   void pay_all() {

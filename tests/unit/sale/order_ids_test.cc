@@ -89,6 +89,31 @@ TEST_P(OrderIdsTest, IdsInBulkEqualSingleIds) {
   }
 }
 
+TEST_P(OrderIdsTest, ReturnedIdIsGivenInItsSecond) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
+  std::vector<OrderId> first(3);
+  std::size_t count = 0;
+  ASSERT_TRUE(ids.next_ids(first, count).ok());
+  ids.give_back(std::span(first).subspan(1));
+  EXPECT_EQ(*ids.next_id(), first[1]);
+  EXPECT_EQ(*ids.next_id(), first[2]);
+  EXPECT_EQ(*ids.next_id(), first[2] + 1);
+
+  ids.give_back(first);
+  keyspace_.advance_ms(1'000);
+  EXPECT_EQ(kOrderIdLayout.counter_of(*ids.next_id()), 5) << "not an id of an earlier second";
+}
+
+TEST_P(OrderIdsTest, ReturnedIdIsForgottenWithDraws) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
+  const OrderId early = *ids.next_id();
+  const OrderId late = *ids.next_id();
+  ids.give_back({&early, 1});
+  ids.forget_draws();
+  ids.give_back({&late, 1});
+  EXPECT_GT(*ids.next_id(), late) << "another process may have drawn both";
+}
+
 TEST_P(OrderIdsTest, FailedDrawKeepsEarlierIds) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
   ASSERT_TRUE(ids.next_id().ok());

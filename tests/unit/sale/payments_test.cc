@@ -113,9 +113,8 @@ TEST_P(PaymentsTest, SumsBeyondRangeFailAudit) {
 
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->money.received, std::numeric_limits<std::int64_t>::max());
-  EXPECT_THAT(report->problems,
-              ElementsAre(HasSubstr("payment p2 of 9223372036854775807 cents"),
-                          HasSubstr("payment p3 of 10 cents")));
+  EXPECT_THAT(report->problems, ElementsAre(HasSubstr("payment p2 of 9223372036854775807 cents"),
+                                            HasSubstr("payment p3 of 10 cents")));
 }
 
 TEST_P(PaymentsTest, PaidBeforeItIsStored) {
