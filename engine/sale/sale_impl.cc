@@ -41,6 +41,7 @@ Outcome outcome_of(AdmissionCode code) {
       return Outcome::kKeyReused;
     case AdmissionCode::kStockMissing:
     case AdmissionCode::kRebuilding:
+    case AdmissionCode::kServesFirst:
       break;
   }
   return Outcome::kOverloaded;
@@ -373,6 +374,10 @@ BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, Or
   const auto admission = read_admission(reply, order);
   if (admission && lacks_keyspace(admission->code)) {
     return buy_after_rebuild(admission->code, request, order);
+  }
+  if (admission && admission->code == AdmissionCode::kServesFirst) {
+    const absl::Status served = serve_waiting_list(*client_, options_.keys, request.voucher);
+    return served.ok() ? read_result(admit(request, order), order) : buy_failure(served);
   }
   return admission && !custom_ ? result_of(*admission) : read_result(reply, order);
 }

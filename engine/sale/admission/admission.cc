@@ -85,7 +85,7 @@ std::optional<AdmissionReply> AdmissionReply::read(const Reply& reply, OrderId o
   const bool is_repetition = reply.kind() == Reply::Kind::kArray && reply.elements().size() == 2;
   const Reply& code = is_repetition ? reply.elements()[0] : reply;
   if (!code.is_integer() || code.integer() < 0 ||
-      code.integer() > static_cast<std::int64_t>(AdmissionCode::kRebuilding)) {
+      code.integer() > static_cast<std::int64_t>(AdmissionCode::kServesFirst)) {
     return std::nullopt;
   }
   if (is_repetition) {
@@ -132,6 +132,8 @@ std::string_view admission_code_name(AdmissionCode code) {
       return "stock missing";
     case AdmissionCode::kRebuilding:
       return "rebuilding";
+    case AdmissionCode::kServesFirst:
+      return "serves waiting users first";
   }
   return "?";
 }

@@ -31,6 +31,7 @@ enum class AdmissionCode : std::uint8_t {
   kKeyReused = 7,       // the idempotency key came with another user or voucher before
   kStockMissing = 8,    // the voucher is known, but its stock is lost: it must be rebuilt
   kRebuilding = 9,      // admission is closed by a rebuild
+  kServesFirst = 10,    // waiting users must be served first
 };
 
 /// Returns "accepted", "sold out", …

@@ -31,7 +31,7 @@ local wanted = quantity == 1 and voucher or voucher .. 'x' .. pieces
 
 local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'total', 'admitted',
                          'counted', 'per_user', 'per_day', 'offset',
-                         'version', 'price', 'pay_ms')
+                         'version', 'price', 'pay_ms', 'serve')
 local total, admitted = tonumber(terms[4]), terms[5] or '0'
 local counted, per_user, per_day = terms[6] == '1', tonumber(terms[7]), tonumber(terms[8])
 local version, price, pay_ms = terms[10] or '0', terms[11] or '0', tonumber(terms[12] or 0)
@@ -65,6 +65,7 @@ local function admit(i)
   if not terms[2] then return 6 end
   if now < tonumber(terms[2]) then return 4 end
   if now >= tonumber(terms[3]) then return 5 end
+  if terms[13] then return 10 end
 
   local stock = redis.call('GET', KEYS[2])
   if not stock then return 8 end

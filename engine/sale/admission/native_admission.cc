@@ -97,6 +97,7 @@ constexpr bool is_decided_together(Term term) {
 struct CachedTerms {
   NativeCall::Revision revision;
   bool is_closed = false;
+  bool serves_first = false;          // waiting users
   bool are_decided_together = false;  // its users
   std::array<std::optional<std::int64_t>, kTerms> fields{};
 };
@@ -111,6 +112,7 @@ class TermsCache {
     if (terms.revision == revision && revision.hash != 0) return terms;
     terms.revision = {};  // in case reading fails half-way
     terms.is_closed = call.hash_get(key, "closed").has_value();
+    terms.serves_first = call.hash_get(key, "serve").has_value();
     call.hash_get_integers(key, kTermFields, terms.fields);
     terms.are_decided_together = true;
     for (std::size_t term = 0; term < kTerms; ++term) {
@@ -278,6 +280,7 @@ class Admissions {
     if (!terms_.fields[kBegin]) return AdmissionCode::kUnknownVoucher;
     if (call_.now_ms() < term(kBegin)) return AdmissionCode::kNotStarted;
     if (call_.now_ms() >= term(kEnd)) return AdmissionCode::kEnded;
+    if (terms_.serves_first) return AdmissionCode::kServesFirst;
 
     if (!stock_) stock_ = call_.get_integer(call_.key(kStockKey));
     if (!stock_) return AdmissionCode::kStockMissing;

@@ -1012,7 +1012,9 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
   if (now_ms >= look_for_lost_at_ms_) {
     const absl::Status rebuilt = vouchers_.rebuild_lost_holds();
     if (!rebuilt.ok()) return rebuilt;
-    look_for_lost_at_ms_ = now_ms + kLookForHoldsEveryMs;
+    const auto opening_in_ms = vouchers_.serve_opened_lists();
+    if (!opening_in_ms.ok()) return opening_in_ms.status();
+    look_for_lost_at_ms_ = now_ms + std::min(kLookForHoldsEveryMs, *opening_in_ms);
   }
   for (int i = 0; i < kExpiringScriptsMax; ++i) {
     const auto all = note_stored({});
@@ -1035,6 +1037,7 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
     break;
   }
   if (step.expired == 0 && skip > 0) expire_at_ms_ = now_ms + kExpireEveryMs;
+  expire_at_ms_ = std::min(expire_at_ms_, look_for_lost_at_ms_);
   // A voucher that was lost stays so until a process rebuilds it. Another process may do so now.
   for (const VoucherId voucher : closed) {
     const absl::Status rebuilt = vouchers_.rebuild(voucher);

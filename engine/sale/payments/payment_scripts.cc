@@ -19,13 +19,14 @@ constexpr const char* kGiveBack = R"lua(
 local function read_terms(voucher, stock)
   local terms = redis.call('HMGET', voucher, 'closed', 'version', 'restock', 'allowance', 'counted',
                            'total', 'per_day', 'offset', 'begin', 'end', 'per_user', 'price',
-                           'pay_ms', 'waiting')
+                           'pay_ms', 'waiting', 'serve')
   if terms[1] or not terms[2] or redis.call('EXISTS', stock) == 0 then return nil end
   return {version = terms[2], restock = terms[3] ~= '0', allowance = terms[4] ~= '0',
           counted = terms[5] == '1', total = tonumber(terms[6]), per_day = tonumber(terms[7]),
           offset = terms[8], begins = tonumber(terms[9]), ends = tonumber(terms[10]),
           per_user = tonumber(terms[11]), price = terms[12] or '0',
-          pay_ms = tonumber(terms[13] or 0), waiting = tonumber(terms[14] or 0)}
+          pay_ms = tonumber(terms[13] or 0), waiting = tonumber(terms[14] or 0),
+          serves_first = terms[15]}
 end
 
 local function free_day(terms, days, user, quantity, admitted_ms)
@@ -123,6 +124,7 @@ local function serve(terms, keys, id, most, now)
     redis.call('ZREM', keys.waiting, user)
     redis.call('HDEL', keys.orders, user)
   end
+  if terms.serves_first and visited < most then redis.call('HDEL', keys.voucher, 'serve') end
   return visited
 end
 )lua";
@@ -360,7 +362,7 @@ local terms = read_terms(voucher, stock)
 local users, its_orders = redis.call('ZCARD', waiting), redis.call('HLEN', orders)
 if not terms or users == 0 then return {users, its_orders, 0} end
 local now = time_ms()
-local is_open = terms.waiting > 0 and now >= terms.begins and now < terms.ends
+local is_open = terms.waiting > 0 and not terms.serves_first and now >= terms.begins and now < terms.ends
 local is_free = tonumber(redis.call('GET', stock)) > 0 and not is_total_reached(terms, keys)
 return {users, its_orders, is_open and is_free and 1 or 0}
 )lua";

@@ -199,6 +199,28 @@ absl::Status VoucherBook::rebuild_lost_holds() {
   return on_sale->empty() ? absl::OkStatus() : rebuild_lost(*std::move(on_sale));
 }
 
+absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
+  const auto on_sale = stores_.vouchers.all_applied();
+  if (!on_sale.ok()) return on_sale.status();
+  const auto now_ms = keyspace_time_ms(client_);
+  if (!now_ms.ok()) return now_ms.status();
+  std::int64_t next_ms = kNeverEndsMs;
+  for (const VoucherVersion& version : *on_sale) {
+    const Voucher& voucher = version.voucher;
+    if (voucher.waiting_max == 0 || voucher.end_ms <= *now_ms) continue;
+    if (voucher.begin_ms > *now_ms) {
+      next_ms = std::min(next_ms, voucher.begin_ms);
+      continue;
+    }
+    const Reply serves = client_("HEXISTS", keys_.voucher(voucher.id), "serve");
+    if (!serves.is_integer()) return to_status(serves, "looking for waiting users");
+    if (serves.integer() == 0) continue;
+    const absl::Status served = serve_waiting_list(client_, keys_, voucher.id);
+    if (!served.ok()) return served;
+  }
+  return next_ms - *now_ms;
+}
+
 absl::Status VoucherBook::finish_pending() {
   const auto pending = stores_.vouchers.pending();
   if (!pending.ok()) return pending.status();
@@ -435,8 +457,9 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
   const VoucherId id = version.voucher.id;
   const auto identity = owner_.identity();
   if (!identity.ok()) return identity.status();
-  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.buyers(id),
-                                          keys_.vouchers(), keys_.stream_owner()};
+  const std::vector<std::string> names = {keys_.voucher(id),    keys_.stock(id),
+                                          keys_.buyers(id),     keys_.vouchers(),
+                                          keys_.stream_owner(), keys_.waiting(id)};
   std::vector<std::string> arguments = {may_create ? "1" : "0",
                                         std::to_string(options_.buyers_converted_max),
                                         std::to_string(id), *identity, options_.adopt ? "1" : "0"};
@@ -699,7 +722,7 @@ absl::Status VoucherBook::load(const VoucherVersion& version, const VoucherVersi
   }
 
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers(),
-                                          keys_.buyers(id), keys_.held()};
+                                          keys_.buyers(id),  keys_.held(),    keys_.waiting(id)};
   std::vector<std::string> arguments = {token,
                                         std::to_string(version.voucher.stock - buyers->taken),
                                         std::to_string(buyers->taken),

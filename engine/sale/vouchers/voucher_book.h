@@ -76,6 +76,9 @@ class VoucherBook {
   /// Rebuilds each voucher that demands payment and is closed or lost. No purchase might do so
   /// before the payments of its orders are due. Logs a failure.
   absl::Status rebuild_lost_holds();
+  /// Sells free pieces to waiting users of vouchers whose window opened after their last version
+  /// was published. Returns how long it is until the next window opens, ms.
+  absl::StatusOr<std::int64_t> serve_opened_lists();
 
   /// The result of restoring lost orders.
   struct Restored {

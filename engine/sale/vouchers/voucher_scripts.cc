@@ -101,6 +101,13 @@ elseif was_counted and not counted then
   counted = not make_set()
 end
 
+-- Waiting users are served before others buy, at the latest when the window opens.
+if new.waiting > 0 and redis.call('ZCARD', KEYS[6]) > 0 then
+  redis.call('HSET', voucher, 'serve', 1)
+else
+  redis.call('HDEL', voucher, 'serve')
+end
+
 -- The terms before the stock: a voucher without its stock is rebuilt.
 redis.call('HSET', voucher, 'counted', counted and 1 or 0, unpack(ARGV, 6))
 if is_adopted then redis.call('HSET', voucher, 'adopting', 1) end
@@ -194,6 +201,7 @@ redis.call('HSET', KEYS[1], 'counted', ARGV[4], 'epoch', ARGV[9], unpack(ARGV, 1
 if new.total > 0 then redis.call('HSET', KEYS[1], 'admitted', ARGV[3]) end
 if ARGV[7] ~= '0' then redis.call('HSET', KEYS[1], 'given_back', ARGV[7]) end
 if ARGV[8] ~= '0' then redis.call('HSET', KEYS[1], 'withheld', ARGV[8]) end
+if new.waiting > 0 and redis.call('ZCARD', KEYS[6]) > 0 then redis.call('HSET', KEYS[1], 'serve', 1) end
 redis.call('HDEL', KEYS[5], 'closed:' .. ARGV[5])
 return {0}
 )lua";

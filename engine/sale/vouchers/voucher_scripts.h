@@ -25,7 +25,7 @@ enum Outcome : int {
 /// Puts a version of a voucher in force, if it is newer than the present one. The stock changes by
 /// the difference of the published stocks.
 ///
-/// KEYS voucher, stock, buyers, vouchers, owner of the stream. ARGV may be created (1/0), the most
+/// KEYS voucher, stock, buyers, vouchers, owner of the stream, waiting. ARGV may be created (1/0), the most
 /// buyers to convert to a hash of counts, its id, the database's identity, adopt (1/0: another
 /// system's stock and buyers become the voucher's), then field and value of each of the terms
 /// (append_terms()).
@@ -61,7 +61,7 @@ const Script& load_requests();
 const Script& load_holds();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
-/// KEYS voucher, stock, vouchers, buyers, held. ARGV token, free, taken, counted, its id, the
+/// KEYS voucher, stock, vouchers, buyers, held, waiting. ARGV token, free, taken, counted, its id, the
 /// number of buyers, given back, withheld (payment_scripts.cc), the database's epoch before the
 /// orders were read, then field and value of each of the terms (append_terms()).
 const Script& finish_rebuild();

@@ -213,6 +213,7 @@ TEST(EnumNamesTest, AdmissionCodesAreNamedLikeOutcomes) {
   EXPECT_EQ(admission_code_name(AdmissionCode::kKeyReused), outcome_name(Outcome::kKeyReused));
   EXPECT_EQ(admission_code_name(AdmissionCode::kStockMissing), "stock missing");
   EXPECT_EQ(admission_code_name(AdmissionCode::kRebuilding), "rebuilding");
+  EXPECT_EQ(admission_code_name(AdmissionCode::kServesFirst), "serves waiting users first");
 }
 
 TEST(EnumNamesTest, DurabilityIsParsedByName) {

@@ -28,6 +28,18 @@ class WaitingListTest : public PaidSaleTest {
     EXPECT_EQ(result.outcome, WaitOutcome::kWaiting) << wait_outcome_name(result.outcome);
     return result.order;
   }
+  /// Sells out and lets user 3 wait. Then publishes one more piece, on sale in an hour. Returns the order
+  /// that the user will get.
+  OrderId wait_for_later_begin() {
+    sell_out();
+    for (const OrderId order : orders_) pay(order, "p" + std::to_string(order));
+    const OrderId third = wait(3);
+    voucher_.stock = 3;
+    voucher_.begin_ms = backend_.clock().now_ms() + kHourMs;
+    EXPECT_TRUE(sale_->publish(voucher_).ok());
+    EXPECT_THAT(waiting(), ElementsAre(3));
+    return third;
+  }
   WaitOutcome outcome(std::int64_t user) { return sale_->wait_for(1, user).outcome; }
   std::vector<UserId> waiting() { return sale_->waiting_list(1).value(); }
 
@@ -217,6 +229,67 @@ TEST_P(WaitingListTest, PieceCountsForEntrysDay) {
   ASSERT_TRUE(sale_->add_stock(1, 1).ok());
 
   EXPECT_EQ(buy(1, 2), Outcome::kDayLimitReached);
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, LaterBeginServesListBeforeBuyers) {
+  const OrderId third = wait_for_later_begin();
+  EXPECT_EQ(buy(1, 5), Outcome::kNotStarted);
+  expect_audit_passes();
+
+  backend_.advance_ms(kHourMs);
+  expect_audit_passes();
+
+  EXPECT_EQ(buy(1, 5), Outcome::kSoldOut);
+  EXPECT_THAT(waiting(), IsEmpty());
+  drain();
+  EXPECT_EQ(stored(third).user, 3);
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, LaterBeginServesBatchAfterList) {
+  wait_for_later_begin();
+  backend_.advance_ms(kHourMs);
+
+  std::vector<Outcome> outcomes;
+  for (const BuyResult& result : sale_->buy_all(
+           std::vector<BuyRequest>{{.voucher = 1, .user = 5}, {.voucher = 1, .user = 3}})) {
+    outcomes.push_back(result.outcome);
+  }
+
+  EXPECT_THAT(outcomes, ElementsAre(Outcome::kSoldOut, Outcome::kSoldOut));
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, WorkerServesListWhenWindowOpens) {
+  const OrderId third = wait_for_later_begin();
+  drain();
+  backend_.advance_ms(kHourMs);
+
+  drain();
+
+  EXPECT_EQ(stored(third).user, 3);
+  EXPECT_EQ(stored(third).admitted_at_ms, voucher_.begin_ms);
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, ListIsServedWhereScriptsAreInLua) {
+  wait_for_later_begin();
+  LuaOnlyBackend lua_only(backend_.keyspace());
+  const auto other = open_sale(lua_only);
+  backend_.advance_ms(kHourMs);
+
+  EXPECT_EQ(other->buy(1, 5).outcome, Outcome::kSoldOut);
+  EXPECT_THAT(waiting(), IsEmpty());
+}
+
+TEST_P(WaitingListTest, EndedListLetsOthersBuy) {
+  wait_for_later_begin();
+  voucher_.waiting_max = 0;
+  ASSERT_TRUE(sale_->publish(voucher_).ok());
+  backend_.advance_ms(kHourMs);
+
+  EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
   expect_audit_passes();
 }
 
