@@ -215,8 +215,10 @@ TEST_F(FlashSaleTest, MissingOrdersAreDataLoss) {
 
 TEST_F(FlashSaleTest, OptionsAreChecked) {
   EXPECT_EQ(refusal("memory:", {.workers = -1}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(refusal("memory:", {.sale = {.request_ttl_ms = 0}}).code(),
-            absl::StatusCode::kInvalidArgument);
+  for (const std::int64_t ttl_ms : {std::int64_t{0}, SaleOptions::kRequestTtlMsMax + 1}) {
+    EXPECT_EQ(refusal("memory:", {.sale = {.request_ttl_ms = ttl_ms}}).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
   std::ofstream(in("file")) << "text";
   EXPECT_EQ(refusal(in("file") / "shop").code(), absl::StatusCode::kInvalidArgument);
 }
