@@ -59,6 +59,34 @@ class CutSale {
     expect_safe_answers_kept((*running)->sale());
   }
 
+  /// Sells a voucher, and cuts the power after `operations` of the disk while the voucher is archived.
+  /// Then open() leaves nothing of an archived one.
+  void cut_while_archiving(int operations) {
+    if (auto running = open(); running.ok()) {
+      Sale& sale = (*running)->sale();
+      ASSERT_TRUE(sale.publish(voucher_on_sale(1, 3, 1)).ok());
+      for (std::int64_t user = 1; user <= 3; ++user) {
+        EXPECT_EQ(sale.buy(1, user).outcome, Outcome::kAccepted);
+      }
+      ASSERT_TRUE((*running)->drain());
+      ASSERT_TRUE(sale.close(1).ok());
+      disk_->cut_power_after(operations);
+      static_cast<void>(sale.archive(1));  // it may fail
+      disk_->cut_power();
+    }
+    disk_->power_on(random_());
+    auto running = open();
+    ASSERT_TRUE(running.ok()) << running.status();
+    expect_audit_passes((*running)->sale());
+    Client& client = (*running)->client();
+    if (!orders_->archived_vouchers()->empty()) {
+      EXPECT_EQ(client("KEYS", "seckill:*:1"), Reply::array({}));
+      EXPECT_EQ(client("SCARD", SaleKeys{}.vouchers()), Reply::integer(0));
+      EXPECT_TRUE(orders_->list({})->empty());
+    }
+    EXPECT_EQ((*running)->sale().archive(1), absl::OkStatus());
+  }
+
   void finish_and_check() {
     auto running = open();
     ASSERT_TRUE(running.ok()) << running.status();
@@ -203,6 +231,17 @@ INSTANTIATE_TEST_SUITE_P(Durabilities, SalePowerCutTest,
                            if (durability.param == Durability::kOs) return "Os";
                            return durability.param == Durability::kSync ? "Sync" : "EverySec";
                          });
+
+TEST_P(SalePowerCutTest, CutDuringArchivingIsMendedByOpen) {
+  constexpr int kOperationsMax = 10;
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::mt19937_64 random(seed);
+  for (int operations = 0; operations <= kOperationsMax; ++operations) {
+    SCOPED_TRACE("after " + std::to_string(operations) + " operations");
+    CutSale(GetParam(), random()).cut_while_archiving(operations);
+  }
+}
 
 TEST_P(SalePowerCutTest, DatabaseIsNeverAheadOfDurableKeyspace) {
   const std::uint64_t seed = random_seed();
