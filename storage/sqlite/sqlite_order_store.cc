@@ -12,6 +12,7 @@
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/event_writer.h"
+#include "storage/sqlite/file_instance.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/sqlite_status.h"
@@ -53,6 +54,7 @@ struct Writer {
 
 struct SqliteOrderStore::Impl {
   std::string file;
+  DatabaseInstance instance;  // constant after open()
   SqliteOrderStoreOptions options;
   // Constant after open(). The writer is closed last, because only it can remove the log.
   std::unique_ptr<Writer> writer;  // null if read-only
@@ -161,6 +163,9 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
     return absl::OkStatus();
   });
   if (!opened.ok()) return opened;
+  auto instance = instance_of(impl->file);
+  if (!instance.ok()) return instance.status();
+  impl->instance = *std::move(instance);
   return std::unique_ptr<SqliteOrderStore>(new SqliteOrderStore(std::move(impl)));
 }
 
@@ -200,6 +205,8 @@ absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() 
 }
 
 absl::Status SqliteOrderStore::check_integrity() { return impl_->check_integrity(); }
+
+absl::StatusOr<DatabaseInstance> SqliteOrderStore::instance() { return impl_->instance; }
 
 // ---- Payments ---------------------------------------------------------------------------------
 

@@ -133,6 +133,15 @@ struct DatabaseState {
   std::int64_t checkpoint = 0;  // the greatest recorded one; the keyspace must have it too
 };
 
+/// One of the copies of a database. Copies share its identity, and only one of them may be open.
+struct DatabaseInstance {
+  std::string id = {};  // the same in every process that opens this copy; empty: it is shared
+  /// Where it is. A copy in the same place replaces the one that was there before, as a restored
+  /// backup does: the former can no longer be written. Empty: unknown.
+  std::string place = {};
+  std::string name = {};  // for messages: the place, and the process
+};
+
 /// The conditions under which a batch is written.
 struct BatchFence {
   std::int64_t epoch = 0;       // as it was before the batch was last seen in the keyspace
@@ -194,6 +203,9 @@ class OrderStore {
 
   // ---- With defaults ----
 
+  /// Returns which copy of the database this is. While it is open, a sale refuses another copy on
+  /// the same keyspace. Default: shared, as a database on a server is, which has no copies.
+  virtual absl::StatusOr<DatabaseInstance> instance() { return DatabaseInstance{}; }
   /// Returns the store of the vouchers in the same database, whose stock write() then reads in its
   /// transaction. Default: null, it keeps none.
   virtual VoucherStore* vouchers() { return nullptr; }

@@ -104,7 +104,8 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       clock_(backend.clock()),
       keys_(keys),
       options_(std::move(options)),
-      owner_(stores, keys, {.logger = options_.logger}),
+      owner_(stores, keys,
+             {.is_shared = !backend.capabilities().runs_native_scripts, .logger = options_.logger}),
       vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
       queued_(*client_, keys),
       changes_(*client_, clock_, stores, keys, queued_, owner_, vouchers_),
@@ -138,7 +139,9 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
   if (!group_exists_) {
     const absl::Status made = ensure_group();
     if (!made.ok()) return pause(made);
+    renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
   }
+  if (const absl::Status renewed = renew_lease(); !renewed.ok()) return pause(renewed);
   Step step;
   absl::Status expiring;
   bool are_more_due = false;
@@ -165,6 +168,15 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
   if (claim_from_ != kClaimFromStart)
     step.kind = StepKind::kWorked;  // there are more entries to claim
   return step;
+}
+
+/// Renews the lease of the database when it is time, also while there are no orders.
+absl::Status OrderWorker::Impl::renew_lease() {
+  const std::int64_t now_ms = clock_.monotonic_ms();
+  if (now_ms < renew_at_ms_) return absl::OkStatus();
+  absl::Status renewed = owner_.renew_lease(*client_);
+  if (renewed.ok()) renew_at_ms_ = owner_.renewal_after(now_ms);
+  return renewed;
 }
 
 absl::Status OrderWorker::Impl::ensure_group() {
@@ -273,6 +285,7 @@ absl::StatusOr<OrderWorker::Impl::Batch> OrderWorker::Impl::next_batch(std::int6
 std::int64_t OrderWorker::Impl::ms_to_wait(std::int64_t block_ms) const {
   if (block_ms == 0) return 0;
   std::int64_t due_ms = retry_at_ms_ == 0 ? claim_at_ms_ : std::min(retry_at_ms_, claim_at_ms_);
+  due_ms = std::min(due_ms, renew_at_ms_);
   if (has_payments()) due_ms = std::min(due_ms, expire_at_ms_);
   const std::int64_t left_ms = std::max<std::int64_t>(1, due_ms - clock_.monotonic_ms());
   return std::min(block_ms, left_ms);
@@ -563,6 +576,7 @@ absl::StatusOr<std::size_t> OrderWorker::Impl::repeat_released() {
 /// Returns the fence for a batch that was read in this epoch.
 absl::StatusOr<BatchFence> OrderWorker::Impl::draw_fence() {
   const auto drawn = owner_.draw_checkpoint(*client_);
+  if (drawn.ok()) renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
   if (drawn.ok()) return BatchFence{.epoch = database_.epoch, .checkpoint = *drawn};
   if (!absl::IsNotFound(drawn.status())) return drawn.status();
   // The keyspace lost everything, and nothing was rebuilt in this epoch: the batch can still be

@@ -104,6 +104,7 @@ class OrderWorker::Impl {
   using EntrySpan = std::span<const OrderEntry* const>;
 
   Step work(std::int64_t block_ms);
+  absl::Status renew_lease();
   absl::Status ensure_group();
   absl::Status report_foreign_consumers();
   absl::StatusOr<Batch> take_batch(std::int64_t block_ms);
@@ -193,6 +194,7 @@ class OrderWorker::Impl {
   int pauses_ = 0;  // consecutive
   std::int64_t paused_until_ms_ = 0;  // monotonic
   std::string pause_reason_;
+  std::int64_t renew_at_ms_ = 0;   // monotonic: when to renew the lease of the database
   std::int64_t claim_at_ms_ = 0;   // monotonic
   std::string claim_from_;         // where claiming continues; kClaimFromStart: at the beginning
   std::int64_t expire_at_ms_ = 0;  // monotonic: when to look for holds that are due

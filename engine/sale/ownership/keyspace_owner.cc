@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
+#include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 
@@ -21,19 +22,41 @@ enum Standing : int {
   kForeign = 3,   // another system made the order stream
 };
 
+// Renews the lease of a copy of the database. Returns nothing, or the name of another copy that has
+// the lease and the ms left of it. A copy in the same place replaces that one. A lease that ends later
+// than it can is of a clock set back.
+constexpr const char* kLease = R"lua(
+local function find_other_copy(owner, copy, place, name, lease_ms)
+  if copy == '' then return nil end
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  local held = redis.call('HMGET', owner, 'instance', 'instance_place', 'instance_name',
+                          'instance_until')
+  local left = held[1] and tonumber(held[4]) - now or 0
+  local is_same = held[1] == copy or held[2] == place and place ~= ''
+  if not is_same and left > 0 and left <= tonumber(lease_ms) then return {held[3], left} end
+  redis.call('HSET', owner, 'instance', copy, 'instance_place', place, 'instance_name', name,
+             'instance_until', string.format('%.0f', now + tonumber(lease_ms)))
+  return nil
+end
+)lua";
+
 // KEYS owner of the stream, owner of the prefix, order stream, vouchers
-// ARGV identity, checkpoint, adopt (1/0)
+// ARGV identity, checkpoint, adopt (1/0), and of this copy of the database: id, place, name, lease in
+// ms
 const Script& claim_script() {
-  static const Script* const kScript = new Script(R"lua(
+  static const Script* const kScript = new Script(absl::StrCat(kLease, R"lua(
 local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
 if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
 if not of_stream and ARGV[3] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
    and redis.call('EXISTS', KEYS[4]) == 0 then return 3 end
+local other = find_other_copy(KEYS[1], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+if other then return other end
 if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then return 1 end
 if not of_stream then redis.call('HSET', KEYS[1], 'identity', ARGV[1]) end
 if not of_prefix then redis.call('SET', KEYS[2], ARGV[1]) end
 return 0
-)lua");
+)lua"));
   return *kScript;
 }
 
@@ -70,22 +93,35 @@ return 1
   return *kScript;
 }
 
-// KEYS owner of the stream. ARGV identity
+// KEYS owner of the stream. ARGV as of kDraw. Without an owner, the next draw or claim finds it lost.
+const Script& renew_script() {
+  static const Script* const kScript = new Script(absl::StrCat(kLease, R"lua(
+if redis.call('HGET', KEYS[1], 'identity') ~= ARGV[1] then return 0 end
+return find_other_copy(KEYS[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]) or 0
+)lua"));
+  return *kScript;
+}
+
+// KEYS owner of the stream. ARGV identity, and of this copy of the database: id, place, name, lease in
+// ms
 constexpr const char* kDraw = R"lua(
 local identity = redis.call('HGET', KEYS[1], 'identity')
 if not identity then return -1 end
 if identity ~= ARGV[1] then return -2 end
+local other = find_other_copy(KEYS[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+if other then return other end
 return redis.call('HINCRBY', KEYS[1], 'checkpoint', 1)
 )lua";
 
 const Script& draw_script() {
-  static const Script* const kScript = new Script(kDraw);
+  static const Script* const kScript = new Script(absl::StrCat(kLease, kDraw));
   return *kScript;
 }
 
 // Workers free memory, so they continue when memory is exhausted.
 const Script& draw_without_memory_script() {
-  static const Script* const kScript = new Script(absl::StrCat("#!lua flags=allow-oom\n", kDraw));
+  static const Script* const kScript =
+      new Script(absl::StrCat("#!lua flags=allow-oom\n", kLease, kDraw));
   return *kScript;
 }
 
@@ -129,8 +165,18 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   const std::string vouchers = keys_.vouchers();
   const std::string checkpoint = std::to_string(state.checkpoint);
   const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
-  const std::string_view arguments[] = {state.identity, checkpoint, options_.adopt ? "1" : "0"};
-  const Reply standing = client.run(claim_script(), names, arguments);
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  const DecimalText lease_ms(kLeaseMs);
+  std::string_view arguments[] = {state.identity, checkpoint,      options_.adopt ? "1" : "0",
+                                  instance->id,   instance->place, instance->name,
+                                  lease_ms};
+  Reply standing = client.run(claim_script(), names, arguments);
+  if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
+    arguments[3] = {};
+    standing = client.run(claim_script(), names, arguments);
+  }
+  if (standing.is_aggregate()) return other_instance(standing);
   if (!standing.is_integer()) return to_status(standing, "claiming the keyspace");
   switch (standing.integer()) {
     case kOurs:
@@ -226,16 +272,62 @@ absl::Status KeyspaceOwner::seal(Client& client) {
   return stores_.orders.record_checkpoint(*checkpoint);
 }
 
-absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
+/// Returns which copy of the database this is; its id is empty without a lease.
+absl::StatusOr<DatabaseInstance> KeyspaceOwner::instance() {
+  if (!options_.is_shared) return DatabaseInstance{};
+  {
+    const std::lock_guard lock(mutex_);
+    if (instance_) return *instance_;
+  }
+  auto instance = stores_.orders.instance();
+  if (!instance.ok()) return instance;
+  const std::lock_guard lock(mutex_);
+  return instance_.emplace(*std::move(instance));
+}
+
+/// Returns the error for a lease that another copy of the database has: its name, and the ms left.
+absl::Status KeyspaceOwner::other_instance(const Reply& lease) const {
+  const bool is_whole = lease.elements().size() == 2 && lease.elements()[1].is_integer();
+  if (!is_whole) return to_status(lease, "leasing the keyspace");
+  return absl::FailedPreconditionError(
+      absl::StrCat("another copy of this order database is open: ", lease.elements()[0].text(),
+                   "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
+                   " ends in ", lease.elements()[1].integer(), " ms, unless it is renewed)"));
+}
+
+absl::Status KeyspaceOwner::renew_lease(Client& client) {
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  if (instance->id.empty()) return absl::OkStatus();
   const auto identity = this->identity();
   if (!identity.ok()) return identity.status();
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view names[] = {stream_owner};
-  const std::string_view arguments[] = {*identity};
+  const DecimalText lease_ms(kLeaseMs);
+  const std::string_view arguments[] = {*identity, instance->id, instance->place, instance->name,
+                                        lease_ms};
+  const Reply renewed = client.run(renew_script(), names, arguments);
+  if (renewed.is_aggregate()) return other_instance(renewed);
+  if (has_code(renewed, redis_error_code::kOutOfMemory))
+    return absl::OkStatus();  // the next draw can
+  return renewed.is_integer() ? absl::OkStatus() : to_status(renewed, "renewing the lease");
+}
+
+absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
+  const auto identity = this->identity();
+  if (!identity.ok()) return identity.status();
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view names[] = {stream_owner};
+  const DecimalText lease_ms(kLeaseMs);
+  const std::string_view arguments[] = {*identity, instance->id, instance->place, instance->name,
+                                        lease_ms};
   Reply drawn = client.run(draw_script(), names, arguments);
   if (has_code(drawn, redis_error_code::kOutOfMemory)) {
     drawn = client.run(draw_without_memory_script(), names, arguments);
   }
+  if (drawn.is_aggregate()) return other_instance(drawn);
   if (!drawn.is_integer()) return to_status(drawn, "drawing a checkpoint");
   if (drawn.integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
   if (drawn.integer() < 0) return anothers_keyspace(keys_);

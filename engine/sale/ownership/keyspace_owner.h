@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,6 +31,9 @@ class KeyspaceOwner {
  public:
   struct Options {
     bool adopt = false;  // takes over an order stream that another system created
+    /// Other processes can reach the keyspace, so the open copy of the database is leased there. A
+    /// keyspace in this process needs no lease.
+    bool is_shared = false;
     std::shared_ptr<spdlog::logger> logger = {};  // may be null
   };
 
@@ -38,8 +43,8 @@ class KeyspaceOwner {
   /// keyspace lost writes, removes the terms and the stock of every voucher on sale: the next
   /// purchase of each rebuilds it.
   ///
-  /// kFailedPrecondition: the keyspace belongs to another database or another system. Other errors:
-  /// of the store that failed.
+  /// kFailedPrecondition: the keyspace belongs to another database or another system, or another
+  /// copy of this database is open. Other errors: of the store that failed.
   absl::Status verify(Client& client);
 
   /// As verify(), but fences the database only if the keyspace lost writes. For a keyspace that is
@@ -51,16 +56,28 @@ class KeyspaceOwner {
   absl::StatusOr<bool> is_on_sale(Client& client, VoucherId voucher);
 
   /// Draws the next checkpoint. kNotFound: the keyspace lost all of its writes.
-  /// kFailedPrecondition: it belongs to another database.
+  /// kFailedPrecondition: it belongs to another database, or another copy of this one is open.
   absl::StatusOr<std::int64_t> draw_checkpoint(Client& client);
   /// Syncs the keyspace, and records a checkpoint that was drawn before: if the keyspace ever lacks a
   /// write that it has now, verify() notices it. Errors: as draw_checkpoint().
   absl::Status seal(Client& client);
 
+  /// Renews the lease of this copy of the database. Every call above does so, too, except
+  /// is_on_sale(). Must be called within kLeaseMs by the processes that have it open, or another
+  /// copy may be opened. kFailedPrecondition: another copy is open. Does nothing without a lease.
+  absl::Status renew_lease(Client& client);
+  static constexpr std::int64_t kLeaseMs = 15'000;
+  /// Returns when to renew the lease (monotonic ms) after a renewal at `now_ms`.
+  [[nodiscard]] std::int64_t renewal_after(std::int64_t now_ms) const {
+    return options_.is_shared ? now_ms + kLeaseMs / 3 : std::numeric_limits<std::int64_t>::max();
+  }
+
   /// Returns the database's identity; reads it once.
   absl::StatusOr<std::string> identity();
 
  private:
+  absl::StatusOr<DatabaseInstance> instance();
+  absl::Status other_instance(const Reply& lease) const;
   absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
   absl::Status recover(Client& client, const DatabaseState& state);
 
@@ -68,7 +85,8 @@ class KeyspaceOwner {
   const SaleKeys keys_;
   const Options options_;
   std::mutex mutex_;
-  std::string identity_;  // guarded by mutex_; empty: not read yet
+  std::string identity_;                      // guarded by mutex_; empty: not read yet
+  std::optional<DatabaseInstance> instance_;  // guarded by mutex_; nothing: not read yet
 };
 
 /// Returns the error of a script that met another database's keyspace.

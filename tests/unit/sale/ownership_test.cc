@@ -1,11 +1,15 @@
 // A keyspace belongs to one database. Keys of another system are not adopted by accident.
+#include <filesystem>
 #include <sstream>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "engine/sale/ownership/keyspace_owner.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {
@@ -132,6 +136,86 @@ TEST_P(OwnershipTest, AdoptedOrdersStillQueuedAreStoredOnce) {
   EXPECT_EQ(backend_.orders().count_live(1).value(), 3);
   EXPECT_EQ(backend_.orders().find(42).value()->user, 3);
   expect_audit_passes();
+}
+
+/// A second file of the same database: a backup, or the file on a cloned host.
+class CopiedDatabaseTest : public OwnershipTest {
+ protected:
+  /// Copies the database, as it is, and opens the copy.
+  std::unique_ptr<OrderStore> copied() {
+    const std::filesystem::path copy = backend_.orders_file().string() + ".copy";
+    for (const char* const suffix : {"", "-wal"}) {
+      std::filesystem::copy_file(backend_.orders_file().string() + suffix, copy.string() + suffix);
+    }
+    return SqliteOrderStore::open(copy).value();
+  }
+
+  std::unique_ptr<OrderStore> opened_again() {
+    return SqliteOrderStore::open(backend_.orders_file()).value();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, CopiedDatabaseTest,
+                         each_backend_that(&SaleBackendKind::is_server), backend_name);
+
+TEST_P(CopiedDatabaseTest, OpenCopyIsRefusedByName) {
+  const auto copy = copied();
+  const auto refused = open_sale(*copy);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(text_of(refused.status()), HasSubstr(backend_.orders_file().string() + " on "));
+  OrderWorker worker(backend_.keyspace(), *copy, SaleKeys{}, {.consumer = "c2"});
+  EXPECT_THAT(worker.step().reason, HasSubstr("another copy of this order database is open"));
+}
+
+TEST_P(CopiedDatabaseTest, SameFileIsShared) {
+  const auto same = opened_again();
+  const auto other = open_sale(*same);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE((*other)->publish(voucher(1, 3)).ok());
+  EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(same->count_live(1).value(), 2);
+}
+
+TEST_P(CopiedDatabaseTest, IdleWorkerKeepsLease) {
+  const auto copy = copied();
+  for (int i = 0; i < 6; ++i) {
+    backend_.advance_ms(KeyspaceOwner::kLeaseMs / 2);
+    EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kIdle);
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+}
+
+TEST_P(CopiedDatabaseTest, LeaseOfClosedDatabaseEnds) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const auto copy = copied();
+  backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  const auto moved = open_sale(*copy);
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ((*moved)->buy(1, 1).outcome, Outcome::kAccepted);
+  // The first one was only silent. It stores nothing more.
+  const OrderWorker::Step step = worker_->step();
+  EXPECT_EQ(step.kind, OrderWorker::Step::Kind::kPaused);
+  EXPECT_THAT(step.reason, HasSubstr(".copy on "));
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(sale_->publish(voucher(2, 3))));
+}
+
+TEST_P(CopiedDatabaseTest, RestoredBackupReplacesFile) {
+  copied().reset();
+  const std::string file = backend_.orders_file().string();
+  for (const char* const suffix : {"-wal", "-shm"}) std::filesystem::remove(file + suffix);
+  std::filesystem::rename(file + ".copy", file);
+  const auto restored = opened_again();
+  EXPECT_TRUE(open_sale(*restored).ok());
+  EXPECT_FALSE(sale_->publish(voucher(1, 3)).ok()) << "its file is gone";
+}
+
+TEST_P(CopiedDatabaseTest, RestartedOwnerNeedsNoNewLease) {
+  const auto copy = copied();
+  restart();
+  EXPECT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
 }
 
 }  // namespace

@@ -305,6 +305,7 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
                                                    std::optional<OrderId> order) override;
   absl::StatusOr<std::int64_t> last_position() override;
 
+  absl::StatusOr<DatabaseInstance> instance() override { return inner_.orders.instance(); }
   absl::StatusOr<DatabaseState> state() override {
     ++states_read_;
     return inner_.orders.state();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <latch>
@@ -131,6 +132,16 @@ TEST_F(SqliteOpenTest, ConcurrentOpenersCreateOneDatabase) {
     }
     for (std::thread& process : processes) process.join();
   }
+}
+
+TEST_F(SqliteOpenTest, CopyIsAnotherInstance) {
+  const auto store = open();
+  const DatabaseInstance instance = store->instance().value();
+  std::filesystem::create_symlink(file(), file().string() + ".link");
+  std::filesystem::copy_file(file(), file().string() + ".copy");
+  EXPECT_EQ(SqliteOrderStore::open(file().string() + ".link").value()->instance()->id, instance.id);
+  EXPECT_NE(SqliteOrderStore::open(file().string() + ".copy").value()->instance()->id, instance.id);
+  EXPECT_THAT(instance.name, HasSubstr(file().string() + " on "));
 }
 
 TEST_F(SqliteOpenTest, NewerVersionIsRefused) {
