@@ -170,7 +170,9 @@ absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
   }
   if (!sale.ok()) return sale.status();
   sale_ = *std::move(sale);
-  workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, options_);
+  // An embedded keyspace is in one process, and the directory of the orders is locked by one.
+  const bool is_alone = backend_->capabilities().runs_native_scripts || lock_.has_value();
+  workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, options_, is_alone);
   submitted_ = std::make_unique<SubmitQueue>(*sale_, options_.submitted_max, options_.workers > 0);
   return options_.start_workers ? workers_->start() : absl::OkStatus();
 }

@@ -14,7 +14,12 @@
 namespace rushgate {
 namespace {
 
-std::string worker_name(int number) { return concat("c", number); }
+/// Returns the beginning of the names of this object's workers. The names of a process that is alone
+/// stay, so that a crash leaves no consumers behind. Others draw a part of their names.
+std::string draw_names(const std::string& wanted, bool is_alone) {
+  if (!wanted.empty()) return wanted + '.';
+  return is_alone ? "c" : concat(new_database_identity(), ".c");
+}
 
 std::unique_ptr<ChangeFeed> make_feed(Backend& backend, const SaleStores& stores,
                                       const FlashSaleOptions& options) {
@@ -26,12 +31,16 @@ std::unique_ptr<ChangeFeed> make_feed(Backend& backend, const SaleStores& stores
 }  // namespace
 
 SaleWorkers::SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
-                         const FlashSaleOptions& options)
+                         const FlashSaleOptions& options, bool is_alone)
     : backend_(backend),
       client_(client),
       stores_(stores),
       options_(options),
+      is_alone_(is_alone),
+      names_(draw_names(options.worker.consumer, is_alone)),
       feed_(make_feed(backend, stores, options)) {}
+
+std::string SaleWorkers::worker_name(int number) const { return concat(names_, number); }
 
 WorkerOptions SaleWorkers::worker_options(int number) const {
   // Stopping interrupts it. On a Redis, it also bounds the time until a dead connection is noticed.
@@ -48,8 +57,8 @@ absl::Status SaleWorkers::start() {
   if (!workers_.empty()) return absl::FailedPreconditionError("the workers run already");
   worker_here_.reset();
   if (options_.workers == 0) return absl::OkStatus();
-  absl::Status adopted = adopt_pending();
-  if (!adopted.ok()) return adopted;
+  absl::Status joined = join_group();
+  if (!joined.ok()) return joined;
   constexpr std::int64_t kPauseMs = 100;
   for (int number = 1; number <= options_.workers; ++number) {
     auto worker = std::make_unique<OrderWorker>(backend_, stores_, keys(), worker_options(number));
@@ -64,13 +73,18 @@ OrderWorkerThread::AfterStep SaleWorkers::after_step() {
   return [this] { return feed_->report(); };
 }
 
-/// Claims the entries that earlier workers left pending. No other process has workers on this
-/// keyspace, so the entries need not be idle for long.
-absl::Status SaleWorkers::adopt_pending() {
+/// Takes over the entries that earlier workers left pending. If other processes may have workers, the
+/// entries wait until they are idle (WorkerOptions::claim_idle_ms).
+absl::Status SaleWorkers::join_group() {
   const auto state = stores_.orders.state();
   if (!state.ok()) return state.status();
-  const auto gone = rushgate::adopt_pending(client_, keys(), state->identity,
-                                            consumer_name(worker_name(1), state->identity));
+  if (is_alone_) return adopt_pending(state->identity);
+  return remove_idle_consumers(client_, keys(), state->identity, options_.worker.claim_idle_ms);
+}
+
+absl::Status SaleWorkers::adopt_pending(const std::string& identity) {
+  const auto gone =
+      rushgate::adopt_pending(client_, keys(), identity, consumer_name(worker_name(1), identity));
   if (!gone.ok()) return gone.status();
   if (!gone->empty() && options_.logger) {
     std::string ids;
@@ -188,8 +202,8 @@ absl::Status SaleWorkers::wait_for_workers(
 /// Stores orders and reports changes on the calling thread.
 absl::Status SaleWorkers::store_here() {
   if (!worker_here_) {
-    absl::Status adopted = adopt_pending();
-    if (!adopted.ok()) return adopted;
+    absl::Status joined = join_group();
+    if (!joined.ok()) return joined;
     WorkerOptions options = worker_options(1);
     options.block_ms = 0;
     worker_here_ = std::make_unique<OrderWorker>(backend_, stores_, keys(), options);

@@ -25,8 +25,9 @@ namespace rushgate {
 /// own its arguments, which must outlive it.
 class SaleWorkers {
  public:
+  /// `is_alone`: no other process can have workers on this keyspace and this order database.
   SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
-              const FlashSaleOptions& options);
+              const FlashSaleOptions& options, bool is_alone);
   ~SaleWorkers() { stop(); }
   SaleWorkers(const SaleWorkers&) = delete;
   SaleWorkers& operator=(const SaleWorkers&) = delete;
@@ -41,7 +42,9 @@ class SaleWorkers {
 
  private:
   [[nodiscard]] const SaleKeys& keys() const { return options_.sale.keys; }
-  absl::Status adopt_pending();
+  absl::Status join_group();
+  absl::Status adopt_pending(const std::string& identity);
+  [[nodiscard]] std::string worker_name(int number) const;
   [[nodiscard]] WorkerOptions worker_options(int number) const;
   [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running() const;
   [[nodiscard]] OrderWorkerThread::AfterStep after_step();
@@ -56,6 +59,8 @@ class SaleWorkers {
   Client& client_;
   const SaleStores stores_;
   const FlashSaleOptions& options_;
+  const bool is_alone_;
+  const std::string names_;                   // the names of its workers begin with it
   const std::unique_ptr<ChangeFeed> feed_;    // null without FlashSaleOptions::on_state
   std::mutex here_mutex_;                     // guards the next member
   std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers

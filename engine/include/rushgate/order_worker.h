@@ -24,8 +24,8 @@ namespace rushgate {
 
 struct WorkerOptions {
   /// Workers with different names share the work. In the group, the name is followed
-  /// by the database's identity.
-  std::string consumer = "c1";
+  /// by the database's identity. Empty: c1; FlashSale has names of its own.
+  std::string consumer = {};
   int batch_max = 10'000;  // orders per transaction, at least 1; larger batches cost less per order
   int attempts_max = 5;    // of an order that is itself at fault; then it becomes a dead letter
   /// Consecutive pauses with the same batch, before its orders are written in pieces.
@@ -86,10 +86,11 @@ class OrderWorker {
   Step step();
 
   /// As step(), but waits for new orders for WorkerOptions::block_ms. If that is 0, waits until
-  /// there is something to do. Waits at most `wait_ms_max`.
+  /// there is something to do. A pause is waited out first, on the calling thread. Waits at most
+  /// `wait_ms_max` for each of both. In manual time use step(): no other thread moves the clock.
   Step wait_and_step(std::int64_t wait_ms_max = std::numeric_limits<std::int64_t>::max());
 
-  /// Ends a wait for new orders. Callable from any thread.
+  /// Ends a wait for new orders, or for the end of a pause. Callable from any thread.
   void interrupt();
 
  private:

@@ -198,7 +198,7 @@ absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, cons
   if (!state.ok()) return state.status();
   const auto foreign = find_foreign_consumers(client, keys, state->identity);
   if (!foreign.ok()) return foreign.status();
-  for (const ForeignConsumer& consumer : *foreign) {
+  for (const GroupConsumer& consumer : *foreign) {
     report->warnings.push_back(consumer.description(keys));
   }
   const absl::Status whole = stores.orders.check_integrity();

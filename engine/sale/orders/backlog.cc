@@ -44,6 +44,17 @@ absl::Status adopt_from(std::string_view from, Client& client, const SaleKeys& k
   }
 }
 
+// KEYS order stream. ARGV group, consumer
+//
+// A consumer that is removed takes its pending entries with it, so that it must have none.
+const Script& remove_consumer_script() {
+  static const Script* const kScript = new Script(R"lua(
+if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) > 0 then return 0 end
+return redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+)lua");
+  return *kScript;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys) {
@@ -62,11 +73,25 @@ absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const Sal
   const auto own = find_own_consumers(client, keys, identity);
   if (!own.ok()) return own.status();
   std::vector<std::string> gone;
-  for (const std::string& from : *own) {
-    const absl::Status adopted = adopt_from(from, client, keys, consumer, gone);
+  for (const GroupConsumer& from : *own) {
+    const absl::Status adopted = adopt_from(from.name, client, keys, consumer, gone);
     if (!adopted.ok()) return adopted;
   }
   return gone;
+}
+
+absl::Status remove_idle_consumers(Client& client, const SaleKeys& keys, std::string_view identity,
+                                   std::int64_t idle_ms) {
+  const auto own = find_own_consumers(client, keys, identity);
+  if (!own.ok()) return own.status();
+  for (const GroupConsumer& consumer : *own) {
+    if (consumer.pending > 0 || consumer.idle_ms < idle_ms) continue;
+    const std::string_view names[] = {keys.order_stream};
+    const std::string_view arguments[] = {keys.group, consumer.name};
+    const Reply removed = client.run(remove_consumer_script(), names, arguments);
+    if (!removed.is_integer()) return unexpected(removed);
+  }
+  return absl::OkStatus();
 }
 
 std::string deleted_entries_message(std::string_view stream, std::string_view ids) {

@@ -1,6 +1,7 @@
 // Accepted orders that are not yet stored, as the order stream's group reports them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,11 @@ absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys);
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
                                                        std::string_view identity,
                                                        std::string_view consumer);
+/// Removes workers of the database with this identity from the group that have read nothing for
+/// `idle_ms` and have no pending entries, such as those of processes that are gone. One that lives
+/// joins again.
+absl::Status remove_idle_consumers(Client& client, const SaleKeys& keys, std::string_view identity,
+                                   std::int64_t idle_ms);
 /// Returns the message about entries that were deleted while they were pending. `ids` is their list.
 std::string deleted_entries_message(std::string_view stream, std::string_view ids);
 

@@ -12,8 +12,8 @@ namespace {
 constexpr char kOwnerSeparator = '@';
 
 /// Reads an element of XINFO CONSUMERS' reply: name, value, name, value, …
-std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
-  ForeignConsumer found;
+std::optional<GroupConsumer> read_consumer(const Reply& consumer) {
+  GroupConsumer found;
   const std::vector<Reply>& parts = consumer.elements();
   for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
     if (parts[i].text() == "name") found.name = parts[i + 1].text();
@@ -25,10 +25,10 @@ std::optional<ForeignConsumer> read_consumer(const Reply& consumer) {
 }
 
 /// Returns all consumers of the group, foreign or not. None where there is no such group.
-absl::StatusOr<std::vector<ForeignConsumer>> read_all_consumers(Client& client,
-                                                                const SaleKeys& keys) {
+absl::StatusOr<std::vector<GroupConsumer>> read_all_consumers(Client& client,
+                                                              const SaleKeys& keys) {
   constexpr std::string_view kDoing = "looking at the group's consumers";
-  std::vector<ForeignConsumer> all;
+  std::vector<GroupConsumer> all;
   const Reply exists = client("EXISTS", keys.order_stream);
   if (!exists.is_integer()) return to_status(exists, kDoing);
   if (exists.integer() == 0) return all;
@@ -56,30 +56,28 @@ std::string consumer_name(std::string_view worker, std::string_view identity) {
   return name;
 }
 
-std::string ForeignConsumer::description(const SaleKeys& keys) const {
+std::string GroupConsumer::description(const SaleKeys& keys) const {
   return absl::StrCat(name, " reads ", keys.order_stream, " in the workers' group ", keys.group,
                       " and is no worker of this sale (", pending,
                       " entries pending): orders that it acknowledges are not stored here");
 }
 
-absl::StatusOr<std::vector<std::string>> find_own_consumers(Client& client, const SaleKeys& keys,
-                                                            std::string_view identity) {
-  auto consumers = read_all_consumers(client, keys);
-  if (!consumers.ok()) return consumers.status();
-  std::vector<std::string> own;
-  for (ForeignConsumer& consumer : *consumers) {
-    if (is_own(consumer.name, identity)) own.push_back(std::move(consumer.name));
-  }
-  return own;
-}
-
-absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
-                                                                    const SaleKeys& keys,
-                                                                    std::string_view identity) {
+absl::StatusOr<std::vector<GroupConsumer>> find_own_consumers(Client& client, const SaleKeys& keys,
+                                                              std::string_view identity) {
   auto consumers = read_all_consumers(client, keys);
   if (!consumers.ok()) return consumers.status();
   std::erase_if(*consumers,
-                [&](const ForeignConsumer& consumer) { return is_own(consumer.name, identity); });
+                [&](const GroupConsumer& consumer) { return !is_own(consumer.name, identity); });
+  return consumers;
+}
+
+absl::StatusOr<std::vector<GroupConsumer>> find_foreign_consumers(Client& client,
+                                                                  const SaleKeys& keys,
+                                                                  std::string_view identity) {
+  auto consumers = read_all_consumers(client, keys);
+  if (!consumers.ok()) return consumers.status();
+  std::erase_if(*consumers,
+                [&](const GroupConsumer& consumer) { return is_own(consumer.name, identity); });
   return consumers;
 }
 

@@ -17,24 +17,24 @@ namespace rushgate {
 /// worker reads its own pending entries, and no other system's consumer has the name.
 std::string consumer_name(std::string_view worker, std::string_view identity);
 
-struct ForeignConsumer {
+struct GroupConsumer {
   std::string name;
   std::int64_t pending = 0;  // entries delivered to it and not acknowledged
   std::int64_t idle_ms = 0;  // since it last read
 
-  /// Returns a sentence for logs and reports.
+  /// Returns a sentence about one that is no worker of the sale, for logs and reports.
   [[nodiscard]] std::string description(const SaleKeys& keys) const;
 };
 
 /// Returns the group's consumers that are workers of the database with this identity. They may be
 /// in this process or another, running or gone.
-absl::StatusOr<std::vector<std::string>> find_own_consumers(Client& client, const SaleKeys& keys,
-                                                            std::string_view identity);
+absl::StatusOr<std::vector<GroupConsumer>> find_own_consumers(Client& client, const SaleKeys& keys,
+                                                              std::string_view identity);
 
 /// Returns the group's consumers that are not workers of the database with this identity. The
 /// orders that they acknowledge never reach the database.
-absl::StatusOr<std::vector<ForeignConsumer>> find_foreign_consumers(Client& client,
-                                                                    const SaleKeys& keys,
-                                                                    std::string_view identity);
+absl::StatusOr<std::vector<GroupConsumer>> find_foreign_consumers(Client& client,
+                                                                  const SaleKeys& keys,
+                                                                  std::string_view identity);
 
 }  // namespace rushgate

@@ -18,6 +18,7 @@ OrderWorker::Step OrderWorker::step() { return impl_->step(impl_->options().bloc
 
 OrderWorker::Step OrderWorker::wait_and_step(std::int64_t wait_ms_max) {
   const std::int64_t block_ms = impl_->options().block_ms;
+  impl_->wait_for_end_of_pause(wait_ms_max);
   return impl_->step(block_ms > 0 ? std::min(block_ms, wait_ms_max) : wait_ms_max);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/sale/orders/order_worker_impl.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -117,6 +118,24 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
   backend.add_connection_check(connection_check_.get());
 }
 
+void OrderWorker::Impl::wait_for_end_of_pause(std::int64_t wait_ms_max) {
+  const std::int64_t left_ms = std::min(paused_until_ms_ - clock_.monotonic_ms(), wait_ms_max);
+  if (left_ms <= 0) return;
+  std::unique_lock lock(pause_mutex_);
+  interrupted_.wait_for(lock, std::chrono::milliseconds(left_ms),
+                        [this] { return is_interrupted_; });
+  is_interrupted_ = false;
+}
+
+void OrderWorker::Impl::interrupt() {
+  {
+    const std::lock_guard lock(pause_mutex_);
+    is_interrupted_ = true;
+  }
+  interrupted_.notify_all();
+  client_->unblock();
+}
+
 /// Pauses after an exception of a user's store.
 OrderWorker::Step OrderWorker::Impl::step(std::int64_t block_ms) {
   Step step;
@@ -198,7 +217,7 @@ absl::Status OrderWorker::Impl::ensure_group() {
   if (!state.ok()) return state.status();
   if (state->epoch != database_.epoch) drop_batch();  // it was read in another epoch
   database_ = *state;
-  consumer_ = consumer_name(options_.consumer, *identity);
+  consumer_ = consumer_name(options_.consumer.empty() ? "c1" : options_.consumer, *identity);
   group_exists_ = true;
   return absl::OkStatus();
 }
@@ -208,7 +227,7 @@ absl::Status OrderWorker::Impl::report_foreign_consumers() {
   if (!options_.logger) return absl::OkStatus();
   const auto foreign = find_foreign_consumers(*client_, keys_, database_.identity);
   if (!foreign.ok()) return foreign.status();
-  for (const ForeignConsumer& consumer : *foreign) {
+  for (const GroupConsumer& consumer : *foreign) {
     if (consumer.idle_ms > options_.claim_idle_ms) continue;
     if (!reported_consumers_.insert(consumer.name).second) continue;
     log_warning(*options_.logger, consumer.description(keys_));

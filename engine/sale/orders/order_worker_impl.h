@@ -1,9 +1,11 @@
 // The work of an order worker.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +42,9 @@ class OrderWorker::Impl {
 
   /// As OrderWorker::step(), with `block_ms` in place of the option.
   Step step(std::int64_t block_ms);
-  void interrupt() { client_->unblock(); }
+  /// Waits until its pause ends, at most `wait_ms_max`, or until interrupt().
+  void wait_for_end_of_pause(std::int64_t wait_ms_max);
+  void interrupt();
   [[nodiscard]] const WorkerOptions& options() const { return options_; }
 
  private:
@@ -193,6 +197,9 @@ class OrderWorker::Impl {
       suspects_;    // entries whose orders failed while others were stored: they are written alone
   int pauses_ = 0;  // consecutive
   std::int64_t paused_until_ms_ = 0;  // monotonic
+  std::mutex pause_mutex_;
+  std::condition_variable interrupted_;
+  bool is_interrupted_ = false;  // guarded by pause_mutex_
   std::string pause_reason_;
   std::int64_t renew_at_ms_ = 0;   // monotonic: when to renew the lease of the database
   std::int64_t claim_at_ms_ = 0;   // monotonic

@@ -764,6 +764,28 @@ TEST_P(WorkerThreadTest, ThreadWithDefaultOptionsWaitsForOrders) {
   thread->stop();
 }
 
+TEST_P(WorkerThreadTest, PausedLoopWaits) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  accept(1, 5);
+  backend_.orders().fail_write(1);
+  const auto worker = make_worker("loop", {.retry_after_ms = 50});
+  std::size_t stored = 0;
+  int steps = 0;
+  for (; stored < 5 && steps < 1'000; ++steps) stored += worker->wait_and_step(kHourMs).stored;
+  EXPECT_EQ(stored, 5U);
+  EXPECT_LE(steps, 4) << "one fails, one waits for the end of the pause";
+}
+
+TEST_P(WorkerThreadTest, InterruptEndsWaitForPause) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  accept(1, 5);
+  backend_.orders().fail_write(1);
+  const auto worker = make_worker("loop", {.retry_after_ms = kHourMs});
+  EXPECT_EQ(worker->step().kind, StepKind::kPaused);
+  worker->interrupt();
+  EXPECT_EQ(worker->wait_and_step(kHourMs).kind, StepKind::kPaused);
+}
+
 TEST_P(WorkerThreadTest, ConcurrentBuyersAndWorkersLoseNothing) {
   ASSERT_TRUE(sale_->publish(voucher(1, 2'000, {.per_user = 2})).ok());
   std::vector<std::unique_ptr<OrderWorkerThread>> workers;

@@ -51,8 +51,9 @@ struct FlashSaleOptions {
   std::int64_t patience_ms = 13'000;
   bool names_order_at_limit = true;  // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
-  /// Options of each worker. Its consumer is c1, c2, … `worker.on_stored` reports stored orders.
-  /// A block_ms of 0 stands for 10 s.
+  /// Options of each worker. `worker.consumer` begins the names of its consumers: <consumer>.1, …
+  /// Empty: c1, c2, …, or unique names where other processes may have workers.
+  /// `worker.on_stored` reports stored orders. A block_ms of 0 stands for 10 s.
   WorkerOptions worker = {};
   /// Called for each recorded change of an order's state above the position `on_state_after`, in
   /// ascending positions: at least once, and by one thread at a time. Runs on a worker's thread
@@ -109,8 +110,10 @@ class FlashSale {
   /// Opens a parsed place, or a directory whose name has a '?' or '%'.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(const BackendUrl& place,
                                                          const FlashSaleOptions& options = {});
-  /// Opens your own keyspace and order database, also for tests with a manual clock. No other
-  /// process may have workers on them. Ignores create_if_missing and orders_dir.
+  /// Opens your own keyspace and order database, also for tests with a manual clock. On a Redis any
+  /// number of processes may do so with one order database. Each takes over the orders that another
+  /// one left after worker.claim_idle_ms; or at once if it has the same worker.consumer, which no
+  /// running process may have. Ignores create_if_missing and orders_dir.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
                                                          std::unique_ptr<OrderStore> orders,
                                                          const FlashSaleOptions& options = {});
@@ -193,8 +196,8 @@ class FlashSale {
 
   // ---- Workers ----
 
-  /// Starts FlashSaleOptions::workers threads. They first claim the entries that an earlier process
-  /// left pending. kFailedPrecondition: they are running.
+  /// Starts FlashSaleOptions::workers threads. They first take over the orders that an earlier
+  /// process left, unless other processes may have workers. kFailedPrecondition: they are running.
   absl::Status start_workers();
   /// Stops the workers after their current batches, and after up to 256 calls of on_state.
   void stop_workers();

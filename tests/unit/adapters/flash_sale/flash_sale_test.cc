@@ -2,9 +2,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,14 +18,18 @@
 #include <rushgate/flash_sale.h>
 #include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/redis_backend.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sqlite_order_store.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Voucher coffee() {
   return {.id = 7, .title = "Coffee", .stock = 3};  // without an end
@@ -165,6 +171,52 @@ TEST_F(FlashSaleTest, DrainOutlastsRestartOfRedis) {
   });
   EXPECT_TRUE(drained.ok()) << drained;
   EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+}
+
+/// Like several processes of a host: each has connections and an opened file of its own.
+TEST_F(FlashSaleTest, ProcessesOnRedisShareWork) {
+  const testing::RedisServer server;
+  const auto open_process = [&](const std::string& consumer) {
+    FlashSaleOptions options;
+    options.worker.consumer = consumer;
+    return FlashSale::open(RedisBackend::open(*RedisOptions::from_url(server.url())).value(),
+                           SqliteOrderStore::open(in("orders.db")).value(), options)
+        .value();
+  };
+  std::vector<std::unique_ptr<FlashSale>> processes;
+  for (const char* const consumer : {"", "", "named"}) processes.push_back(open_process(consumer));
+  constexpr std::int64_t kOrders = 300;
+  ASSERT_TRUE(processes[0]->publish({.id = 7, .title = "Coffee", .stock = kOrders}).ok());
+  for (std::int64_t user = 1; user <= kOrders; ++user) {
+    FlashSale& process = *processes[static_cast<std::size_t>(user) % processes.size()];
+    EXPECT_EQ(process.buy(7, user).outcome, Outcome::kAccepted);
+  }
+  std::size_t stored = 0;
+  for (const auto& process : processes) {
+    EXPECT_TRUE(process->drain().ok());
+    stored += process->stored();
+  }
+  EXPECT_EQ(stored, static_cast<std::size_t>(kOrders)) << "none is stored by two";
+  const Reply consumers = processes[0]->client()("XINFO", "CONSUMERS", "stream.orders", "g1");
+  std::set<std::string> names;
+  for (const Reply& consumer : consumers.elements()) names.insert(consumer.elements()[1].text());
+  EXPECT_EQ(names.size(), processes.size()) << ::testing::PrintToString(names);
+  EXPECT_THAT(names, Contains(StartsWith("named.1@")));
+}
+
+TEST_F(FlashSaleTest, GoneConsumersLeaveGroup) {
+  const testing::RedisServer server;
+  const auto sell_in_process = [&](std::int64_t user) {
+    FlashSaleOptions options;
+    options.worker.claim_idle_ms = 0;
+    const auto sale =
+        FlashSale::open(RedisBackend::open(*RedisOptions::from_url(server.url())).value(),
+                        SqliteOrderStore::open(in("orders.db")).value(), options)
+            .value();
+    sell(*sale, user);
+    return sale->client()("XINFO", "CONSUMERS", "stream.orders", "g1").elements().size();
+  };
+  for (std::int64_t user = 1; user <= 3; ++user) EXPECT_EQ(sell_in_process(user), 1U);
 }
 
 TEST_F(FlashSaleTest, DrainEndsWithoutKeyspace) {
