@@ -187,6 +187,13 @@ void Combiner::work(Operation* own, TurnShare share) {
   }
 }
 
+void Combiner::run_in_turn(absl::FunctionRef<void()> run) {
+  turn_.take();
+  run();
+  turn_.release();
+  if (!is_manual_) service_.kick();  // requests may have come meanwhile, and due work
+}
+
 void Combiner::try_work(TurnShare share) {
   if (turn_.try_take()) work(nullptr, share);
 }

@@ -48,6 +48,9 @@ class Combiner {
   /// Runs the due work and the queue, unless another thread holds the turn.
   void try_work(TurnShare share);
 
+  /// Waits for the turn and runs a function in it, which must throw nothing. Not after close().
+  void run_in_turn(absl::FunctionRef<void()> run);
+
   /// Refuses new operations, runs the earlier ones, and keeps the turn taken for good. Returns
   /// false if that was done before.
   bool close();

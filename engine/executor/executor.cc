@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/sha1.h"
+#include "engine/executor/executor_errors.h"
 #include "engine/script/function_registry.h"
 
 namespace rushgate {
@@ -71,7 +72,11 @@ Executor::Executor(std::unique_ptr<Store> store, EngineOptions options,
                  .sender = sender_,
                  .service = service_}),
       service_(
-          *clock_, [this] { return combiner_.serve(); }, options_.logger) {}
+          *clock_, [this] { return combiner_.serve(); }, options_.logger),
+      recovery_(
+          store_, *clock_, is_manual(),
+          [this](absl::FunctionRef<void()> run) { combiner_.run_in_turn(run); },
+          [this] { note_end_of_failure(); }) {}
 
 Executor::~Executor() { close(); }
 
@@ -94,15 +99,24 @@ absl::Status Executor::start(std::vector<NamedScript> scripts) {
   keyspace_.lazy_free().use_thread();
   store_.start();
   service_.start();
+  recovery_.start();
   return loaded;
 }
 
 void Executor::close(EndOfScripts scripts) {
   if (scripts == EndOfScripts::kKill) lua_.begin_killing();  // for good
+  recovery_.stop();  // it needs the turn, which the next line takes for good
   if (!combiner_.close()) return;
   service_.stop();
   keyspace_.lazy_free().stop();
   store_.close();
+}
+
+/// Accepts writes again, or refuses them for good. Runs in the turn.
+void Executor::note_end_of_failure() {
+  const absl::Status health = store_.health();
+  services_.write_refusal = health.ok() ? "" : executor_errors::write_refusal(health);
+  due_work_.plan_next();
 }
 
 void Executor::begin_session(std::shared_ptr<Session> session) {
@@ -131,11 +145,12 @@ void Executor::advance_ms(std::int64_t duration_ms) {
   const std::int64_t end_ms = clock.monotonic_ms() + duration_ms;
   while (true) {
     service_.run_pending();
-    const std::int64_t due_ms =
-        std::min({due_work_.next_ms(), service_.next_timer_ms(), store_.sync_due_ms()});
+    const std::int64_t due_ms = std::min(
+        {due_work_.next_ms(), service_.next_timer_ms(), store_.sync_due_ms(), recovery_.due_ms()});
     if (due_ms == ServiceThread::kNever || due_ms > end_ms) break;
     clock.advance_ms(std::max<std::int64_t>(0, due_ms - clock.monotonic_ms()));
     store_.sync_if_due(clock.monotonic_ms());
+    recovery_.run_if_due(clock.monotonic_ms());
     combiner_.try_work(TurnShare::of_everything());
     service_.run_pending();
   }

@@ -34,6 +34,7 @@
 #include "engine/executor/reply_sender.h"
 #include "engine/executor/service_thread.h"
 #include "engine/executor/store_guard.h"
+#include "engine/executor/store_recovery.h"
 #include "engine/executor/unblocker.h"
 #include "engine/keyspace/keyspace.h"
 #include "engine/script/lua_host.h"
@@ -43,7 +44,8 @@
 namespace rushgate {
 
 /// Thread-safe. Engine and the embedded clients share it. Connects the parts that do the work:
-/// Combiner (the turn), CommitBatch, Unblocker (blocked clients) and StoreGuard (store failure).
+/// Combiner (the turn), CommitBatch, Unblocker (blocked clients), StoreGuard and StoreRecovery
+/// (store failure).
 class Executor final {
  public:
   /// `clock` replaces the system's clock if no manual clock is set.
@@ -120,7 +122,7 @@ class Executor final {
   absl::Status sync() { return store_.sync(); }
   /// Returns true if sync() has an effect.
   [[nodiscard]] bool keeps_on_disk() const { return store_.durability() != Durability::kMemory; }
-  /// Returns the store's first failure.
+  /// Returns the store's first failure, until the store works again.
   [[nodiscard]] absl::Status health() const { return store_.health(); }
 
   // ---- Time ----
@@ -145,6 +147,7 @@ class Executor final {
   }
 
  private:
+  void note_end_of_failure();
   static std::unique_ptr<Operation> make_operation(std::shared_ptr<Session> session,
                                                    Operation::Kind kind);
 
@@ -176,6 +179,7 @@ class Executor final {
   Combiner combiner_;
 
   ServiceThread service_;
+  StoreRecovery recovery_;
 };
 
 }  // namespace rushgate

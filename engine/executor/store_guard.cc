@@ -1,6 +1,11 @@
 #include "engine/executor/store_guard.h"
 
+#include <new>
+#include <string>
 #include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "engine/base/concat.h"
 
 namespace rushgate {
 
@@ -8,9 +13,14 @@ StoreGuard::StoreGuard(std::unique_ptr<Store> store, const Clock& clock, bool is
     : clock_(clock),
       is_manual_(is_manual),
       durability_(store->durability()),
+      can_recover_(store->can_reopen()),
       store_(std::move(store)),
-      background_sync_([this] { return store_->sync(); },
-                       [this](const absl::Status& reason) { fail(reason); }) {}
+      background_sync_(
+          [this] {
+            static_cast<void>(sync());  // a failure is kept, and may have ended by now
+            return absl::OkStatus();
+          },
+          [this](const absl::Status& reason) { fail(reason); }) {}
 
 void StoreGuard::start() {
   if (durability_ == Durability::kEverySec && !is_manual_) background_sync_.start();
@@ -28,9 +38,15 @@ absl::Status StoreGuard::sync() {
   {
     const std::lock_guard lock(mutex_);
     if (!failure_.ok()) return failure_;
+    if (store_ == nullptr) return absl::UnavailableError("the engine is closed");
     store = store_;
+    ++syncs_;
   }
-  if (store == nullptr) return absl::UnavailableError("the engine is closed");
+  const absl::Cleanup end = [this] {
+    const std::lock_guard lock(mutex_);
+    --syncs_;
+    sync_ended_.notify_all();
+  };
   const absl::Status synced = store->sync();
   if (!synced.ok()) fail(synced);
   return synced;
@@ -38,13 +54,46 @@ absl::Status StoreGuard::sync() {
 
 absl::Status StoreGuard::health() const {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  if (!is_recovering()) return failure_;
+  try {
+    return absl::UnavailableError(failure_.message());
+  } catch (const std::bad_alloc&) {
+    return failure_;
+  }
 }
 
 void StoreGuard::fail(const absl::Status& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_.ok()) failure_ = reason;
+    has_failed_ = true;
+  }
+  if (on_failure_) on_failure_();
+}
+
+absl::Status StoreGuard::reopen(Store::Exclusively run_in_turn) {
+  // After the failure no sync begins. The running ones must end before the store may change.
+  return store_->reopen([&](absl::FunctionRef<void()> run) {
+    {
+      std::unique_lock lock(mutex_);
+      sync_ended_.wait(lock, [this] { return syncs_ == 0; });
+    }
+    run_in_turn(run);
+  });
+}
+
+void StoreGuard::recover() {
   const std::lock_guard lock(mutex_);
-  if (failure_.ok()) failure_ = reason;
-  has_failed_ = true;
+  failure_ = absl::OkStatus();
+  has_failed_ = false;
+}
+
+void StoreGuard::give_up(const absl::Status& reason) {
+  const std::lock_guard lock(mutex_);
+  is_given_up_ = true;
+  failure_ = absl::Status(absl::IsUnavailable(failure_) ? reason.code() : failure_.code(),
+                          concat(std::string(failure_.message()), "; it cannot go on (",
+                                 std::string(reason.message()), "): open it again"));
 }
 
 void StoreGuard::note_commit() {

@@ -1,10 +1,13 @@
-// The store of an executor, and its first failure.
+// The store of an executor, its failure, and the end of that failure.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "engine/executor/background_sync.h"
@@ -14,7 +17,8 @@
 
 namespace rushgate {
 
-/// Owns the store, syncs it, and keeps the first failure of a commit or a sync.
+/// Owns the store, syncs it, and keeps the first failure of a commit or a sync until the store works
+/// again (StoreRecovery).
 class StoreGuard {
  public:
   /// `is_manual`: sync_if_due() does the work of the thread for durability kEverySec.
@@ -34,13 +38,30 @@ class StoreGuard {
 
   /// Makes all commits so far safe against power loss. Returns the first failure, if there is one.
   absl::Status sync();
-  /// Returns the first failure.
+  /// Returns the first failure. kUnavailable: the store may work again later. Any other code: only
+  /// another store can help, as the message says.
   [[nodiscard]] absl::Status health() const;
   [[nodiscard]] bool has_failed() const { return has_failed_; }
   /// Stores a failure. Throws nothing.
   void fail(const absl::Status& reason);
 
+  // ---- Recovery ----
+
+  /// Returns true if the store can be reopened after a failure. Constant.
+  [[nodiscard]] bool can_recover() const { return can_recover_; }
+  /// Returns true if the store has failed, and may work again.
+  [[nodiscard]] bool is_recovering() const { return has_failed_ && can_recover_ && !is_given_up_; }
+  /// Sets the function to be called after a failure. It must throw nothing.
+  void on_failure(std::function<void()> call) { on_failure_ = std::move(call); }
+  /// Reopens the store, which has failed. `run_in_turn` runs a function in the turn.
+  absl::Status reopen(Store::Exclusively run_in_turn);
+
   // ---- The thread that holds the turn ----
+
+  /// Forgets the failure: the store works again.
+  void recover();
+  /// Makes the failure final.
+  void give_up(const absl::Status& reason);
 
   /// Reports a commit, which durability kEverySec syncs within a second.
   void note_commit();
@@ -55,8 +76,13 @@ class StoreGuard {
   const Clock& clock_;
   const bool is_manual_;
   const Durability durability_;
+  const bool can_recover_;
+  std::function<void()> on_failure_;  // constant after construction of the executor
   std::atomic<bool> has_failed_{false};
+  std::atomic<bool> is_given_up_{false};
   mutable std::mutex mutex_;
+  std::condition_variable sync_ended_;
+  int syncs_ = 0;                                     // running. Guarded by mutex_
   absl::Status failure_;                              // guarded by mutex_; the first one stays
   std::shared_ptr<Store> store_;                      // reset by close(), under mutex_
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with kEverySec

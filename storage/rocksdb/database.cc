@@ -27,6 +27,7 @@
 #include "storage/rocksdb/log_check.h"
 #include "storage/rocksdb/manifest.h"
 #include "storage/rocksdb/noted_logs.h"
+#include "storage/rocksdb/recovery_limit.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/unsorted_memtable.h"
 
@@ -169,6 +170,10 @@ rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::st
   return status;
 }
 
+rocksdb::Env& env_of(const RocksDbStoreOptions& options) {
+  return options.env != nullptr ? *options.env : *rocksdb::Env::Default();
+}
+
 absl::Status sync_directory_of(const rocksdb::Env& env, const std::filesystem::path& dir) {
   if (::access(dir.c_str(), R_OK) != 0) return absl::OkStatus();  // as sync_directory() does
   const rocksdb::IOOptions options;
@@ -203,17 +208,59 @@ absl::Status prepare_new(rocksdb::Env& env, const std::filesystem::path& dir,
 
 }  // namespace
 
-RocksDatabase::~RocksDatabase() {
+RocksDatabase::~RocksDatabase() { close(); }
+
+void RocksDatabase::close() {
   if (!db_) return;
   for (rocksdb::ColumnFamilyHandle* family : {default_, state_, stream_}) {
-    db_->DestroyColumnFamilyHandle(family);
+    if (family != nullptr) db_->DestroyColumnFamilyHandle(family);
   }
   sync_directory_of(*env_, dir_).IgnoreError();  // so that the newest log is noted
   db_->Close();  // nothing that could fail matters: the log has the data
+  db_.reset();
 }
 
-absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& options,
-                                  const std::shared_ptr<WriteFailure>& failure) {
+absl::Status RocksDatabase::reopen(const RocksDbStoreOptions& options,
+                                   const std::shared_ptr<WriteFailure>& failure,
+                                   std::uint64_t last) {
+  close();
+  if (!lock_.is_of(dir_)) {  // the file system vanished and came back, or the directory is a copy
+    absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir_);
+    if (!lock.ok()) return lock.status();
+    lock_ = *std::move(lock);
+  }
+  absl::Status opened = start(options, failure, last);
+  if (opened.ok() && db_->GetLatestSequenceNumber() != last) {
+    opened =
+        absl::DataLossError(concat("the store in ", dir_.string(), " was reopened up to operation ",
+                                   db_->GetLatestSequenceNumber(), " instead of ", last));
+  }
+  if (!opened.ok()) close();
+  return opened;
+}
+
+/// Returns the number of the first operation that the recovery must not restore.
+absl::StatusOr<std::uint64_t> RocksDatabase::limit_recovery(
+    rocksdb::Env& env, std::uint64_t found_end, std::optional<std::uint64_t> last) const {
+  const auto limit = read_recovery_limit(env, dir_);
+  if (!limit.ok()) return limit.status();
+  const std::uint64_t end = std::min(found_end, limit->value_or(found_end));
+  if (!last || end == *last + 1) return end;
+  if (end <= *last) {
+    return absl::DataLossError(concat("the store in ", dir_.string(),
+                                      " has lost operations: up to ", *last,
+                                      " were acknowledged, and ", end, " cannot be read"));
+  }
+  absl::Status written = write_recovery_limit(env, dir_, *last + 1);
+  if (written.ok()) written = sync_directory_of(env, dir_);
+  if (!written.ok()) return written;
+  return *last + 1;
+}
+
+absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
+                                  const std::shared_ptr<WriteFailure>& failure,
+                                  std::optional<std::uint64_t> last) {
+  rocksdb::Env& env = env_of(options);
   const absl::StatusOr<std::uint64_t> torn = cut_torn_manifest(env, dir_);
   if (!torn.ok()) return torn.status();
   if (*torn > 0 && options.logger) {
@@ -235,7 +282,9 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
     if (!noted.ok()) return noted;
     const absl::Status log = check_log(env, dir_, found->recovery_end);
     if (!log.ok()) return log;
-    database.wal_filter = &recovery_end_.emplace(found->recovery_end);
+    const absl::StatusOr<std::uint64_t> end = limit_recovery(env, found->recovery_end, last);
+    if (!end.ok()) return end.status();
+    database.wal_filter = &recovery_end_.emplace(*end);
   }
 
   const Families families = {
@@ -255,6 +304,7 @@ absl::Status RocksDatabase::start(rocksdb::Env& env, const RocksDbStoreOptions& 
   stream_ = handles[2];
   absl::Status opened = to_absl(status, "opening the store", dir_);
   if (opened.ok() && found->fresh) opened = write_format();
+  if (opened.ok() && !found->fresh) opened = remove_recovery_limit(*env_, dir_);
   if (failure->occurred()) return failure->refusal();
   if (!opened.ok()) return opened;
   // The deletions of the recovery must be durable before anything new is synced: an old, torn log
@@ -274,15 +324,14 @@ absl::Status RocksDatabase::write_format() {
 absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::open(
     const std::filesystem::path& dir, const RocksDbStoreOptions& options,
     const std::shared_ptr<WriteFailure>& failure) {
-  rocksdb::Env& env = options.env != nullptr ? *options.env : *rocksdb::Env::Default();
   if (std::error_code error; !std::filesystem::exists(dir / kLockFileName, error)) {
-    const absl::Status prepared = prepare_new(env, dir, options.create_if_missing);
+    const absl::Status prepared = prepare_new(env_of(options), dir, options.create_if_missing);
     if (!prepared.ok()) return prepared;
   }
   absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir);
   if (!lock.ok()) return lock.status();
   std::unique_ptr<RocksDatabase> database(new RocksDatabase(*std::move(lock), dir));
-  const absl::Status opened = database->start(env, options, failure);
+  const absl::Status opened = database->start(options, failure, std::nullopt);
   if (!opened.ok()) return opened;
   return database;
 }

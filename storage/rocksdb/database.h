@@ -37,6 +37,13 @@ class RocksDatabase {
       const std::filesystem::path& dir, const RocksDbStoreOptions& options,
       const std::shared_ptr<WriteFailure>& failure);
 
+  /// Closes the database and opens it again after a failure, without any operation after number
+  /// `last`. Keeps the lock, or takes it again if the directory has another lock file. If it fails,
+  /// the database stays closed, and only reopen() may be called. kDataLoss: an operation up to
+  /// `last` cannot be read. Other errors: as open().
+  absl::Status reopen(const RocksDbStoreOptions& options,
+                      const std::shared_ptr<WriteFailure>& failure, std::uint64_t last);
+
   RocksDatabase(const RocksDatabase&) = delete;
   RocksDatabase& operator=(const RocksDatabase&) = delete;
   ~RocksDatabase();
@@ -45,16 +52,19 @@ class RocksDatabase {
   [[nodiscard]] rocksdb::ColumnFamilyHandle* state() const { return state_; }
   [[nodiscard]] rocksdb::ColumnFamilyHandle* stream() const { return stream_; }
   [[nodiscard]] const std::filesystem::path& dir() const { return dir_; }
-  [[nodiscard]] RocksDbWork work() const {
-    return {.flushes = work_->flushes, .compactions = work_->compactions, .stalls = work_->stalls};
-  }
+  /// Returns the counters, which are the same after reopen().
+  [[nodiscard]] std::shared_ptr<const WorkCounters> work() const { return work_; }
 
  private:
   RocksDatabase(DirectoryLock lock, std::filesystem::path dir)
       : lock_(std::move(lock)), dir_(std::move(dir)) {}
 
-  absl::Status start(rocksdb::Env& env, const RocksDbStoreOptions& options,
-                     const std::shared_ptr<WriteFailure>& failure);
+  absl::Status start(const RocksDbStoreOptions& options,
+                     const std::shared_ptr<WriteFailure>& failure,
+                     std::optional<std::uint64_t> last);
+  absl::StatusOr<std::uint64_t> limit_recovery(rocksdb::Env& env, std::uint64_t found_end,
+                                               std::optional<std::uint64_t> last) const;
+  void close();
   absl::Status write_format();
 
   DirectoryLock lock_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -73,6 +74,13 @@ absl::StatusOr<DirectoryLock> DirectoryLock::take(const std::filesystem::path& d
   const bool written = ftruncate(file, 0) == 0 && pwrite(file, self.data(), self.size(), 0) > 0;
   static_cast<void>(written);
   return lock;
+}
+
+bool DirectoryLock::is_of(const std::filesystem::path& dir) const {
+  struct stat here {};
+  struct stat locked {};
+  return stat((dir / kLockFileName).c_str(), &here) == 0 && fstat(file_, &locked) == 0 &&
+         here.st_dev == locked.st_dev && here.st_ino == locked.st_ino;
 }
 
 DirectoryLock::~DirectoryLock() {

@@ -26,6 +26,9 @@ class DirectoryLock {
   }
   ~DirectoryLock();
 
+  /// Returns true if the lock file in `dir` is the locked one.
+  [[nodiscard]] bool is_of(const std::filesystem::path& dir) const;
+
  private:
   explicit DirectoryLock(int file) : file_(file) {}
 

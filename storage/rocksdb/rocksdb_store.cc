@@ -2,6 +2,7 @@
 #include <functional>
 #include <future>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "engine/base/log.h"
 #include "storage/rocksdb/batch_writer.h"
 #include "storage/rocksdb/database.h"
+#include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/stream_segments.h"
@@ -23,21 +25,39 @@ namespace rushgate {
 
 struct RocksDbStore::Impl {
   // Constant after construction.
-  std::unique_ptr<RocksDatabase> database;
+  RocksDbStoreOptions options;
+  std::filesystem::path dir;
+  std::shared_ptr<const WorkCounters> work;
   Durability durability = Durability::kOs;
+
+  // Changed by reopen() alone, while no other thread uses the store.
+  std::unique_ptr<RocksDatabase> database;  // null while it is closed after a failure
   std::shared_ptr<WriteFailure> failure;
+
+  // Used by reopen() alone.
+  std::unique_ptr<RocksDatabase> closed;
+  std::uint64_t last_kept = 0;  // number of the last operation that `closed` must keep
+
   const absl::Status no_memory = absl::ResourceExhaustedError("no memory");
 
   // Used only by the thread that commits and reads.
   rocksdb::WriteBatch writes{1'024};  // kept for its memory; space for the first record
   bool loaded = false;
+  std::optional<std::uint64_t>
+      before_failed;  // number of the last operation before a failed commit
   FirstSegments first_segments;
 
   // Used by the threads that commit and sync.
   std::atomic<std::uint64_t> synced = 0;  // number of the last synced operation
 
   absl::Status fail(const rocksdb::Status& status, const char* doing) const {
-    return failure->fail(to_absl(status, doing, database->dir()));
+    return failure->fail(to_absl(status, doing, dir));
+  }
+  absl::Status write(const StoreBatch& batch);
+  [[nodiscard]] absl::Status check_open() const {
+    if (database) return absl::OkStatus();
+    return absl::UnavailableError("reading a stream in " + dir.string() +
+                                  ": the store is being reopened after a failure");
   }
   void raise_synced(std::uint64_t sequence);
 };
@@ -59,6 +79,10 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::file
   if (!database.ok()) return database.status();
   auto impl = std::make_unique<Impl>();
   impl->database = *std::move(database);
+  impl->dir = dir;
+  impl->work = impl->database->work();
+  impl->options = options;
+  impl->options.create_if_missing = false;
   impl->durability = options.durability;
   impl->failure = failure;
   if (options.logger) log_info(*options.logger, concat("opened the store in ", dir.string()));
@@ -133,27 +157,55 @@ absl::Status RocksDbStore::load(
 
 absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   if (impl_->failure->occurred()) return impl_->failure->refusal();
-  rocksdb::WriteBatch& writes = impl_->writes;
+  const std::uint64_t before = impl_->database->db().GetLatestSequenceNumber();
+  absl::Status written = impl_->write(batch);
+  if (!written.ok()) impl_->before_failed = before;
+  return written;
+}
+
+absl::Status RocksDbStore::Impl::write(const StoreBatch& batch) {
   writes.Clear();
-  writes.PutLogData(to_slice(SyncedPosition(impl_->synced).view()));
-  BatchWriter writer(*impl_->database, impl_->first_segments, writes);
+  writes.PutLogData(to_slice(SyncedPosition(synced).view()));
+  BatchWriter writer(*database, first_segments, writes);
   batch.visit(writer);
-  if (!writer.status().ok()) return impl_->failure->fail(writer.status());
+  if (!writer.status().ok()) return failure->fail(writer.status());
   if (writes.Count() == 0) return absl::OkStatus();
 
-  const RocksDatabase& database = *impl_->database;
-  rocksdb::WriteOptions options;
-  options.sync = impl_->durability == Durability::kSync && !batch.is_sync_deferred();
+  rocksdb::WriteOptions write_options;
+  write_options.sync = durability == Durability::kSync && !batch.is_sync_deferred();
   try {
-    const rocksdb::Status status = database.db().Write(options, &writes);
-    if (!status.ok()) return impl_->fail(status, kWriting);
-    if (impl_->failure->occurred()) return impl_->failure->refusal();
-    if (options.sync) impl_->raise_synced(database.db().GetLatestSequenceNumber());
-    writer.update(impl_->first_segments);
+    const rocksdb::Status status = database->db().Write(write_options, &writes);
+    if (!status.ok()) return fail(status, kWriting);
+    if (failure->occurred()) return failure->refusal();
+    if (write_options.sync) raise_synced(database->db().GetLatestSequenceNumber());
+    writer.update(first_segments);
   } catch (const std::bad_alloc&) {  // the outcome is unknown
-    return impl_->failure->fail(impl_->no_memory);
+    return failure->fail(no_memory);
   }
   return absl::OkStatus();
+}
+
+absl::Status RocksDbStore::reopen(Exclusively exclusively) {
+  Impl& impl = *impl_;
+  rocksdb::Env& env = impl.options.env != nullptr ? *impl.options.env : *rocksdb::Env::Default();
+  if (absl::Status probed = probe_disk(env, impl.dir); !probed.ok()) return probed;
+  exclusively([&impl] {
+    if (!impl.database) return;  // an earlier attempt has closed it
+    impl.last_kept = impl.before_failed.value_or(impl.database->db().GetLatestSequenceNumber());
+    impl.closed = std::move(impl.database);
+  });
+  const auto failure = std::make_shared<WriteFailure>(impl.options.logger);
+  absl::Status opened = impl.closed->reopen(impl.options, failure, impl.last_kept);
+  if (!opened.ok()) return opened;
+  exclusively([&] {
+    impl.database = std::move(impl.closed);
+    impl.failure = failure;
+    impl.before_failed.reset();
+  });
+  if (impl.options.logger) {
+    log_warning(*impl.options.logger, concat("reopened the store in ", impl.dir.string()));
+  }
+  return opened;
 }
 
 absl::Status RocksDbStore::sync() {
@@ -177,6 +229,7 @@ absl::Status RocksDbStore::read_stream(std::uint64_t stream, StreamId from, Stre
                                        std::size_t bytes_max,
                                        std::vector<StreamSegment>& segments) {
   if (from > to) return absl::OkStatus();
+  if (absl::Status open = impl_->check_open(); !open.ok()) return open;
   const SegmentIterator segment(*impl_->database, stream, impl_->first_segments.of(stream), to);
   const SegmentKey start(stream, from);
   segment->SeekForPrev(to_slice(start.view()));
@@ -193,6 +246,7 @@ absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from,
                                             std::size_t bytes_max,
                                             std::vector<StreamSegment>& segments) {
   if (from < to) return absl::OkStatus();
+  if (absl::Status open = impl_->check_open(); !open.ok()) return open;
   const SegmentIterator segment(*impl_->database, stream, impl_->first_segments.of(stream), from);
   std::size_t bytes = 0;
   for (segment->SeekToLast(); segment->Valid() && bytes <= bytes_max; segment->Prev()) {
@@ -219,6 +273,9 @@ absl::Status RocksDbStore::find_last_stream(std::uint64_t& stream) {
 
 Durability RocksDbStore::durability() const { return impl_->durability; }
 
-RocksDbWork RocksDbStore::work() const { return impl_->database->work(); }
+RocksDbWork RocksDbStore::work() const {
+  const WorkCounters& work = *impl_->work;
+  return {.flushes = work.flushes, .compactions = work.compactions, .stalls = work.stalls};
+}
 
 }  // namespace rushgate

@@ -131,7 +131,9 @@ class Engine final : public Backend {
   void advance_ms(std::int64_t duration_ms);
   static constexpr std::int64_t kLastMs = std::int64_t{1} << 62;
 
-  /// Returns OK, or why writes are refused after a store failure. Reopening recovers durable data.
+  /// Returns OK, or why writes are refused after a store failure. kUnavailable: the engine reopens
+  /// the store by itself, and writes are accepted again when that succeeds (RocksDbStore). Any other
+  /// code: only opening another engine recovers the durable data.
   [[nodiscard]] absl::Status health() const override;
 
   /// sync() waits for the disk if the store has one.

@@ -147,7 +147,7 @@ struct StreamSegment {
 
 /// Calls come from one thread at a time (the thread that holds the executor's turn), after load().
 /// sync() alone may be called from any thread at any time. After a failed commit() or sync() it is
-/// undefined which writes were kept; the engine then stops writing.
+/// undefined which writes were kept; the engine then stops writing until reopen() succeeds.
 class Store {
  public:
   virtual ~Store() = default;
@@ -188,6 +188,21 @@ class Store {
 
   /// Returns the memory that the store uses permanently. It counts towards the memory limit.
   [[nodiscard]] virtual std::size_t memory_bytes() const { return 0; }
+
+  // ---- After a failure ----
+
+  /// Returns true if reopen() may succeed. Constant.
+  [[nodiscard]] virtual bool can_reopen() const { return false; }
+
+  /// Runs a function while no other thread uses the store.
+  using Exclusively = absl::FunctionRef<void(absl::FunctionRef<void()> run)>;
+  /// Makes the store work again after a failed commit() or sync(), with the contents after the last
+  /// successful commit(): a failed one is undone, however much of it was stored. Called on one
+  /// thread at a time. Other threads may read meanwhile, except while `exclusively` runs a function;
+  /// their reads may fail. Errors:
+  /// - kDataLoss, kUnimplemented: only opening another store can help.
+  /// - any other: a later call may succeed.
+  virtual absl::Status reopen(Exclusively exclusively);
 };
 
 /// Returns "memory", "os", "everysec" or "sync".

@@ -186,6 +186,12 @@ void PowerCutFileSystem::power_on(std::optional<std::uint64_t> seed) {
   operations_left_.reset();
 }
 
+void PowerCutFileSystem::reconnect() {
+  const std::lock_guard lock(mutex_);
+  power_ = true;
+  operations_left_.reset();
+}
+
 void PowerCutFileSystem::fail_next_sync(std::string suffix) {
   const std::lock_guard lock(mutex_);
   failing_sync_ = std::move(suffix);

@@ -48,6 +48,10 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   /// Nothing is really synced: only a real power cut could show the difference.
   void power_on(std::optional<std::uint64_t> seed = std::nullopt);
 
+  /// Works again after cut_power() or cut_power_after(), and nothing is lost: only the connection to
+  /// the disk was cut, as that of a network file system.
+  void reconnect();
+
   /// Fails the next sync of a file whose name ends with `suffix`.
   void fail_next_sync(std::string suffix = ".log");
 

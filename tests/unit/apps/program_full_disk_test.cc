@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,10 @@
 #include "apps/exit_code.h"
 #include "tests/support/faults/resource_limits.h"
 #include "tests/support/program.h"
+#include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/temporary_directory.h"
+#include <rushgate/reply.h>
+#include <rushgate/request.h>
 
 namespace rushgate {
 namespace {
@@ -116,6 +122,39 @@ TEST_F(ProgramFullDiskTest, FullDiskIsErrorNotDeath) {
     ASSERT_EQ(umount(files_.sale().c_str()), 0) << std::strerror(errno);
   }
   EXPECT_GT(failures, 10);
+}
+
+// Skipped like the test above.
+TEST_F(ProgramFullDiskTest, ServerResumesWhenDiskIsFreed) {
+  constexpr std::size_t kDiskKib = 4'096;
+  std::filesystem::create_directories(files_.sale());
+  if (!mount_small_disk(files_.sale(), kDiskKib)) {
+    ASSERT_THAT(errno, AnyOf(EPERM, EACCES, ENOSYS)) << std::strerror(errno);
+    GTEST_SKIP() << "a file system may not be mounted here: " << std::strerror(errno);
+  }
+  const TemporaryDirectory sockets(TemporaryDirectory::Where::kInTmp);
+  const std::string socket = (sockets.path() / "redis.sock").string();
+  const auto filler = files_.sale() / "filler";
+  std::ofstream(filler) << std::string(kDiskKib * 3 / 4 << 10, 'x');
+  {
+    Program server(files_.command("serve", {"--port", "0", "--unixsocket", socket}));
+    ASSERT_TRUE(server.wait_for_error_text("serving on"));
+    testing::RawConnection client(socket);
+    const std::string value(10'000, 'v');
+    std::int64_t accepted = 0;
+    const auto append = [&] { return client.call(Request::of("RPUSH", "list", value)); };
+    while (!append().is_error()) ++accepted;
+    EXPECT_TRUE(has_code(append(), "MISCONF"));
+    std::filesystem::remove(filler);
+    const auto freed = std::chrono::steady_clock::now();
+    while (append().is_error()) ASSERT_FALSE(server.has_ended());
+    const auto resumed = std::chrono::steady_clock::now() - freed;
+    RecordProperty("resumed_ms", static_cast<int>(resumed / std::chrono::milliseconds(1)));
+    EXPECT_EQ(client.call(Request::of("LLEN", "list")), Reply::integer(accepted + 1));
+    server.send(SIGTERM);
+    server.wait();
+  }
+  ASSERT_EQ(umount(files_.sale().c_str()), 0) << std::strerror(errno);
 }
 
 }  // namespace

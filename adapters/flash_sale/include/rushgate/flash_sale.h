@@ -216,7 +216,8 @@ class FlashSale {
   [[nodiscard]] OrderStore& orders();
   [[nodiscard]] const Clock& clock() const;
   [[nodiscard]] const SaleKeys& keys() const { return sale_.options().keys; }
-  /// Returns an error once the keyspace is unusable. A failed store works again after a new open().
+  /// Returns an error while the keyspace is unusable. kUnavailable: it may be usable again later.
+  /// Any other code: only a new open() can help.
   [[nodiscard]] absl::Status health() const;
 
  private:

@@ -55,7 +55,8 @@ bool is_held_by_another(const absl::Status& opened);
 
 /// Thread safety is that of <rushgate/store.h>. With kEverySec a commit is as durable as with kOs;
 /// the store's owner calls sync() every second. After a failed commit() or sync(), all further ones
-/// fail with the first reason; reads continue. Opening the directory again recovers the durable
+/// fail with the first reason; reads continue. reopen() undoes a failed commit and goes on. Opening
+/// the directory again recovers the durable
 /// data, and possibly more, up to some commit and never a part of one. The message has the
 /// directory and RocksDB's message. Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is
 /// such a failure: SIGXFSZ is blocked on writing threads. The log reads the limit when it begins a
@@ -95,6 +96,10 @@ class RocksDbStore final : public Store {
                                 std::vector<StreamSegment>& segments) override;
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override;
+  [[nodiscard]] bool can_reopen() const override { return true; }
+  /// First writes a file of the size of the log to the disk, and removes it. If that fails, the
+  /// database stays open for reads. Otherwise reads fail until a call succeeds.
+  absl::Status reopen(Exclusively exclusively) override;
 
   /// Any thread may call it.
   [[nodiscard]] RocksDbWork work() const;

@@ -1,0 +1,106 @@
+#include "engine/executor/store_recovery.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace rushgate {
+namespace {
+
+// The first attempts wait so long, and each twice as long as the one before. An attempt on a disk
+// that is still full is short. A long one, which writes much, is followed by a pause of many times its length.
+constexpr std::int64_t kFirstWaitMs = 10;
+constexpr std::int64_t kWaitMsMax = 100;
+constexpr std::int64_t kPauseFactor = 20;
+constexpr std::int64_t kPauseMsMax = 5'000;
+
+bool is_final(const absl::Status& reopened) {
+  return absl::IsDataLoss(reopened) || absl::IsUnimplemented(reopened);
+}
+
+}  // namespace
+
+StoreRecovery::StoreRecovery(StoreGuard& store, const Clock& clock, bool is_manual,
+                             RunInTurn run_in_turn, std::function<void()> ended)
+    : store_(store),
+      clock_(clock),
+      is_manual_(is_manual),
+      run_in_turn_(std::move(run_in_turn)),
+      ended_(std::move(ended)),
+      due_ms_(ServiceThread::kNever) {
+  store_.on_failure([this] {
+    { const std::lock_guard lock(mutex_); }  // the thread is waiting, or has not looked yet
+    changed_.notify_all();
+  });
+}
+
+void StoreRecovery::start() {
+  if (!is_manual_ && store_.can_recover()) thread_ = std::thread([this] { loop(); });
+}
+
+void StoreRecovery::stop() {
+  std::thread ending;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    ending = std::move(thread_);
+  }
+  changed_.notify_all();
+  if (ending.joinable()) ending.join();
+}
+
+void StoreRecovery::loop() {
+  std::int64_t wait_ms = kFirstWaitMs;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || store_.is_recovering(); });
+    const auto wait = std::chrono::milliseconds(wait_ms);
+    if (changed_.wait_for(lock, wait, [this] { return stopping_; })) return;
+    lock.unlock();
+    const std::int64_t began_ms = clock_.monotonic_ms();
+    attempt();
+    wait_ms = next_wait_ms(clock_.monotonic_ms() - began_ms);
+    lock.lock();
+  }
+}
+
+/// Returns the wait before the next attempt; after a success, before the first one of a later
+/// failure.
+std::int64_t StoreRecovery::next_wait_ms(std::int64_t took_ms) {
+  if (!store_.is_recovering()) attempts_ = 0;
+  const std::int64_t wait_ms = std::min(kFirstWaitMs << std::min(attempts_, 10), kWaitMsMax);
+  return attempts_ == 0 ? wait_ms : std::clamp(kPauseFactor * took_ms, wait_ms, kPauseMsMax);
+}
+
+void StoreRecovery::attempt() {
+  ++attempts_;
+  const absl::Status reopened = reopen();
+  if (!reopened.ok() && !is_final(reopened)) return;
+  run_in_turn_([&] {
+    reopened.ok() ? store_.recover() : store_.give_up(reopened);
+    ended_();
+  });
+}
+
+absl::Status StoreRecovery::reopen() {
+  try {
+    return store_.reopen([this](absl::FunctionRef<void()> run) { run_in_turn_(run); });
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("");  // tried again, so that it is never read
+  }
+}
+
+std::int64_t StoreRecovery::due_ms() {
+  if (!store_.is_recovering()) return due_ms_ = ServiceThread::kNever;
+  if (due_ms_ == ServiceThread::kNever) due_ms_ = clock_.monotonic_ms() + kFirstWaitMs;
+  return due_ms_;
+}
+
+void StoreRecovery::run_if_due(std::int64_t monotonic_ms) {
+  if (due_ms() > monotonic_ms) return;
+  attempt();
+  due_ms_ = store_.is_recovering() ? monotonic_ms + next_wait_ms(0) : ServiceThread::kNever;
+}
+
+}  // namespace rushgate
