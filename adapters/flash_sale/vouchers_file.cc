@@ -220,7 +220,8 @@ std::string format_vouchers(const std::vector<Voucher>& vouchers) {
     object["limits"] = std::move(limits);
     array.push_back(std::move(object));
   }
-  return array.dump(2) + "\n";
+  // A title may have any bytes.
+  return array.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace rushgate

@@ -7,6 +7,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/order_json.h"
 
 namespace rushgate {
 namespace {
@@ -24,7 +25,7 @@ int run_audit(const AuditArguments& arguments) {
     return arguments.repairs ? (*sale)->sale().repair() : (*sale)->audit();
   });
   if (!report.ok()) return fail(report.status());
-  fmt::print("{}", arguments.json ? to_json(*report).dump(2) + '\n' : format_audit(*report));
+  fmt::print("{}", arguments.json ? dump(to_json(*report)) : format_audit(*report));
   return report->passed() ? kExitOk : kExitNegative;
 }
 

@@ -10,6 +10,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/order_json.h"
 #include "apps/say.h"
 #include "apps/text_table.h"
 
@@ -48,8 +49,7 @@ template <class Letters>
 void print_json(const Letters& letters) {
   auto array = nlohmann::ordered_json::array();
   for (const auto& letter : letters) array.push_back(to_json(letter));
-  // An entry that is no order may hold any bytes.
-  fmt::print("{}\n", array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}", dump(array));
 }
 
 void print(const std::vector<DiscardedLetter>& discarded, bool json) {

@@ -19,6 +19,7 @@
 #include "apps/demo/second_act.h"
 #include "apps/exit_code.h"
 #include "apps/input/demo_input.h"
+#include "apps/order_json.h"
 #include "apps/say.h"
 #include "apps/signals.h"
 
@@ -59,7 +60,7 @@ int run_second_act(const DemoArguments& arguments, const Report& first) {
   if (arguments.json) {
     nlohmann::ordered_json json = to_json(first);
     if (second.ok()) json["second_act"] = to_json(*second);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}", dump(json));
   } else if (second.ok()) {
     fmt::print("\n{}", format_second_act(*second));
   }

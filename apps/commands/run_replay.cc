@@ -17,6 +17,7 @@
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
 #include "apps/input/requests_file.h"
+#include "apps/order_json.h"
 #include "apps/replay/last_stored.h"
 #include "apps/replay/order_check.h"
 #include "apps/replay/progress.h"
@@ -360,7 +361,7 @@ ReplayEnd run_replay(const ReplayArguments& arguments) {
 }
 
 void print_report(const Report& report, bool json) {
-  fmt::print("{}", json ? to_json(report).dump(2) + '\n' : format_report(report));
+  fmt::print("{}", json ? dump(to_json(report)) : format_report(report));
 }
 
 }  // namespace rushgate

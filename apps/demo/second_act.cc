@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/audit_text.h"
+#include "apps/order_json.h"
 #include "apps/patience.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
@@ -83,7 +84,7 @@ absl::StatusOr<SecondActReport> SecondAct::run() {
   if (known->has_value()) return **std::move(known);
   auto report = play();
   if (!report.ok() || !report->audit.passed()) return report;
-  const absl::Status saved = set(kRecord, to_json(*report).dump());
+  const absl::Status saved = set(kRecord, dump(to_json(*report)));
   if (!saved.ok()) return saved;
   return report;
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/order_json.h"
+
 namespace rushgate {
 namespace {
 
@@ -41,7 +43,7 @@ absl::Status RunBook::save(const RunRecord& record) {
                {"answered_up_to_ms", record.completed_up_to_ms},
                {"report", nullptr}};
   if (record.report) json["report"] = to_json(*record.report);
-  const Reply kept = client_("SET", key_, json.dump());
+  const Reply kept = client_("SET", key_, dump(json));
   return kept.is_error() ? unexpected(key_, kept) : absl::OkStatus();
 }
 

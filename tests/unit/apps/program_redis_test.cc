@@ -63,6 +63,19 @@ TEST_F(RedisProgramTest, RepetitionOnEmptyServerGetsSameOrders) {
   EXPECT_EQ(run_program(files_.command("orders", on_redis_)).out, orders);
 }
 
+/// Ids of payments, and entries of the stream, may have any bytes.
+TEST_F(RedisProgramTest, AuditPrintsBytesAsJson) {
+  ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
+  testing::RawConnection(server_.socket_path())
+      .call(
+          Request::of("XADD", "stream.orders", "*", "userId", 1, "voucherId", 1, "id", "\xff\xfe"));
+  const auto result = run_program(files_.command("audit", on_redis_));
+  EXPECT_EQ(result.exit_code, kExitNegative) << result.err;
+  EXPECT_EQ(result.json()["passed"], false);
+  EXPECT_THAT(result.json()["problems"][0].get<std::string>(),
+              HasSubstr("field id is not a number"));
+}
+
 TEST_F(RedisProgramTest, DemoOnRedisPlaysBothActs) {
   const auto result =
       run_program(files_.command("demo", {"--fast", "--redis", server_.url(), "--json"}));
