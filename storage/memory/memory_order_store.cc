@@ -408,7 +408,7 @@ absl::StatusOr<std::size_t> MemoryOrderStore::delete_orders(VoucherId voucher,
     order = archived_orders_.erase(order);
     ++deleted;
   }
-  if (deleted < count_max) archived->second.is_deleted = true;
+  archived->second.is_deleted = true;
   return deleted;
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
 #include "absl/strings/str_cat.h"
@@ -27,9 +26,6 @@ constexpr int kLogBytes = 64 << 20;
 // Enough for the random index of a million orders. Allocated only as needed.
 constexpr int kWriterCacheKib = 64 << 10;
 constexpr int kReaderCacheKib = 8 << 10;
-
-// Problems named by check_whole().
-constexpr int kProblemsMax = 10;
 
 SQLite::Database connect(const std::string& file, int flags,
                          const SqliteOrderStoreOptions& options) {
@@ -132,17 +128,6 @@ std::optional<OpenFiles::FileId> OpenFiles::find(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return std::nullopt;
   return FileId{.device = found.st_dev, .inode = found.st_ino};
-}
-
-absl::Status check_whole(SQLite::Database& database) {
-  // Unlike quick_check, compares indexes with their tables.
-  SQLite::Statement check(database, absl::StrCat("PRAGMA integrity_check(", kProblemsMax, ")"));
-  std::string problems;
-  while (check.executeStep()) {
-    absl::StrAppend(&problems, problems.empty() ? "" : "; ", check.getColumn(0).getString());
-  }
-  if (problems == "ok") return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(database.getFilename(), " is damaged: ", problems));
 }
 
 }  // namespace rushgate

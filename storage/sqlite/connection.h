@@ -46,8 +46,4 @@ class OpenFiles {
   std::optional<FileId> log_id_;  // set when the log was seen: SQLite does not report it
 };
 
-/// Returns kDataLoss with the first problems that SQLite finds in the whole database: pages, rows,
-/// and differences between indexes and tables.
-absl::Status check_whole(SQLite::Database& database);
-
 }  // namespace rushgate

@@ -11,6 +11,7 @@ EventWriter::EventWriter(const SQLite::Database& database, OrderWriter& orders)
 std::vector<OrderResult> EventWriter::apply_all(std::span<const OrderEvent> events,
                                                 const BatchFence& fence) {
   orders_.begin_batch();
+  payments_.begin_batch();
   std::vector<OrderResult> results;
   results.reserve(events.size());
   for (const OrderEvent& event : events) {
@@ -18,6 +19,7 @@ std::vector<OrderResult> EventWriter::apply_all(std::span<const OrderEvent> even
     results.push_back(is_new ? store(event, fence) : apply(event, fence));
   }
   orders_.end_batch();
+  payments_.end_batch();
   return results;
 }
 
@@ -32,7 +34,7 @@ OrderResult EventWriter::apply(const OrderEvent& event, const BatchFence& fence)
   const EventContext context = context_of(event);
   EventDecision decision = check_event(event, context);
   const bool is_stored = decision.result.kind == OrderResult::Kind::kStored;
-  if (is_stored) carry_out(decision, event, context.order, fence);
+  if (is_stored) carry_out(decision, event, context, fence);
   return std::move(decision.result);
 }
 
@@ -57,26 +59,31 @@ EventContext EventWriter::context_of(const OrderEvent& event) {
 }
 
 /// A payment of an archived order was left to be refunded. Then it follows its order.
-void EventWriter::put(const Payment& payment, bool is_order_here) {
-  payments_.put(payment);
+void EventWriter::put(const Payment& payment, const EventContext& context) {
+  if (context.payment) {
+    payments_.put(payment);
+  } else {
+    payments_.add(payment);
+  }
   const bool is_refunded = payment.state == Payment::State::kRefunded;
-  if (is_refunded && !is_order_here && archive_.find(payment.order)) payments_.archive(payment.id);
+  if (is_refunded && !context.order && archive_.find(payment.order)) payments_.archive(payment.id);
 }
 
 void EventWriter::carry_out(const EventDecision& decision, const OrderEvent& event,
-                            const std::optional<Order>& order, const BatchFence& fence) {
-  if (decision.payment) put(*decision.payment, order.has_value());
+                            const EventContext& context, const BatchFence& fence) {
+  if (decision.payment) put(*decision.payment, context);
   if (decision.are_payments_due) payments_.make_due(event.order.id, event.reason);
   if (!decision.status) return;
-  Order changed = *order;
+  const Order& order = *context.order;
+  Order changed = order;
   changed.status = *decision.status;
   if (!is_live(changed)) {
     changed.keeps_stock = event.order.keeps_stock;
     changed.keeps_allowance = event.order.keeps_allowance;
   }
-  orders_.change(*order, changed, fence);
+  orders_.change(order, changed, fence);
   changes_.append({.order = changed.id,
-                   .from = order->status,
+                   .from = order.status,
                    .to = changed.status,
                    .at_ms = event.at_ms,
                    .reason = event.reason,

@@ -28,9 +28,9 @@ class EventWriter {
   OrderResult store(const OrderEvent& event, const BatchFence& fence);
   OrderResult apply(const OrderEvent& event, const BatchFence& fence);
   EventContext context_of(const OrderEvent& event);
-  void put(const Payment& payment, bool is_order_here);
+  void put(const Payment& payment, const EventContext& context);
   void carry_out(const EventDecision& decision, const OrderEvent& event,
-                 const std::optional<Order>& order, const BatchFence& fence);
+                 const EventContext& context, const BatchFence& fence);
 
   OrderWriter& orders_;
   ArchiveReader archive_;

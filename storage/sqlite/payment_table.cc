@@ -92,9 +92,20 @@ PaymentWriter::PaymentWriter(const SQLite::Database& database)
                 "UPDATE payments SET state = 2, reason = ?2 WHERE order_id = ?1 AND state = 1"),
       archive_(database, absl::StrCat("INSERT INTO archived_payments (", kPaymentColumns, ") ",
                                       kSelectPayments, kFind)),
-      remove_(database, absl::StrCat("DELETE FROM payments", kFind)) {}
+      remove_(database, absl::StrCat("DELETE FROM payments", kFind)),
+      count_(database, "UPDATE payment_totals SET payments = payments + ?1, cents = cents + ?2") {}
 
 std::optional<Payment> PaymentWriter::find(std::string_view id) { return find_payment(find_, id); }
+
+void PaymentWriter::add(const Payment& payment) {
+  put(payment);
+  ++added_;
+  added_cents_ += payment.amount_cents % kCountedCents;
+}
+
+void PaymentWriter::end_batch() {
+  if (added_ > 0) Query(count_, added_, added_cents_).next();
+}
 
 void PaymentWriter::put(const Payment& payment) {
   Query(put_, payment.id, payment.order, payment.amount_cents,

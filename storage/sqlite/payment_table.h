@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ namespace rushgate {
 inline constexpr char kPaymentColumns[] =
     "id, order_id, amount_cents, state, received_at_ms, refunded_at_ms, reason";
 Payment to_payment(const Query& row);
+/// The table payment_totals sums amounts without their digits from here on.
+inline constexpr std::int64_t kCountedCents = 1'000'000'000;
 
 class PaymentReader {
  public:
@@ -44,6 +47,11 @@ class PaymentWriter {
 
   // Must run in a transaction.
   std::optional<Payment> find(std::string_view id);
+  /// Begins a batch of new payments, which end_batch() adds to the totals.
+  void begin_batch() { added_ = added_cents_ = 0; }
+  /// Inserts a new payment.
+  void add(const Payment& payment);
+  void end_batch();
   /// Inserts a payment, or replaces the one with its id.
   void put(const Payment& payment);
   /// Moves a payment to the archive.
@@ -57,6 +65,9 @@ class PaymentWriter {
   SQLite::Statement make_due_;
   SQLite::Statement archive_;
   SQLite::Statement remove_;
+  SQLite::Statement count_;
+  std::int64_t added_ = 0;  // by this batch
+  std::int64_t added_cents_ = 0;
 };
 
 }  // namespace rushgate

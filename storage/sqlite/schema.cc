@@ -274,8 +274,20 @@ ALTER TABLE archived_orders ADD COLUMN idempotency_key   TEXT    NOT NULL DEFAUL
 ALTER TABLE archived_orders ADD COLUMN key_expires_at_ms INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace,       kReservedIds,
-                                       kPayments,    kUserNames, kIdempotencyKeys};
+constexpr char kPaymentTotals[] = R"sql(
+-- The payments in both tables, counted when they are stored and when they are deleted: one row. So a
+-- lost row is noticed. Of each amount the last nine digits are summed, so that no sum overflows.
+CREATE TABLE payment_totals (
+  only     INTEGER PRIMARY KEY CHECK (only = 1),
+  payments INTEGER NOT NULL,
+  cents    INTEGER NOT NULL
+) STRICT;
+INSERT INTO payment_totals SELECT 1, count(*), coalesce(sum(amount_cents % 1000000000), 0)
+  FROM (SELECT amount_cents FROM payments UNION ALL SELECT amount_cents FROM archived_payments);
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace,        kReservedIds,
+                                       kPayments,    kUserNames, kIdempotencyKeys, kPaymentTotals};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

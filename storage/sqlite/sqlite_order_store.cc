@@ -13,6 +13,7 @@
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/event_writer.h"
 #include "storage/sqlite/file_instance.h"
+#include "storage/sqlite/integrity.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/sqlite_status.h"
