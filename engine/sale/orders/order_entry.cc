@@ -164,6 +164,7 @@ absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry) {
   for (const auto& [field, value] : entry.fields) {
     if (field == "reason") event.reason = value;
   }
+  if (event.kind == OrderEvent::Kind::kPaid) event.reason = paid_by(event.payment.id);
   event.actor = text_of(entry, "actor");
   return event;
 }

@@ -88,6 +88,8 @@ std::string_view payment_state_name(Payment::State state) {
   return "?";
 }
 
+std::string paid_by(std::string_view payment) { return concat("payment ", payment); }
+
 std::string_view order_event_name(OrderEvent::Kind kind) {
   switch (kind) {
     case EventKind::kAdmitted:
