@@ -474,19 +474,23 @@ class Sale {
   /// - published = free + admitted - given back + withheld, and no more pieces sold than published.
   /// - Every admitted order is in exactly one place, and each buyer has as many pieces as the record
   ///   says. A discarded dead letter explains why a buyer has fewer.
-  /// - Payments, holds and waiting lists fit the orders (docs/orders.md).
+  /// - Payments, changes, holds and waiting lists fit the orders, and no payment that was acknowledged is
+  ///   lost.
   /// - No order was acknowledged without being stored, and each entry of the streams can be read.
   /// - The limits of the sale, per user and per day hold, and each order was admitted while the
-  ///   sale was open. Of all versions of the voucher, the loosest terms count. A limit per day is
-  ///   checked if every version has one, at the same UTC offset.
+  ///   sale was open, under the terms of its version. Of all versions of the voucher, the loosest limits
+  ///   in total and per day count. A limit per day is checked if every version has one, at the same UTC
+  ///   offset.
+  /// docs/audit.md lists all claims, and the records that exist only once.
   ///
-  /// May run during the sale, and ignores orders admitted after it began. Reads the streams once,
-  /// everything in bounded portions. Memory: some tens of bytes for each buyer of all vouchers,
-  /// some hundred bytes for each buyer of one and for each unstored order.
+  /// May run during the sale, a rebuild or an archiving, and ignores orders admitted after it began. Reads
+  /// the streams once, everything in bounded portions. Memory: some tens of bytes for each buyer of all
+  /// vouchers, some hundred bytes for each buyer of one, and for each hold, unstored order, and order with
+  /// payments or changes.
   absl::StatusOr<AuditReport> audit();
-  /// Repairs contradictions that are safe to repair, and audits after that. Appends lost events
-  /// again, removes holds of orders that are not unpaid, and rebuilds lost holds.
-  /// AuditReport::repairs lists the repairs. Names everything else as audit() does.
+  /// Repairs contradictions that are safe to repair, and audits after that: lost events and payments are
+  /// appended again, holds are made right, and lost ones rebuilt (docs/audit.md). AuditReport::repairs
+  /// lists the repairs. Names everything else as audit() does. May be interrupted and repeated.
   absl::StatusOr<AuditReport> repair();
 
   [[nodiscard]] const SaleOptions& options() const;

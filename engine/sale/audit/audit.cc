@@ -4,6 +4,7 @@
 #include <iterator>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
@@ -12,13 +13,16 @@
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/audit/audit_snapshot.h"
+#include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/late_changes.h"
-#include "engine/sale/audit/payment_audit.h"
+#include "engine/sale/audit/record_audit.h"
 #include "engine/sale/audit/voucher_audit.h"
+#include "engine/sale/audit/waiting_audit.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include <rushgate/archive_store.h>
 
 namespace rushgate {
 namespace {
@@ -52,20 +56,46 @@ absl::Status add_on_sale(Client& client, const SaleKeys& keys, Vouchers& voucher
   return absl::OkStatus();
 }
 
+/// Returns the orders of a voucher whose refund was begun, a bounded number of them.
+absl::StatusOr<std::vector<OrderId>> find_refunding(OrderStore& orders, VoucherId voucher,
+                                                    bool& are_all) {
+  constexpr std::size_t kOrdersMax = 1'000;  // one script looks them up
+  std::vector<OrderId> ids;
+  if (orders.payments() == nullptr) return ids;
+  const auto refunding =
+      orders.list({.voucher = voucher, .status = OrderStatus::kRefunding, .count_max = kOrdersMax});
+  if (!refunding.ok()) return refunding.status();
+  for (const Order& order : *refunding) ids.push_back(order.id);
+  are_all = ids.size() < kOrdersMax;
+  return ids;
+}
+
+/// Returns the archived vouchers, in ascending order of ids.
+absl::StatusOr<std::vector<ArchivedVoucher>> read_archived(OrderStore& orders) {
+  if (orders.archive() == nullptr) return std::vector<ArchivedVoucher>{};
+  return orders.archive()->archived_vouchers();
+}
+
 /// Reads a voucher in the keyspace, and its versions in the database. A version is recorded as
 /// pending before it comes into force, and as applied after that. So a concurrent publication may
 /// leave the two apart: then both are read once more.
-absl::StatusOr<VoucherEvidence> read_voucher(Client& client, VoucherStore& vouchers,
+absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& stores,
                                              const SaleKeys& keys, VoucherId voucher) {
   constexpr int kLooksMax = 5;
   for (int look = 1;; ++look) {
     VoucherEvidence evidence;
-    auto snapshot = take_voucher_snapshot(client, keys, voucher);
+    const auto refunding = find_refunding(stores.orders, voucher, evidence.knows_refunding);
+    if (!refunding.ok()) return refunding.status();
+    auto snapshot = take_voucher_snapshot(client, keys, voucher, *refunding);
     if (!snapshot.ok()) return snapshot.status();
     evidence.snapshot = *std::move(snapshot);
-    auto versions = vouchers.versions(voucher);
+    const auto state = stores.orders.state();
+    if (!state.ok()) return state.status();
+    evidence.database_epoch = state->epoch;
+    auto versions = stores.vouchers.versions(voucher);
     if (!versions.ok()) return versions.status();
     evidence.versions = *std::move(versions);
+    evidence.version_fault = find_fault(evidence.versions);
     std::erase_if(evidence.versions, [](const VoucherVersion& version) {
       return version.state == VoucherVersion::State::kRefused;
     });
@@ -85,23 +115,32 @@ class AuditPass {
   /// `vouchers` the others whose orders it met: they need another pass.
   absl::StatusOr<AuditReport> run(Vouchers& vouchers) {
     AuditReport report;
+    auto archived = read_archived(stores_.orders);
+    if (!archived.ok()) return archived.status();
+    archived_ = *std::move(archived);
     absl::Status read = changes_.begin();
     if (read.ok()) read = add_on_sale(client_, keys_, vouchers);
     if (read.ok()) read = add_recorded(stores_, vouchers);
     if (!read.ok()) return read;
     const std::size_t known = vouchers.size();
-    // The buyers first, then the streams and the acknowledged entries, the database last. An order
+    // The buyers and holds first, then the streams and the acknowledged entries, the database last. An order
     // that moves meanwhile is met in one of them. An entry that was acknowledged after its order
     // was stored is in the database.
     for (const VoucherId voucher : vouchers) {
-      auto evidence = read_voucher(client_, stores_.vouchers, keys_, voucher);
+      if (find_archived(voucher) != nullptr) continue;
+      auto evidence = read_voucher(client_, stores_, keys_, voucher);
       if (!evidence.ok()) return evidence.status();
+      sales_.emplace(voucher, evidence->snapshot.counters);
+      if (read = check_listed(voucher, report); !read.ok()) return read;
       evidence_.emplace(voucher, *std::move(evidence));
     }
-    read = add_unstored(vouchers);
+    read = audit_streams(vouchers, report);
     met_others_ = vouchers.size() != known;
-    if (read.ok()) read = PaymentAuditor(client_, stores_, keys_).run(report);
+    if (read.ok()) read = audit_records(stores_.orders, report);
+    if (read.ok()) read = audit_waiting_lists(client_, stores_, keys_, report);
+    if (read.ok()) read = audit_archived(report);
     for (auto it = evidence_.begin(); it != evidence_.end() && read.ok(); ++it) {
+      if (find_archived(it->first) != nullptr) continue;
       VoucherAuditor auditor(it->first, it->second, changes_, client_, stores_.orders, keys_);
       read = auditor.run(report);
       it->second = {};
@@ -117,30 +156,100 @@ class AuditPass {
   }
 
   [[nodiscard]] bool met_others() const { return met_others_; }
-  /// Returns true if orders changed during the pass, which may explain a problem.
-  [[nodiscard]] bool has_late_changes() const { return !changes_.empty(); }
+  /// Returns true if orders changed during the pass, a voucher was archived, or a rebuild began or ended.
+  /// Each may explain a problem.
+  absl::StatusOr<bool> has_changes() {
+    if (!changes_.empty()) return true;
+    const auto archived = read_archived(stores_.orders);
+    if (!archived.ok()) return archived.status();
+    const auto is_same = [](const ArchivedVoucher& before, const ArchivedVoucher& after) {
+      return before.last.voucher.id == after.last.voucher.id &&
+             before.has_unmoved_orders == after.has_unmoved_orders;
+    };
+    if (!std::ranges::equal(archived_, *archived, is_same)) return true;
+    for (const auto& [voucher, before] : sales_) {
+      const auto after = read_voucher_counters(client_, keys_, voucher);
+      if (!after.ok()) return after.status();
+      if (!before.is_same_sale(*after)) return true;
+    }
+    return false;
+  }
 
  private:
-  /// Adds the orders of the order stream and the dead letters, read once for all vouchers.
-  absl::Status add_unstored(Vouchers& vouchers) {
+  /// A voucher that is not listed would not be rebuilt if the keyspace lost it.
+  absl::Status check_listed(VoucherId voucher, AuditReport& report) {
+    const auto is_there = [](const Reply& reply) { return reply == Reply::integer(1); };
+    const Request requests[] = {Request::of("HEXISTS", keys_.voucher(voucher), "version"),
+                                Request::of("SISMEMBER", keys_.vouchers(), voucher)};
+    const std::vector<Reply> replies = client_.pipeline(requests);
+    for (const Reply& reply : replies) {
+      if (!reply.is_integer()) return to_status(reply, concat("looking for voucher ", voucher));
+    }
+    if (is_there(replies[0]) && !is_there(replies[1])) {
+      report.problems.push_back(
+          concat("voucher ", voucher, " is on sale and missing in ", keys_.vouchers()));
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] const ArchivedVoucher* find_archived(VoucherId voucher) const {
+    const auto found = std::ranges::find_if(archived_, [voucher](const ArchivedVoucher& one) {
+      return one.last.voucher.id == voucher;
+    });
+    return found == archived_.end() ? nullptr : &*found;
+  }
+
+  /// An archived voucher leaves the keyspace before its orders move. An interrupted move is no fault: it
+  /// is finished by a repetition.
+  absl::Status audit_archived(AuditReport& report) {
+    for (const ArchivedVoucher& one : archived_) {
+      const VoucherId id = one.last.voucher.id;
+      if (one.has_unmoved_orders) {
+        report.warnings.push_back(concat("voucher ", id, " is being archived: archive it again if ",
+                                         "no process does that"));
+        continue;
+      }
+      const auto counters = read_voucher_counters(client_, keys_, id);
+      if (!counters.ok()) return counters.status();
+      if (!counters->version && !counters->stock) continue;
+      report.problems.push_back(concat(
+          "voucher ", id, " is archived, and the keyspace has it on sale: archive it again"));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Reads the order stream and the dead letters, once for all vouchers. Audits the holds with them.
+  absl::Status audit_streams(Vouchers& vouchers, AuditReport& report) {
+    HoldAuditor holds(client_, stores_, keys_);
+    if (absl::Status read = holds.read(); !read.ok()) return read;
     auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
     if (!unstored.ok()) return unstored.status();
     const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
     if (!acknowledged.ok()) return acknowledged.status();
-    for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
-      const Order& order = unstored->queued[i];
-      const StreamId entry = unstored->queued_as[i];
+    auto faults = holds.find_faults(*unstored, *acknowledged);
+    if (!faults.ok()) return faults.status();
+    for (HoldFault& fault : *faults) report.problems.push_back(std::move(fault.description));
+    add_unstored(*std::move(unstored), *acknowledged, vouchers);
+    return absl::OkStatus();
+  }
+
+  /// Adds the orders of the order stream and the dead letters to the evidence of their vouchers.
+  void add_unstored(UnstoredOrders unstored, const AcknowledgedEntries& acknowledged,
+                    Vouchers& vouchers) {
+    for (std::size_t i = 0; i < unstored.queued.size(); ++i) {
+      const Order& order = unstored.queued[i];
+      const StreamId entry = unstored.queued_as[i];
       vouchers.insert(order.voucher);
       evidence_[order.voucher].queued.push_back(
-          {.order = order, .entry = entry, .is_acknowledged = acknowledged->contains(entry)});
+          {.order = order, .entry = entry, .is_acknowledged = acknowledged.contains(entry)});
     }
-    for (OrderEvent& event : unstored->events) {
+    for (OrderEvent& event : unstored.events) {
       const VoucherId voucher = event.order.voucher;
       vouchers.insert(voucher);
       evidence_[voucher].events.push_back(std::move(event));
     }
-    unreadable_ = std::move(unstored->unreadable);
-    for (OrderEvent& event : unstored->dead_events) {
+    unreadable_ = std::move(unstored.unreadable);
+    for (OrderEvent& event : unstored.dead_events) {
       const VoucherId voucher = event.order.voucher;
       unreadable_.push_back(
           concat("voucher ", voucher, ": order ", event.order.id,
@@ -148,20 +257,21 @@ class AuditPass {
       vouchers.insert(voucher);
       evidence_[voucher].events.push_back(std::move(event));
     }
-    for (const Order& order : unstored->dead) {
+    for (const Order& order : unstored.dead) {
       vouchers.insert(order.voucher);
       VoucherEvidence& evidence = evidence_[order.voucher];
-      const bool is_discarded = unstored->discarded.contains(order.id);
+      const bool is_discarded = unstored.discarded.contains(order.id);
       (is_discarded ? evidence.discarded : evidence.dead).push_back(order);
     }
-    for (const Order& order : unstored->without_stock) ++without_stock_[order.voucher];
-    return absl::OkStatus();
+    for (const Order& order : unstored.without_stock) ++without_stock_[order.voucher];
   }
 
   Client& client_;
   const SaleStores& stores_;
   const SaleKeys& keys_;
   LateChanges changes_;
+  std::vector<ArchivedVoucher> archived_;              // when the pass began
+  absl::btree_map<VoucherId, VoucherCounters> sales_;  // as they were read
   absl::btree_map<VoucherId, VoucherEvidence> evidence_;
   std::vector<std::string> unreadable_;
   absl::btree_map<VoucherId, std::size_t> without_stock_;  // dead letters
@@ -180,22 +290,56 @@ absl::StatusOr<AuditReport> audit_orders(Client& client, const SaleStores& store
     if (!report.ok()) return report.status();
     const auto after = dead_letters_position(client, keys);
     if (!after.ok()) return after.status();
+    if (!look.met_others() && report->passed()) return report;
     // A pass may miss an order that died and was retried during it. If none died and none was
     // retried, it misses none.
-    const bool has_moved = *before != *after || look.has_late_changes();
-    const bool may_err = has_moved && pass < kPassesMax;
-    if (!look.met_others() && (report->passed() || !may_err)) return report;
+    const auto has_changes = look.has_changes();
+    if (!has_changes.ok()) return has_changes.status();
+    const bool may_err = (*before != *after || *has_changes) && pass < kPassesMax;
+    if (!look.met_others() && !may_err) return report;
   }
   return absl::AbortedError("auditing: orders of ever more vouchers appeared");
+}
+
+/// Compares the owner in the keyspace with the database, whose state was read before.
+absl::Status audit_owner(Client& client, const SaleKeys& keys, const DatabaseState& state,
+                         AuditReport& report) {
+  const Request requests[] = {Request::of("HGET", keys.stream_owner(), "identity"),
+                              Request::of("GET", keys.prefix_owner()),
+                              Request::of("HGET", keys.stream_owner(), "checkpoint"),
+                              Request::of("EXISTS", keys.vouchers())};
+  const std::vector<Reply> replies = client.pipeline(requests);
+  for (const Reply& reply : replies) {
+    if (reply.is_error()) return to_status(reply, "reading the owner of the keyspace");
+  }
+  for (const std::size_t owner : {std::size_t{0}, std::size_t{1}}) {
+    const Reply& identity = replies[owner];
+    const std::string key = owner == 0 ? keys.stream_owner() : keys.prefix_owner();
+    if (identity.is_nil() && replies[3] == Reply::integer(1)) {
+      report.problems.push_back(concat("the keyspace has vouchers and no owner (", key, ")"));
+    }
+    if (identity.is_nil() || identity.text() == state.identity) continue;
+    report.problems.push_back(concat("the keyspace belongs to the database ", identity.text(), " (",
+                                     key, "), and this one is ", state.identity));
+  }
+  const auto checkpoint = parse_int64(replies[2].is_nil() ? "0" : replies[2].text());
+  if (checkpoint && *checkpoint >= state.checkpoint) return absl::OkStatus();
+  report.problems.push_back(concat("the keyspace has checkpoint ",
+                                   replies[2].is_nil() ? "0" : replies[2].text(), " (",
+                                   keys.stream_owner(), "), and the database ", state.checkpoint,
+                                   ": the keyspace has lost writes"));
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys) {
-  auto report = audit_orders(client, stores, keys);
-  if (!report.ok()) return report;
   const auto state = stores.orders.state();
   if (!state.ok()) return state.status();
+  auto report = audit_orders(client, stores, keys);
+  if (!report.ok()) return report;
+  const absl::Status owned = audit_owner(client, keys, *state, *report);
+  if (!owned.ok()) return owned;
   const auto foreign = find_foreign_consumers(client, keys, state->identity);
   if (!foreign.ok()) return foreign.status();
   for (const GroupConsumer& consumer : *foreign) {

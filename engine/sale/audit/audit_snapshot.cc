@@ -8,20 +8,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
 #include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {
 
-// KEYS voucher, stock, order stream, refunds. ARGV fields of the voucher.
-// Returns {version, published, given_back, admitted, stock, last id of the stream, TIME, values of
-// the fields, withheld, refunds}, nil for a missing value. Without fields, refunds is empty.
+// KEYS voucher, stock, order stream, refunds, buyers. ARGV the number of fields, fields of the voucher,
+// refunded orders.
+// Returns {values of the counters, stock, last id of the stream, TIME, values of the fields, type of the
+// buyers, values of the refunds}, nil for a missing value.
 const Script& counters_script() {
   static const Script* const kScript = new Script(R"lua(
-local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted', 'withheld')
+local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted', 'withheld',
+                         'epoch', 'counted', 'closed', 'closed_at')
 local last = '0-0'
 if redis.call('EXISTS', KEYS[3]) == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[3])
@@ -29,12 +33,28 @@ if redis.call('EXISTS', KEYS[3]) == 1 then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
-local fields = #ARGV > 0 and redis.call('HMGET', KEYS[1], unpack(ARGV)) or {}
-return {terms[1], terms[2], terms[3], terms[4], redis.call('GET', KEYS[2]), last, redis.call('TIME'), fields,
-        terms[5], #ARGV > 0 and redis.call('HGETALL', KEYS[4]) or {}}
+local count = tonumber(ARGV[1])
+local fields = count > 0 and redis.call('HMGET', KEYS[1], unpack(ARGV, 2, count + 1)) or {}
+local refunds = #ARGV > count + 1 and redis.call('HMGET', KEYS[4], unpack(ARGV, count + 2)) or {}
+return {terms, redis.call('GET', KEYS[2]), last, redis.call('TIME'), fields,
+        redis.call('TYPE', KEYS[5]).ok, refunds}
 )lua");
   return *kScript;
 }
+
+// The places of the counters in the script's reply.
+enum CounterPlace : std::uint8_t {
+  kAtVersion,
+  kAtPublished,
+  kAtGivenBack,
+  kAtAdmitted,
+  kAtWithheld,
+  kAtEpoch,
+  kAtCounted,
+  kAtClosed,
+  kAtClosedAt,
+  kCounterFields  // their number
+};
 
 std::optional<std::int64_t> number_in(const Reply& reply) {
   return reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
@@ -49,42 +69,102 @@ std::optional<std::int64_t> time_ms_in(const Reply& reply) {
   return *seconds * 1'000 + *microseconds / 1'000;
 }
 
-/// Reads the counters, and in the same request these fields of the voucher's hash.
+/// Reads the counters, and in the same request these fields of the voucher's hash and these refunds.
 absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& keys,
                                               VoucherId voucher,
                                               std::span<const std::string_view> fields,
+                                              std::span<const OrderId> refunding,
                                               std::vector<std::optional<std::int64_t>>& values) {
   const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.order_stream,
-                               keys.refunds(voucher)};
+                               keys.refunds(voucher), keys.buyers(voucher)};
   const std::vector<std::string_view> views(std::begin(names), std::end(names));
-  const Reply reply = client.run(counters_script(), views, fields);
-  constexpr std::size_t kParts = 10;
+  std::vector<std::string> arguments = {std::to_string(fields.size())};
+  arguments.insert(arguments.end(), fields.begin(), fields.end());
+  for (const OrderId order : refunding) arguments.push_back(std::to_string(order));
+  const std::vector<std::string_view> texts(arguments.begin(), arguments.end());
+  const Reply reply = client.run(counters_script(), views, texts);
+  constexpr std::size_t kParts = 7;
   const std::string doing = "reading the counters of voucher " + std::to_string(voucher);
   if (reply.kind() != Reply::Kind::kArray || reply.elements().size() != kParts)
     return to_status(reply, doing);
 
   const std::vector<Reply>& parts = reply.elements();
-  const auto last = parts[5].is_text() ? StreamId::parse(parts[5].text()) : std::nullopt;
-  if (!last) return to_status(parts[5], doing);
-  const auto time_ms = time_ms_in(parts[6]);
-  if (!time_ms) return to_status(parts[6], doing);
-  if (!parts[7].is_aggregate()) return to_status(parts[7], doing);
+  if (!parts[0].is_aggregate() || parts[0].elements().size() != kCounterFields)
+    return to_status(parts[0], doing);
+  const std::vector<Reply>& terms = parts[0].elements();
+  const auto last = parts[2].is_text() ? StreamId::parse(parts[2].text()) : std::nullopt;
+  if (!last) return to_status(parts[2], doing);
+  const auto time_ms = time_ms_in(parts[3]);
+  if (!time_ms) return to_status(parts[3], doing);
+  for (const std::size_t list : {std::size_t{4}, std::size_t{6}}) {
+    if (!parts[list].is_aggregate()) return to_status(parts[list], doing);
+  }
+  if (!parts[5].is_text()) return to_status(parts[5], doing);
   values.clear();
-  for (const Reply& value : parts[7].elements()) values.push_back(number_in(value));
-  if (!parts[9].is_aggregate()) return to_status(parts[9], doing);
-  VoucherCounters counters{.version = number_in(parts[0]),
-                           .published = number_in(parts[1]),
-                           .stock = number_in(parts[4]),
-                           .admitted = number_in(parts[3]),
-                           .given_back = number_in(parts[2]).value_or(0),
-                           .withheld = number_in(parts[8]).value_or(0),
+  for (const Reply& value : parts[4].elements()) values.push_back(number_in(value));
+  VoucherCounters counters{.version = number_in(terms[kAtVersion]),
+                           .published = number_in(terms[kAtPublished]),
+                           .stock = number_in(parts[1]),
+                           .admitted = number_in(terms[kAtAdmitted]),
+                           .given_back = number_in(terms[kAtGivenBack]).value_or(0),
+                           .withheld = number_in(terms[kAtWithheld]).value_or(0),
+                           .epoch = number_in(terms[kAtEpoch]).value_or(0),
+                           .is_counted = number_in(terms[kAtCounted]) == 1,
+                           .buyers_type = parts[5].text(),
                            .taken_at = {.last = *last, .time_ms = *time_ms}};
-  const std::vector<Reply>& refunds = parts[9].elements();
-  for (std::size_t i = 0; i + 1 < refunds.size(); i += 2) {
-    const auto order = number_in(refunds[i]);
-    if (order) counters.refunds.emplace(*order, number_in(refunds[i + 1]).value_or(0));
+  if (!terms[kAtClosed].is_nil()) counters.closed_at_ms = number_in(terms[kAtClosedAt]).value_or(0);
+  const std::vector<Reply>& refunds = parts[6].elements();
+  for (std::size_t i = 0; i < refunds.size() && i < refunding.size(); ++i) {
+    if (const auto keeps = number_in(refunds[i])) counters.refunds.emplace(refunding[i], *keeps);
   }
   return counters;
+}
+
+/// Visits the fields of a hash, in bounded portions.
+absl::Status for_each_field(Client& client, const std::string& key,
+                            absl::FunctionRef<void(std::string_view, std::string_view)> visit) {
+  constexpr int kFieldsPerScan = 1'000;
+  std::string cursor = "0";
+  do {
+    const Reply page = client("HSCAN", key, cursor, "COUNT", kFieldsPerScan);
+    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
+                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
+    if (!is_page) return to_status(page, "reading " + key);
+    cursor = page.elements()[0].text();
+    const auto& pairs = page.elements()[1].elements();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      if (pairs[i].is_text() && pairs[i + 1].is_text()) visit(pairs[i].text(), pairs[i + 1].text());
+    }
+  } while (cursor != "0");
+  return absl::OkStatus();
+}
+
+/// Reads "<day>:<pieces>".
+std::optional<DayRecord> read_day(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos) return std::nullopt;
+  const auto day = parse_int64(text.substr(0, colon));
+  const auto count = parse_int64(text.substr(colon + 1));
+  if (!day || !count) return std::nullopt;
+  return DayRecord{.day = *day, .count = *count};
+}
+
+/// Reads the records of admission and refunds other than the buyers.
+absl::Status read_records(Client& client, const SaleKeys& keys, VoucherId voucher,
+                          VoucherSnapshot& snapshot) {
+  const absl::Status read =
+      for_each_field(client, keys.days(voucher), [&](std::string_view user, std::string_view text) {
+        const auto day = read_day(text);
+        if (day) snapshot.days.insert_or_assign(UserId(user), *day);
+        if (!day)
+          snapshot.faults.push_back("user " + std::string(user) + " has no day in " +
+                                    keys.days(voucher));
+      });
+  if (!read.ok()) return read;
+  return for_each_field(client, keys.refunds(voucher),
+                        [&](std::string_view order, std::string_view) {
+                          snapshot.refunds.push_back(parse_int64(order).value_or(0));
+                        });
 }
 
 }  // namespace
@@ -92,17 +172,22 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
 absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher) {
   std::vector<std::optional<std::int64_t>> none;
-  return read_counters(client, keys, voucher, {}, none);
+  return read_counters(client, keys, voucher, {}, {}, none);
+}
+
+bool VoucherCounters::is_being_rebuilt() const {
+  return closed_at_ms && taken_at.time_ms - *closed_at_ms < VoucherBook::kRebuildAbandonedMs;
 }
 
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,
-                                                      VoucherId voucher) {
+                                                      VoucherId voucher,
+                                                      std::span<const OrderId> refunding) {
   constexpr int kLooksMax = 5;
   std::vector<std::string_view> fields;
   for (const TermField& term : term_fields({})) fields.push_back(term.field);
   for (int look = 1;; ++look) {
     VoucherSnapshot snapshot;
-    auto counters = read_counters(client, keys, voucher, fields, snapshot.terms);
+    auto counters = read_counters(client, keys, voucher, fields, refunding, snapshot.terms);
     if (!counters.ok()) return counters.status();
     snapshot.counters = *std::move(counters);
     // A buyer may be met twice. The second count is the newer one.
@@ -116,7 +201,10 @@ absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const Sale
     if (!after.ok()) return after.status();
     snapshot.buyers_read_at = after->taken_at;
     const bool is_same = !is_changed && snapshot.counters.is_same_sale(*after);
-    if (is_same || look == kLooksMax) return snapshot;
+    if (!is_same && look < kLooksMax) continue;
+    const absl::Status records = read_records(client, keys, voucher, snapshot);
+    if (!records.ok()) return records;
+    return snapshot;
   }
 }
 

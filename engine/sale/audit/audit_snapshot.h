@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,15 +36,31 @@ struct VoucherCounters {
   std::optional<std::int64_t> admitted;  // kept where the whole sale has a limit
   std::int64_t given_back = 0;
   std::int64_t withheld = 0;
-  /// Refunded orders that were given back and are not stored as such. Each with keeps_of().
+  std::int64_t epoch = 0;  // of the database when the voucher was last rebuilt
+  /// The time when a rebuild last renewed its claim; empty: the voucher is not closed.
+  std::optional<std::int64_t> closed_at_ms = {};
+  bool is_counted = false;           // the terms say that the buyers are a hash
+  std::string buyers_type = "none";  // as TYPE says
+  /// The orders that were given back, of the requested ones. Each with keeps_of().
   absl::flat_hash_map<OrderId, std::int64_t> refunds = {};
   KeyspaceMoment taken_at;  // the same for all of them
 
-  /// Returns true if both have the same version on sale, and both or neither have a stock.
+  /// Returns true if both have the same version on sale, and neither a rebuild nor a loss came in
+  /// between.
   [[nodiscard]] bool is_same_sale(const VoucherCounters& other) const {
     return version == other.version && published == other.published &&
-           stock.has_value() == other.stock.has_value();
+           stock.has_value() == other.stock.has_value() && epoch == other.epoch &&
+           closed_at_ms.has_value() == other.closed_at_ms.has_value();
   }
+  /// Returns true if a rebuild works on the voucher. One that did not renew its claim for a while was
+  /// abandoned.
+  [[nodiscard]] bool is_being_rebuilt() const;
+};
+
+/// A user's record of the limit per day.
+struct DayRecord {
+  std::int64_t day = 0;
+  std::int64_t count = 0;  // pieces
 };
 
 /// A voucher in the keyspace. The buyers are read in portions. An order admitted after
@@ -53,14 +71,19 @@ struct VoucherSnapshot {
   std::vector<std::optional<std::int64_t>> terms;
   absl::flat_hash_map<UserId, std::int64_t> buyers;  // with the number of orders admitted
   KeyspaceMoment buyers_read_at;
+  absl::flat_hash_map<UserId, DayRecord> days;  // read after the buyers; with a limit per day
+  std::vector<OrderId> refunds;                 // SaleKeys::refunds(), read after the counters
+  std::vector<std::string> faults;              // records that cannot be read
 };
 
 /// Reads the counters in one request, without the refunds.
 absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);
 
-/// Reads a voucher in bounded portions. Starts over if another version comes into force meanwhile.
+/// Reads a voucher in bounded portions, and with the counters the refunds of `refunding`, of which there
+/// are few. Starts over if another version comes into force meanwhile, or a rebuild begins or ends.
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,
-                                                      VoucherId voucher);
+                                                      VoucherId voucher,
+                                                      std::span<const OrderId> refunding);
 
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 #include "engine/sale/audit/repair.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -9,190 +10,289 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"
-#include "engine/sale/audit/payment_audit.h"
+#include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/payments/received_payments.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
 namespace {
 
 using Lines = std::vector<std::string>;
+using Fields = std::vector<std::string>;
 
-/// Returns fields and values of the event of a hold that ended; empty if they are not known.
-absl::StatusOr<std::vector<std::string>> event_of(Client& client, const SaleStores& stores,
-                                                  const SaleKeys& keys, const EndedHold& ended) {
-  const auto space = ended.how.find(' ');
-  if (space == ended.how.npos) return std::vector<std::string>{};
-  const std::string kind = ended.how.substr(0, space);
-  const std::string rest = ended.how.substr(space + 1);
-  std::vector<std::string> fields = {"event",     kind,
-                                     "id",        concat(ended.order.id),
-                                     "userId",    ended.order.user.text(),
-                                     "voucherId", concat(ended.order.voucher)};
-  if (kind == order_event_name(OrderEvent::Kind::kCancelled)) {
-    const auto version = stores.vouchers.applied(ended.order.voucher);
-    if (!version.ok()) return version.status();
-    if (!version->has_value()) return std::vector<std::string>{};
-    const Voucher& terms = (*version)->voucher;
-    fields.insert(fields.end(),
-                  {"keeps", concat(keeps_of(!terms.restock, !terms.restore_allowance)), "reason",
-                   "repaired", "actor", rest});
-    return fields;
-  }
-  const Reply payment = client("HGET", keys.payments(), rest);
-  if (payment.is_error()) return to_status(payment, "reading a payment");
-  if (!payment.is_text()) return std::vector<std::string>{};
-  const std::string text(payment.text());
-  const auto begin = text.find(' ') + 1;
-  fields.insert(fields.end(),
-                {"payment", rest, "amount", text.substr(begin, text.find(' ', begin) - begin)});
-  return fields;
-}
+std::vector<std::string_view> views_of(const Fields& texts) { return {texts.begin(), texts.end()}; }
 
-/// Makes an order unpaid again whose payment was discarded. A discarded cancellation has given the
-/// pieces back, so that order stays as it is.
-absl::Status hold_again(Client& client, const SaleKeys& keys, const EndedHold& ended,
-                        VoucherBook& vouchers, Lines& lines) {
-  constexpr std::string_view kPaid = "paid ";
-  if (!ended.how.starts_with(kPaid)) return absl::OkStatus();
-  const std::string payment = ended.how.substr(kPaid.size());
-  const Reply removed = client("HDEL", keys.payments(), payment);
-  if (!removed.is_integer()) return to_status(removed, "removing a discarded payment");
-  const absl::Status rebuilt = vouchers.rebuild_holds(ended.order.voucher);
-  if (!rebuilt.ok()) return rebuilt;
-  lines.push_back(
-      concat("order ", ended.order.id, ": is unpaid again, payment ", payment, " was discarded"));
-  return absl::OkStatus();
-}
+/// Makes the repairs that follow from one look at both stores.
+class Repair {
+ public:
+  Repair(Client& client, const SaleStores& stores, const SaleKeys& keys, VoucherBook& vouchers)
+      : client_(client), stores_(stores), keys_(keys), vouchers_(vouchers) {}
 
-/// Appends events that were lost and not discarded, and removes ends that are stored.
-absl::Status repair_ends(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                         VoucherBook& vouchers, Lines& lines) {
-  // In this order: an event moves from the stream to the database, and its end is removed then.
-  std::vector<EndedHold> ends;
-  const absl::Status read = for_each_hold(client, keys, [&](OrderId, const KnownHold& hold) {
-    if (hold.ended) ends.push_back(*hold.ended);
-  });
-  if (!read.ok()) return read;
-  const auto unstored = read_unstored_orders(client, keys, std::nullopt);
-  if (!unstored.ok()) return unstored.status();
-  absl::flat_hash_set<OrderId> known;
-  absl::flat_hash_set<OrderId> discarded;
-  const auto note = [](const std::vector<OrderEvent>& events,
-                       absl::flat_hash_set<OrderId>& orders) {
-    for (const OrderEvent& event : events) {
-      if (ends_hold(event)) orders.insert(event.order.id);
+  absl::StatusOr<Lines> run() {
+    // In this order: an event moves from the stream to the database, and its end is removed then.
+    HoldAuditor auditor(client_, stores_, keys_);
+    if (absl::Status read = auditor.read(); !read.ok()) return read;
+    const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
+    if (!unstored.ok()) return unstored.status();
+    const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
+    if (!acknowledged.ok()) return acknowledged.status();
+    note_events(*unstored);
+    for (const EndedHold& ended : auditor.ends()) {
+      if (absl::Status done = forget_end(ended, *unstored); !done.ok()) return done;
     }
-  };
-  note(unstored->events, known);
-  note(unstored->dead_events, known);
-  note(unstored->discarded_events, discarded);
-  for (const EndedHold& ended : ends) {
-    const std::string value = ended.value();
+    const auto faults = auditor.find_faults(*unstored, *acknowledged);
+    if (!faults.ok()) return faults.status();
+    for (const HoldFault& fault : *faults) {
+      if (absl::Status done = mend(fault); !done.ok()) return done;
+    }
+    for (const VoucherId voucher : incomplete_) {
+      const absl::Status rebuilt = vouchers_.rebuild_holds(voucher);
+      if (!rebuilt.ok()) return rebuilt;
+      lines_.push_back(concat("voucher ", voucher, ": rebuilt with its lost holds"));
+    }
+    if (absl::Status repaired = repair_keys(); !repaired.ok()) return repaired;
+    return std::move(lines_);
+  }
+
+ private:
+  // ---- Ends ----
+
+  void note_events(const UnstoredOrders& unstored) {
+    const auto note = [](const std::vector<OrderEvent>& events,
+                         absl::flat_hash_set<OrderId>& orders) {
+      for (const OrderEvent& event : events) {
+        if (ends_hold(event)) orders.insert(event.order.id);
+      }
+    };
+    note(unstored.events, on_their_way_);
+    note(unstored.dead_events, on_their_way_);
+    note(unstored.discarded_events, given_up_);
+  }
+
+  /// Removes an end that is stored or was given up.
+  absl::Status forget_end(const EndedHold& ended, const UnstoredOrders& unstored) {
     const OrderId id = ended.order.id;
-    if (known.contains(id)) continue;
-    const auto order = stores.orders.find(id);
+    const auto order = stores_.orders.find(id);
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
-    if (is_stored || unstored->discarded.contains(id)) {
-      const auto removed = remove_held(client, keys, {&id, 1});
+    if (on_their_way_.contains(id)) return absl::OkStatus();
+    if (is_stored || unstored.discarded.contains(id)) {
+      const auto removed = remove_held(client_, keys_, {&id, 1});
       if (!removed.ok()) return removed.status();
       if (*removed == 1) {
-        lines.push_back(concat("order ", id, ": removed its end, ",
-                               is_stored ? "which is stored" : "the order was discarded"));
+        lines_.push_back(concat("order ", id, ": removed its end, ",
+                                is_stored ? "which is stored" : "the order was discarded"));
       }
-      continue;
+      return absl::OkStatus();
     }
-    if (discarded.contains(id)) {
-      const absl::Status held = hold_again(client, keys, ended, vouchers, lines);
-      if (!held.ok()) return held;
-      continue;
-    }
-    auto arguments = event_of(client, stores, keys, ended);
-    if (!arguments.ok()) return arguments.status();
-    if (arguments->empty()) continue;
-    arguments->insert(arguments->begin(), {concat(id), value});
-    const std::string held = keys.held();
-    const std::string_view names[] = {held, keys.order_stream};
-    const std::vector<std::string_view> views(arguments->begin(), arguments->end());
-    const Reply appended = client.run(payment_scripts::append_event(), names, views);
-    if (!appended.is_integer()) return to_status(appended, "appending a lost event");
-    if (appended.integer() == 1) {
-      lines.push_back(concat("order ", id, ": appended its lost event: ", value));
-    }
+    return given_up_.contains(id) ? hold_again(ended) : absl::OkStatus();
   }
-  return absl::OkStatus();
-}
 
-absl::Status repair_holds(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                          VoucherBook& vouchers, Lines& lines) {
-  if (stores.orders.payments() == nullptr) return absl::OkStatus();
-  const auto wrong = PaymentAuditor(client, stores, keys).find_wrong_holds();
-  if (!wrong.ok()) return wrong.status();
-  absl::btree_set<VoucherId> incomplete;
-  for (const auto& [order, is_held] : *wrong) {
-    if (!is_held) {
-      incomplete.insert(order.voucher);
-      continue;
-    }
-    const auto removed = remove_held(client, keys, {&order.id, 1});
-    if (!removed.ok()) return removed.status();
-    lines.push_back(
-        concat("order ", order.id, ": removed its hold, it is ", order_status_name(order.status)));
-  }
-  for (const VoucherId voucher : incomplete) {
-    const absl::Status rebuilt = vouchers.rebuild_holds(voucher);
+  /// Makes an order unpaid again whose payment was discarded. A discarded cancellation has given the
+  /// pieces back, so that order stays as it is.
+  absl::Status hold_again(const EndedHold& ended) {
+    constexpr std::string_view kPaid = "paid ";
+    if (!ended.how.starts_with(kPaid)) return absl::OkStatus();
+    const std::string payment = ended.how.substr(kPaid.size());
+    const Reply removed = client_("HDEL", keys_.payments(), payment);
+    if (!removed.is_integer()) return to_status(removed, "removing a discarded payment");
+    const absl::Status rebuilt = vouchers_.rebuild_holds(ended.order.voucher);
     if (!rebuilt.ok()) return rebuilt;
-    lines.push_back(concat("voucher ", voucher, ": rebuilt with its lost holds"));
-  }
-  return absl::OkStatus();
-}
-
-/// Rebuilds the vouchers of orders whose idempotency keys the keyspace has lost.
-absl::Status repair_keys(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                         VoucherBook& vouchers, Lines& lines) {
-  absl::btree_set<VoucherId> incomplete;
-  const auto check = [&](std::span<const Order> orders) {
-    const auto wrong = find_wrong_keys(client, keys, orders);
-    if (!wrong.ok()) return wrong.status();
-    for (const WrongKey& key : *wrong) incomplete.insert(key.voucher);
+    lines_.push_back(
+        concat("order ", ended.order.id, ": is unpaid again, payment ", payment, " was discarded"));
     return absl::OkStatus();
-  };
-  const auto unstored = read_unstored_orders(client, keys, std::nullopt);
-  if (!unstored.ok()) return unstored.status();
-  if (absl::Status checked = check(unstored->queued); !checked.ok()) return checked;
-  std::vector<Order> portion;
-  const auto check_portion = [&] {
-    absl::Status checked = check(portion);
-    portion.clear();
-    return checked;
-  };
-  const absl::Status read = for_each_order(
-      stores.orders, {}, [&](const Order& order) { portion.push_back(order); }, check_portion);
-  if (!read.ok()) return read;
-  if (absl::Status checked = check_portion(); !checked.ok()) return checked;
-  for (const VoucherId voucher : incomplete) {
-    const absl::Status rebuilt = vouchers.rebuild_holds(voucher);
-    if (absl::IsNotFound(rebuilt)) continue;
-    if (!rebuilt.ok()) return rebuilt;
-    lines.push_back(concat("voucher ", voucher, ": rebuilt with its lost idempotency keys"));
   }
-  return absl::OkStatus();
-}
+
+  // ---- Faults ----
+
+  absl::Status mend(const HoldFault& fault) {
+    switch (fault.kind) {
+      case HoldFault::Kind::kNotHeld:
+        incomplete_.insert(fault.order.voucher);
+        return absl::OkStatus();
+      case HoldFault::Kind::kHeld:
+        return remove_hold(fault.order);
+      case HoldFault::Kind::kOtherHold:
+        return hold_as(fault.order, fault.hold->text);
+      case HoldFault::Kind::kLostEnd:
+        return append_end(fault);
+      case HoldFault::Kind::kLostPayment:
+        return append_payment(fault.order, *fault.payment);
+      case HoldFault::Kind::kOtherPayment:
+        return forget_payment(*fault.payment);
+      case HoldFault::Kind::kForgedClosing:
+        return open(fault.order.voucher);
+      case HoldFault::Kind::kUnqueuedPayment:
+      case HoldFault::Kind::kWithoutOrder:
+        break;  // nothing says which of the two is right
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status remove_hold(const Order& order) {
+    const auto removed = remove_held(client_, keys_, {&order.id, 1});
+    if (!removed.ok()) return removed.status();
+    lines_.push_back(
+        concat("order ", order.id, ": removed its hold, it is ", order_status_name(order.status)));
+    return absl::OkStatus();
+  }
+
+  /// Makes the hold say the same as its unpaid order.
+  absl::Status hold_as(const Order& order, const std::string& present) {
+    const Fields arguments = {concat(order.id), present, describe_hold(order),
+                              concat(order.due_at_ms)};
+    const auto held = run(payment_scripts::correct_hold(), {keys_.held(), keys_.deadlines()},
+                          arguments, "correcting a hold");
+    if (!held.ok()) return held.status();
+    if (*held) lines_.push_back(concat("order ", order.id, ": is held as ", arguments[2]));
+    return absl::OkStatus();
+  }
+
+  /// Appends the lost event of a hold that ended.
+  absl::Status append_end(const HoldFault& fault) {
+    const EndedHold& ended = *fault.hold->ended;
+    auto fields = event_of(fault.order, ended);
+    if (!fields.ok()) return fields.status();
+    if (fields->empty()) return absl::OkStatus();
+    Fields arguments = {concat(ended.order.id), ended.value()};
+    arguments.insert(arguments.end(), fields->begin(), fields->end());
+    const auto appended = run(payment_scripts::append_event(), {keys_.held(), keys_.order_stream},
+                              arguments, "appending a lost event");
+    if (!appended.ok()) return appended.status();
+    if (*appended) {
+      lines_.push_back(
+          concat("order ", ended.order.id, ": appended its lost event: ", ended.value()));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Returns fields and values of the event of a hold that ended; empty if they are not known.
+  absl::StatusOr<Fields> event_of(const Order& order, const EndedHold& ended) {
+    const auto space = ended.how.find(' ');
+    if (space == ended.how.npos) return Fields{};
+    const std::string kind = ended.how.substr(0, space);
+    const std::string rest = ended.how.substr(space + 1);
+    Fields fields = {"event",     kind,
+                     "id",        concat(ended.order.id),
+                     "userId",    ended.order.user.text(),
+                     "voucherId", concat(ended.order.voucher)};
+    if (kind == order_event_name(OrderEvent::Kind::kCancelled)) {
+      const auto version = stores_.vouchers.applied(ended.order.voucher);
+      if (!version.ok()) return version.status();
+      if (!version->has_value()) return Fields{};
+      const Voucher& terms = (*version)->voucher;
+      fields.insert(fields.end(),
+                    {"keeps", concat(keeps_of(!terms.restock, !terms.restore_allowance)), "reason",
+                     "repaired", "actor", rest});
+      return fields;
+    }
+    // Only a payment of its amount ends a hold.
+    fields.insert(fields.end(), {"payment", rest, "amount", concat(amount_of(order))});
+    return fields;
+  }
+
+  /// Appends the lost event of a payment. Its order's hold ends by it, if the order is still held.
+  absl::Status append_payment(const Order& its_order, const ReceivedPayment& payment) {
+    if (its_order.id == 0) return absl::OkStatus();  // no event of it could be applied
+    const auto noted = is_noted_as_stored(client_, keys_, payment.id);
+    if (!noted.ok()) return noted.status();
+    if (*noted) return absl::OkStatus();  // the database lost it: its order may still count as paid
+    const Fields arguments = {payment.id,
+                              payment.value,
+                              concat(payment.order),
+                              concat(its_order.voucher),
+                              its_order.user.text(),
+                              std::string(order_event_name(payment.kind)),
+                              concat(payment.amount_cents)};
+    const auto appended =
+        run(payment_scripts::append_payment(), {keys_.held(), keys_.payments(), keys_.order_stream},
+            arguments, "appending a payment");
+    if (!appended.ok()) return appended.status();
+    if (*appended) {
+      lines_.push_back(concat("order ", payment.order, ": appended its lost payment ", payment.id));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status forget_payment(const ReceivedPayment& payment) {
+    const auto removed = run(payment_scripts::forget_payment(), {keys_.payments()},
+                             {payment.id, payment.value}, "removing a payment");
+    if (!removed.ok()) return removed.status();
+    if (*removed) {
+      lines_.push_back(
+          concat("payment ", payment.id, ": removed its entry, the database has it otherwise"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status open(VoucherId voucher) {
+    const auto opened = find_forged_closing(client_, keys_, voucher, true);
+    if (!opened.ok()) return opened.status();
+    if (*opened) lines_.push_back(concat("voucher ", voucher, ": opened its holds"));
+    return absl::OkStatus();
+  }
+
+  // ---- Idempotency keys ----
+
+  /// Rebuilds the vouchers of orders whose idempotency keys the keyspace has lost.
+  absl::Status repair_keys() {
+    absl::btree_set<VoucherId> without_keys;
+    const auto check = [&](std::span<const Order> orders) {
+      const auto wrong = find_wrong_keys(client_, keys_, orders);
+      if (!wrong.ok()) return wrong.status();
+      for (const WrongKey& key : *wrong) without_keys.insert(key.voucher);
+      return absl::OkStatus();
+    };
+    const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
+    if (!unstored.ok()) return unstored.status();
+    if (absl::Status checked = check(unstored->queued); !checked.ok()) return checked;
+    std::vector<Order> portion;
+    const auto check_portion = [&] {
+      absl::Status checked = check(portion);
+      portion.clear();
+      return checked;
+    };
+    const absl::Status read = for_each_order(
+        stores_.orders, {}, [&](const Order& order) { portion.push_back(order); }, check_portion);
+    if (!read.ok()) return read;
+    if (absl::Status checked = check_portion(); !checked.ok()) return checked;
+    for (const VoucherId voucher : without_keys) {
+      const absl::Status rebuilt = vouchers_.rebuild_holds(voucher);
+      if (absl::IsNotFound(rebuilt)) continue;
+      if (!rebuilt.ok()) return rebuilt;
+      lines_.push_back(concat("voucher ", voucher, ": rebuilt with its lost idempotency keys"));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Runs a script that returns 1 if it did its work, else 0.
+  absl::StatusOr<bool> run(const Script& script, const Fields& names, const Fields& arguments,
+                           std::string_view doing) {
+    const Reply reply = client_.run(script, views_of(names), views_of(arguments));
+    if (!reply.is_integer()) return to_status(reply, doing);
+    return reply.integer() == 1;
+  }
+
+  Client& client_;
+  const SaleStores& stores_;
+  const SaleKeys& keys_;
+  VoucherBook& vouchers_;
+  Lines lines_;
+  absl::flat_hash_set<OrderId> on_their_way_;  // ends whose events are in the stream or dead
+  absl::flat_hash_set<OrderId> given_up_;      // ends whose events were discarded
+  absl::btree_set<VoucherId> incomplete_;
+};
 
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> repair(Client& client, const SaleStores& stores,
                                                 const SaleKeys& keys, VoucherBook& vouchers) {
-  Lines lines;
-  absl::Status repaired = repair_ends(client, stores, keys, vouchers, lines);
-  if (repaired.ok()) repaired = repair_holds(client, stores, keys, vouchers, lines);
-  if (repaired.ok()) repaired = repair_keys(client, stores, keys, vouchers, lines);
-  if (!repaired.ok()) return repaired;
-  return lines;
+  return Repair(client, stores, keys, vouchers).run();
 }
 
 }  // namespace rushgate

@@ -1,8 +1,10 @@
 #include "engine/sale/audit/voucher_audit.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 
+#include "engine/client/reply_status.h"
 #include "engine/sale/audit/key_audit.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/payments/payment_scripts.h"
@@ -52,6 +54,25 @@ std::optional<VoucherVersion> find_version_in_force(const std::vector<VoucherVer
   return latest_applied;
 }
 
+std::string find_fault(const std::vector<VoucherVersion>& versions) {
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const VoucherVersion& version = versions[i];
+    const auto number = static_cast<std::int64_t>(i) + 1;
+    if (version.version != number) {
+      return "its version " + std::to_string(number) + " is missing";
+    }
+    if (version.state > VoucherVersion::State::kRefused) {
+      return "its version " + std::to_string(number) + " has the unknown state " +
+             std::to_string(static_cast<int>(version.state));
+    }
+    const bool is_last = i + 1 == versions.size();
+    if (version.state == VoucherVersion::State::kPending && !is_last) {
+      return "its version " + std::to_string(number) + " is pending, and a later one follows it";
+    }
+  }
+  return {};
+}
+
 VoucherAuditor::VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence,
                                LateChanges& late_changes, Client& client, OrderStore& orders,
                                const SaleKeys& keys)
@@ -69,7 +90,8 @@ VoucherAuditor::VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidenc
 }
 
 /// Returns an order as it was when the counters were taken. Its state may be that of an event which
-/// is not stored yet. An end that came later is undone.
+/// is not stored yet. An end that came later is undone. If the moment is not known, the order
+/// counts as live, and its pieces as uncertain.
 Order VoucherAuditor::at_counters(Order order) {
   const auto end_as = [&](OrderStatus status, std::int64_t keeps) {
     order.status = status;
@@ -87,14 +109,20 @@ Order VoucherAuditor::at_counters(Order order) {
            keeps_of(event.order.keeps_stock, event.order.keeps_allowance));
     return order;
   }
+  const OrderChange* const late = late_changes_.find(order.id);
   if (is_live(order)) {
-    const auto ended = ended_later_.find(order.id);
-    if (ended != ended_later_.end()) bought_[order.user].was_given_back = true;
+    const bool ended_later = ended_later_.contains(order.id);
+    if (ended_later || order.status == OrderStatus::kRefunding) {
+      bought_[order.user].was_given_back = true;
+    }
+    const bool is_unknown = late != nullptr || !evidence_.knows_refunding;
+    if (order.status == OrderStatus::kRefunding && is_unknown) uncertain_ += order.quantity;
     return order;
   }
-  const OrderChange* const late = late_changes_.find(order.id);
-  if (late == nullptr || late->at_ms < counters().taken_at.time_ms) return order;
+  const bool has_event = order.status == OrderStatus::kCancelled && ended_.contains(order.id);
+  if (late == nullptr || has_event) return order;
   bought_[order.user].was_given_back = true;
+  uncertain_ += order.quantity;
   end_as(late->from, 0);
   return order;
 }
@@ -119,20 +147,30 @@ absl::Status VoucherAuditor::run(AuditReport& report) {
   recorded_ = find_version_in_force(evidence_.versions, counters());
   find_day_rule();
   compare_version();
+  if (!evidence_.version_fault.empty()) problem(evidence_.version_fault);
+  for (const std::string& fault : evidence_.snapshot.faults) problem(fault);
   absl::Status read = count_stored();
   if (!read.ok()) return read;
   collect_waiting();
   read = count_queued(find_dead());
   if (!read.ok()) return read;
   read = count_dead();
+  if (read.ok()) read = check_index();
   if (!read.ok()) return read;
   count_discarded();
 
   const bool has_buyers = !evidence_.snapshot.buyers.empty();
   if (!is_known() && !has_buyers && bought_.empty()) return absl::OkStatus();
-  if (is_known() || has_buyers) compare_buyers();
-  compare_counters();
-  compare_limits();
+  if (counters().is_being_rebuilt()) {
+    report.warnings.push_back("voucher " + std::to_string(result_.voucher) +
+                              " is being rebuilt: its stock and its buyers were not compared");
+  } else {
+    if (is_known() || has_buyers) compare_buyers();
+    compare_counters();
+    compare_limits();
+    compare_days();
+  }
+  if (read = compare_refunds(); !read.ok()) return read;
   report.vouchers.push_back(result_);
   std::ranges::move(problems_, std::back_inserter(report.problems));
   return absl::OkStatus();
@@ -147,7 +185,13 @@ absl::Status VoucherAuditor::count_stored() {
     if (!portion.ok()) return portion.status();
     if (absl::Status read = late_changes_.refresh(); !read.ok()) return read;
     for (const Order& order : *portion) {
-      if (is_after_audit(order)) continue;
+      const bool is_refunded =
+          order.status == OrderStatus::kRefunding || order.status == OrderStatus::kRefunded;
+      if (is_refunded) refunded_.insert(order.id);
+      if (is_after_audit(order)) {
+        later_buyers_.insert(order.user);
+        continue;
+      }
       stored_.insert(order.id);
       count(order, result_.created);
     }
@@ -158,7 +202,8 @@ absl::Status VoucherAuditor::count_stored() {
 }
 
 absl::Status VoucherAuditor::check_keys(std::span<const Order> orders) {
-  if (!counters().version) return absl::OkStatus();  // the keys are lost with the voucher
+  // The keys are lost with the voucher, and a rebuild restores them.
+  if (!counters().version || counters().is_being_rebuilt()) return absl::OkStatus();
   for (const Order& order : orders) {
     if (order.idempotency_key.empty()) continue;
     const KeyOwner owner{order.id, order.admitted_at_ms, order.key_expires_at_ms};
@@ -186,7 +231,10 @@ absl::Status VoucherAuditor::check_keys(std::span<const Order> orders) {
 /// Collects each order in the stream once.
 void VoucherAuditor::collect_waiting() {
   for (const StreamOrder& queued : evidence_.queued) {
-    if (is_after_audit(queued.order)) continue;
+    if (is_after_audit(queued.order)) {
+      later_buyers_.insert(queued.order.user);
+      continue;
+    }
     const auto [known, is_new] = waiting_.try_emplace(queued.order.id, queued);
     if (is_new) continue;
     // An order that died and was retried has two entries if another group keeps the first.
@@ -243,12 +291,37 @@ absl::Status VoucherAuditor::count_dead() {
   return absl::OkStatus();
 }
 
+/// Compares the index of the dead letters with them. An earlier version kept none, so a letter that is
+/// not there is looked up first.
+absl::Status VoucherAuditor::check_index() {
+  constexpr std::size_t kLettersPerRead = 1'000;
+  for (std::size_t begin = 0; begin < evidence_.dead.size(); begin += kLettersPerRead) {
+    const std::size_t end = std::min(begin + kLettersPerRead, evidence_.dead.size());
+    Request request = Request::of("HMGET", keys_.dead_letter_orders());
+    for (std::size_t i = begin; i < end; ++i) request.add(evidence_.dead[i].id);
+    const Reply places = client_.call(std::move(request));
+    if (!places.is_aggregate() || places.elements().size() != end - begin) {
+      return to_status(places, "reading the index of the dead letters");
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!places.elements()[i - begin].is_nil()) continue;
+      const Order& order = evidence_.dead[i];
+      const auto letter = find_dead_letter(client_, keys_, order.id);
+      if (!letter.ok()) return letter.status();
+      if (letter->has_value()) continue;
+      problem(order, "is a dead letter that " + keys_.dead_letter_orders() + " does not have");
+    }
+  }
+  return absl::OkStatus();
+}
+
 /// Counts discarded orders: each explains why its user has one less than was admitted. It may never
 /// have been admitted at all.
 void VoucherAuditor::count_discarded() {
   for (const Order& order : evidence_.discarded) {
     if (is_after_audit(order)) continue;
     ++result_.discarded;
+    discarded_pieces_ += order.quantity;
     ++discarded_[order.user];
     if (stored_.contains(order.id)) problem(order, "is both stored and discarded");
   }
@@ -263,14 +336,20 @@ void VoucherAuditor::count(const Order& now, std::int64_t& place) {
   const std::int64_t pieces = pieces_of_user(order);
   Bought& bought = bought_[order.user];
   (is_later ? bought.later : bought.orders) += pieces;
+  if (is_later) later_buyers_.insert(order.user);
+  bought.was_adopted = bought.was_adopted || order.entry == StreamId{};
   if (!is_later) {
     place += pieces;
-    taken_ += pieces_taken(order);
+    const std::int64_t of_stock = pieces_taken(order);
+    taken_ += of_stock;
+    given_back_ += std::max<std::int64_t>(pieces - of_stock, 0);
+    withheld_ += std::max<std::int64_t>(of_stock - pieces, 0);
     if (!is_live(order)) ++result_.ended;
     if (order.status == OrderStatus::kUnpaid) result_.unpaid += pieces;
   }
   bought.limit = std::max(bought.limit, order.limit);
   bought.unlimited = bought.unlimited || order.limit == 0;
+  check_terms(order);
   if (order.entry == StreamId{}) return;  // adopted from another system: its time is unknown
   check_window(order);
   if (day_rule_) {
@@ -280,12 +359,47 @@ void VoucherAuditor::count(const Order& now, std::int64_t& place) {
 }
 
 void VoucherAuditor::check_window(const Order& order) {
+  const auto is_recorded = [&](const VoucherVersion& version) {
+    return version.version == order.version;
+  };
+  const bool is_known_version = std::ranges::any_of(evidence_.versions, is_recorded);
   const auto allows = [&](const VoucherVersion& version) {
-    return is_in_window(version, order.entry);
+    const bool is_its = !is_known_version || version.version == order.version;
+    return is_its && is_in_window(version, order.entry);
   };
   if (evidence_.versions.empty() || std::ranges::any_of(evidence_.versions, allows)) return;
   problem(order, "of user " + order.user.text() + " was admitted at " +
                      std::to_string(order.admitted_at_ms) + " ms, outside the window of the sale");
+}
+
+/// Compares an order with the version under which it was admitted. Other producers name none.
+void VoucherAuditor::check_terms(const Order& order) {
+  if (order.version == 0 && order.due_at_ms > 0) problem(order, "demands payment under no version");
+  if (order.version == 0 || evidence_.versions.empty()) return;
+  const auto version =
+      std::ranges::find(evidence_.versions, order.version, &VoucherVersion::version);
+  const std::string name = "version " + std::to_string(order.version);
+  if (version == evidence_.versions.end()) {
+    problem(order, "was admitted under " + name + ", which is not recorded");
+    return;
+  }
+  const Voucher& terms = version->voucher;
+  const auto differ = [&](std::string_view field, std::int64_t here, std::int64_t there) {
+    if (here == there) return;
+    problem(order, "has the " + std::string(field) + ' ' + std::to_string(here) + ", and " + name +
+                       ' ' + std::to_string(there));
+  };
+  // A voucher that an older version put in force has no price in the keyspace.
+  const bool has_price = order.price_cents != 0 || order.due_at_ms > 0;
+  if (has_price) differ("price", order.price_cents, terms.price_cents);
+  differ("limit per user", order.limit, terms.limits.per_user);
+  // A clock that was set back gives a deadline earlier than that.
+  const bool has_deadline = order.due_at_ms > 0;
+  const bool is_in_time = order.due_at_ms <= order.admitted_at_ms + terms.payment_ms;
+  if (has_deadline != (terms.payment_ms > 0) || (has_deadline && !is_in_time)) {
+    problem(order, "is due at " + std::to_string(order.due_at_ms) + " ms, and " + name + " gives " +
+                       std::to_string(terms.payment_ms) + " ms");
+  }
 }
 
 /// Finds the limit per day. Older orders do not name their version, so the loosest one counts.
@@ -398,6 +512,35 @@ void VoucherAuditor::compare_counters() {
             " - given back " + std::to_string(result_.given_back) + " + withheld " +
             std::to_string(result_.withheld));
   }
+  compare_pieces();
+}
+
+/// Compares the counters with the orders. Of orders that were discarded some were never admitted. A
+/// difference that follows from one that is named is not named twice.
+void VoucherAuditor::compare_pieces() {
+  const std::int64_t sold = result_.published - result_.free;
+  const bool is_right = sold >= taken_ - uncertain_ && sold <= taken_ + discarded_pieces_;
+  if (!is_right && problems_.empty()) {
+    problem("its orders take " + std::to_string(taken_) + " pieces, and the stock lacks " +
+            std::to_string(sold));
+  }
+  const bool is_exact = uncertain_ == 0 && result_.discarded == 0;
+  const auto compare = [&](const char* name, std::int64_t here, std::int64_t there) {
+    if (!is_exact || here == there) return;
+    problem(std::string(name) + " counts " + std::to_string(here) +
+            " pieces, and its orders have " + std::to_string(there));
+  };
+  compare("given_back", result_.given_back, given_back_);
+  compare("withheld", result_.withheld, withheld_);
+  const bool is_hash = counters().buyers_type == "hash";
+  if (counters().buyers_type != "none" && is_hash != counters().is_counted) {
+    problem("its buyers are a " + counters().buyers_type + ", and the field counted says a " +
+            (counters().is_counted ? "hash" : "set"));
+  }
+  if (counters().epoch > evidence_.database_epoch) {
+    problem("was rebuilt in epoch " + std::to_string(counters().epoch) +
+            ", and the database is in " + std::to_string(evidence_.database_epoch));
+  }
 }
 
 /// Compares the limits of the sale and per day. A limit that was changed counts at its loosest.
@@ -419,6 +562,57 @@ void VoucherAuditor::compare_limits() {
     problem(orders_of(user_day.first, count) + " of one day, above the limit of " +
             std::to_string(day_rule_->per_user_day) + " per day");
   }
+}
+
+/// Compares the users' records of the limit per day. Users whose orders came or went meanwhile are left
+/// out. A record that is missing, or of an earlier day, limits nothing today.
+void VoucherAuditor::compare_days() {
+  const bool has_rule = recorded_ && recorded_->voucher.limits.per_user_day > 0 && day_rule_;
+  if (!has_rule || !is_in_force(recorded_, counters())) return;
+  const auto is_certain = [&](const UserId& user) {
+    const auto found = bought_.find(user);
+    const bool has_moved =
+        found != bought_.end() && (found->second.was_given_back || found->second.was_adopted);
+    return !has_moved && !later_buyers_.contains(user) && !discarded_.contains(user);
+  };
+  const auto pieces_on = [&](const UserId& user, std::int64_t day) {
+    const auto found = bought_on_day_.find({user, day});
+    return found == bought_on_day_.end() ? 0 : found->second;
+  };
+  const auto name = [](const UserId& user, std::int64_t day) {
+    return "user " + user.text() + " has bought on day " + std::to_string(day) + ' ';
+  };
+  for (const auto& [user, record] : evidence_.snapshot.days) {
+    const std::int64_t pieces = pieces_on(user, record.day);
+    if (!is_certain(user) || pieces == record.count) continue;
+    problem(name(user, record.day) + std::to_string(pieces) + " pieces, and the record says " +
+            std::to_string(record.count));
+  }
+  const std::int64_t today = sale_day(counters().taken_at.time_ms, day_rule_->utc_offset_minutes);
+  for (const auto& [user_day, pieces] : bought_on_day_) {
+    const auto& [user, day] = user_day;
+    const auto record = evidence_.snapshot.days.find(user);
+    const bool is_recorded = record != evidence_.snapshot.days.end() && record->second.day >= day;
+    if (pieces == 0 || day < today || is_recorded || !is_certain(user)) continue;
+    problem(name(user, day) + std::to_string(pieces) + " pieces, and has no record of it");
+  }
+}
+
+/// Each order that was given back as a refund is one in the database, which begins it.
+absl::Status VoucherAuditor::compare_refunds() {
+  for (const OrderId id : evidence_.snapshot.refunds) {
+    if (refunded_.contains(id)) continue;
+    const auto order = orders_.find(id);
+    if (!order.ok()) return order.status();
+    const bool is_right =
+        order->has_value() && (*order)->voucher == result_.voucher &&
+        ((*order)->status == OrderStatus::kRefunding || (*order)->status == OrderStatus::kRefunded);
+    if (is_right) continue;
+    problem("order " + std::to_string(id) + " was given back as a refund, and " +
+            (order->has_value() ? "is " + std::string(order_status_name((*order)->status))
+                                : std::string("is not stored")));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace rushgate

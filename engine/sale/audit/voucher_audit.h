@@ -34,6 +34,9 @@ struct StreamOrder {
 struct VoucherEvidence {
   VoucherSnapshot snapshot = {};
   std::vector<VoucherVersion> versions = {};  // recorded, without those refused; ascending
+  std::string version_fault = {};             // as find_fault() says of all of them
+  std::int64_t database_epoch = 0;            // read after the snapshot
+  bool knows_refunding = true;  // the snapshot has the refunds of all orders that were refunding
   std::vector<StreamOrder> queued = {};
   std::vector<OrderEvent> events = {};  // in the order stream, applied or not
   std::vector<Order> dead = {};
@@ -59,6 +62,7 @@ class VoucherAuditor {
     bool was_given_back = false;  // some, while the buyers were read: their record is uncertain
     std::int64_t limit = 0;       // the largest that one of them was admitted under; 0: any number
     bool unlimited = false;
+    bool was_adopted = false;  // one of them: its day is unknown
 
     [[nodiscard]] std::int64_t all() const { return orders + later; }
   };
@@ -80,11 +84,13 @@ class VoucherAuditor {
   Ids find_dead();
   absl::Status count_queued(const Ids& dead);
   absl::Status count_dead();
+  absl::Status check_index();
   void count_discarded();
   /// Counts an order as its user's. Also counts it in `place` if it was admitted before the
   /// counters were taken.
   void count(const Order& order, std::int64_t& place);
   void check_window(const Order& order);
+  void check_terms(const Order& order);
 
   void compare_version();
   void compare_buyers();
@@ -92,7 +98,10 @@ class VoucherAuditor {
   void compare_orders(const UserId& user, const Bought& bought);
   [[nodiscard]] bool count_admitted(const UserId& user, std::int64_t admitted);
   void compare_counters();
+  void compare_pieces();
   void compare_limits();
+  void compare_days();
+  absl::Status compare_refunds();
 
   const VoucherEvidence& evidence_;
   LateChanges& late_changes_;
@@ -104,12 +113,19 @@ class VoucherAuditor {
   std::optional<VoucherVersion> recorded_;  // the version in force, or the one that should be
   absl::flat_hash_map<OrderId, const OrderEvent*> ended_;        // by an event in the stream …
   absl::flat_hash_map<OrderId, const OrderEvent*> ended_later_;  // … after the counters were taken
-  std::int64_t taken_ = 0;  // pieces, by orders admitted before the counters were taken
+  // Of orders admitted before the counters were taken, in pieces:
+  std::int64_t taken_ = 0;       // from the stock
+  std::int64_t given_back_ = 0;  // in the stock, and a user's
+  std::int64_t withheld_ = 0;    // neither in the stock nor a user's
+  std::int64_t uncertain_ = 0;   // of orders that ended about then
+  Ids refunded_;                 // stored orders that are refunding or refunded
   Ids stored_;
   absl::btree_map<OrderId, StreamOrder> waiting_;  // each order of the stream once
   // Ordered, so that the same problems come in the same order.
   absl::btree_map<UserId, Bought> bought_;
   absl::flat_hash_map<UserId, std::int64_t> discarded_;  // orders
+  std::int64_t discarded_pieces_ = 0;
+  absl::flat_hash_set<UserId> later_buyers_;  // with orders admitted after the counters were taken
   /// The order with a key that keeps it longest.
   struct KeyOwner {
     OrderId order = 0;
@@ -125,6 +141,9 @@ class VoucherAuditor {
 /// latest applied one.
 std::optional<VoucherVersion> find_version_in_force(const std::vector<VoucherVersion>& versions,
                                                     const VoucherCounters& counters);
+/// Returns the fault of a voucher's versions: their numbers have no gap, and only the last one may be
+/// pending. Empty if there is none.
+std::string find_fault(const std::vector<VoucherVersion>& versions);
 /// Returns true if the keyspace has `version` on sale.
 bool is_in_force(const std::optional<VoucherVersion>& version, const VoucherCounters& counters);
 

@@ -24,7 +24,9 @@ VoucherId voucher_in(std::string_view description) {
 }
 
 KnownHold read_hold(OrderId order, std::string_view text) {
-  return {.voucher = voucher_in(text), .ended = EndedHold::read(order, text)};
+  return {.voucher = voucher_in(text),
+          .ended = EndedHold::read(order, text),
+          .text = std::string(text)};
 }
 
 absl::Status malformed(const SaleKeys& keys, std::string_view block) {
@@ -38,6 +40,34 @@ bool may_serve_more(const Reply& replies) {
     return reply.is_aggregate() && reply.elements().size() == 2 &&
            reply.elements()[1] == Reply::integer(1);
   });
+}
+
+/// Visits the orders of deadlines that were read with their scores.
+void visit_deadlines(const Reply& page,
+                     absl::FunctionRef<void(OrderId order, std::int64_t due_ms)> visit) {
+  const auto& pairs = page.elements();
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    const auto due_ms = number_in(pairs[i + 1]);
+    std::string_view member = pairs[i].is_text() ? pairs[i].text() : std::string_view();
+    while (due_ms && !member.empty()) {
+      const DeadlineBlock block = DeadlineBlock::take(member);
+      for (const char digit : block.digits) {
+        const auto order = parse_int64(concat(block.name, std::string_view(&digit, 1)));
+        if (order) visit(*order, *due_ms);
+      }
+    }
+  }
+}
+
+// KEYS held, voucher. ARGV the field that says so, 1 to remove it.
+const Script& forged_closing_script() {
+  static const Script* const kScript = new Script(R"lua(
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('HEXISTS', KEYS[2], 'closed') == 1 then return 0 end
+if ARGV[2] == '1' then redis.call('HDEL', KEYS[1], ARGV[1]) end
+return 1
+)lua");
+  return *kScript;
 }
 
 // Holds that one script ends, if their deadlines have few enough.
@@ -252,8 +282,21 @@ absl::StatusOr<std::size_t> remove_held(Client& client, const SaleKeys& keys,
   return removed;
 }
 
+absl::StatusOr<bool> find_forged_closing(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                         bool removes) {
+  const std::string held = keys.held();
+  const std::string terms = keys.voucher(voucher);
+  const std::string field = concat(kClosedField, voucher);
+  const std::string_view names[] = {held, terms};
+  const std::string_view arguments[] = {field, removes ? "1" : "0"};
+  const Reply found = client.run(forged_closing_script(), names, arguments);
+  if (!found.is_integer()) return to_status(found, "looking at the mark of a rebuild");
+  return found.integer() == 1;
+}
+
 absl::Status for_each_hold(Client& client, const SaleKeys& keys,
-                           absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit) {
+                           absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit,
+                           absl::FunctionRef<void(std::string_view voucher)> visit_closed) {
   constexpr int kPortion = 200;  // blocks
   HeldBlock block;
   std::string cursor = "0";
@@ -267,7 +310,10 @@ absl::Status for_each_hold(Client& client, const SaleKeys& keys,
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
       if (!pairs[i].is_text() || !pairs[i + 1].is_text()) continue;
       const std::string_view name = pairs[i].text();
-      if (name.starts_with(kClosedField)) continue;
+      if (name.starts_with(kClosedField)) {
+        visit_closed(name.substr(kClosedField.size()));
+        continue;
+      }
       if (!block.read(pairs[i + 1].text())) return malformed(keys, name);
       for (std::size_t place = 0; place < HeldBlock::kOrders; ++place) {
         if (block.holds[place].empty()) continue;
@@ -278,6 +324,30 @@ absl::Status for_each_hold(Client& client, const SaleKeys& keys,
     }
   } while (cursor != "0");
   return absl::OkStatus();
+}
+
+absl::Status for_each_deadline(Client& client, const SaleKeys& keys,
+                               absl::FunctionRef<void(OrderId order, std::int64_t due_ms)> visit) {
+  constexpr std::size_t kDeadlinesPerRead = 100;  // each of up to 256 orders
+  for (std::size_t rank = 0;; rank += kDeadlinesPerRead) {
+    const Reply page =
+        client("ZRANGE", keys.deadlines(), rank, rank + kDeadlinesPerRead - 1, "WITHSCORES");
+    if (!page.is_aggregate()) return to_status(page, "reading the deadlines");
+    visit_deadlines(page, visit);
+    if (page.elements().size() < 2 * kDeadlinesPerRead) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<bool> has_deadline_at(Client& client, const SaleKeys& keys, OrderId order,
+                                     std::int64_t due_ms) {
+  bool has_one = false;
+  const auto look = [&](OrderId one, std::int64_t at_ms) {
+    has_one = has_one || (one == order && at_ms == due_ms);
+  };
+  const Reply same = client("ZRANGEBYSCORE", keys.deadlines(), due_ms, due_ms, "WITHSCORES");
+  if (!same.is_aggregate()) return to_status(same, "looking for a deadline");
+  visit_deadlines(same, look);
+  return has_one;
 }
 
 }  // namespace rushgate

@@ -75,6 +75,11 @@ struct EndedHold {
 struct KnownHold {
   VoucherId voucher;
   std::optional<EndedHold> ended;  // empty: the order is unpaid
+  std::string text;                // the value that it was read from
+
+  friend bool operator==(const KnownHold& left, const KnownHold& right) {
+    return left.text == right.text;
+  }
 };
 /// Finds an order; empty if it is not there.
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,
@@ -84,9 +89,24 @@ absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKey
 absl::StatusOr<std::size_t> remove_held(Client& client, const SaleKeys& keys,
                                         std::span<const OrderId> orders);
 
+/// Returns true if SaleKeys::held() says that a rebuild checks the holds of a voucher, and none does: the
+/// voucher is there and is not closed. Then removes the field, if `removes` is true.
+absl::StatusOr<bool> find_forged_closing(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                         bool removes);
+
 /// Visits each order in SaleKeys::held(), in no order and in bounded portions; one that is there during
-/// the whole call at least once.
-absl::Status for_each_hold(Client& client, const SaleKeys& keys,
-                           absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit);
+/// the whole call at least once. Also the vouchers whose holds a rebuild checks.
+absl::Status for_each_hold(
+    Client& client, const SaleKeys& keys,
+    absl::FunctionRef<void(OrderId order, const KnownHold& hold)> visit,
+    absl::FunctionRef<void(std::string_view voucher)> visit_closed = [](std::string_view) {});
+
+/// Visits each order of SaleKeys::deadlines() with its deadline (ms), in ascending order of deadlines
+/// and in bounded portions. May miss some if others are removed meanwhile.
+absl::Status for_each_deadline(Client& client, const SaleKeys& keys,
+                               absl::FunctionRef<void(OrderId order, std::int64_t due_ms)> visit);
+/// Returns true if an order has a deadline at `due_ms`.
+absl::StatusOr<bool> has_deadline_at(Client& client, const SaleKeys& keys, OrderId order,
+                                     std::int64_t due_ms);
 
 }  // namespace rushgate

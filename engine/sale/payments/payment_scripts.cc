@@ -359,18 +359,52 @@ return {0, order, size + 1}
 
 constexpr const char* kLookAtWaitingList = R"lua(
 local terms = read_terms(voucher, stock)
-local users, its_orders = redis.call('ZCARD', waiting), redis.call('HLEN', orders)
-if not terms or users == 0 then return {users, its_orders, 0} end
+local users = redis.call('ZCARD', waiting)
+if not terms or users == 0 then return {users, 0, terms and tonumber(terms.version) or 0} end
 local now = time_ms()
 local is_open = terms.waiting > 0 and not terms.serves_first and now >= terms.begins and now < terms.ends
 local is_free = tonumber(redis.call('GET', stock)) > 0 and not is_total_reached(terms, keys)
-return {users, its_orders, is_open and is_free and 1 or 0}
+return {users, is_open and is_free and 1 or 0, tonumber(terms.version)}
 )lua";
 
 constexpr const char* kAppendEvent = R"lua(
 if hold_of(KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
 return 1
+)lua";
+
+// The hold has to be as it was read. Nothing may end it while a rebuild checks it.
+constexpr const char* kCorrectHold = R"lua(
+local order, present, right, due = unpack(ARGV)
+if hold_of(KEYS[1], order) ~= present then return 0 end
+if redis.call('HEXISTS', KEYS[1], 'closed:' .. string.match(right, '^%d+')) == 1 then return 0 end
+redis.call('ZADD', KEYS[2], due, deadline_of({order}))
+set_hold(KEYS[1], order, right)
+return 1
+)lua";
+
+constexpr const char* kAppendPayment = R"lua(
+local held, payments, stream = unpack(KEYS)
+local payment, known, order, voucher, user, kind, amount = unpack(ARGV)
+if redis.call('HGET', payments, payment) ~= known then return 0 end
+if redis.call('HEXISTS', held, 'closed:' .. voucher) == 1 then return 0 end
+local entry = {'event', kind, 'id', order, 'userId', user, 'voucherId', voucher,
+               'payment', payment, 'amount', amount}
+local hold = hold_of(held, order)
+local its_voucher, _, _, due_amount = read_hold(hold or '')
+local ends_hold = kind == 'paid' and its_voucher and due_amount == amount
+if kind ~= 'paid' then
+  entry[#entry + 1] = 'reason'
+  entry[#entry + 1] = 'repaired'
+end
+redis.call('XADD', stream, '*', unpack(entry))
+if ends_hold then set_hold(held, order, voucher .. ' ' .. user .. ' paid ' .. payment) end
+return 1
+)lua";
+
+constexpr const char* kForgetPayment = R"lua(
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+return redis.call('HDEL', KEYS[1], ARGV[1])
 )lua";
 
 constexpr const char* kLeave = R"lua(
@@ -457,6 +491,22 @@ const Script& look_at_waiting_list() {
 
 const Script& append_event() {
   static const Script* const kScript = new Script(concat(kHeldOrdersLua, kAppendEvent));
+  return *kScript;
+}
+
+const Script& correct_hold() {
+  static const Script* const kScript = new Script(concat(kHeldOrdersLua, kCorrectHold));
+  return *kScript;
+}
+
+const Script& append_payment() {
+  static const Script* const kScript =
+      new Script(concat(kHeldOrdersLua, kReadHold, kAppendPayment));
+  return *kScript;
+}
+
+const Script& forget_payment() {
+  static const Script* const kScript = new Script(kForgetPayment);
   return *kScript;
 }
 

@@ -124,7 +124,8 @@ const Script& wait();
 
 /// Looks at the waiting list at one moment.
 ///
-/// KEYS as serve_waiting(). Returns {users, their orders, 1 if a waiting user could be served}.
+/// KEYS as serve_waiting(). Returns {users, 1 if a waiting user could be served, the version in force or
+/// 0 if the voucher is closed or lost}.
 const Script& look_at_waiting_list();
 
 /// Appends the event of a hold that ended, if the hold still counts as ended in this way and the
@@ -133,6 +134,25 @@ const Script& look_at_waiting_list();
 /// KEYS held, order stream. ARGV order, its end in SaleKeys::held(), fields and values of the
 /// event. Returns 1 if it appended the event, else 0.
 const Script& append_event();
+
+/// Makes the hold of an unpaid order right, and sets its deadline, if the hold is as it was read and no
+/// rebuild checks it.
+///
+/// KEYS held, deadlines. ARGV order, its hold as it was read, its right hold, its deadline (ms).
+/// Returns 1 if it did that, else 0.
+const Script& correct_hold();
+
+/// Appends the event of a payment that was acknowledged and lost, if SaleKeys::payments() has it as it
+/// was read. Ends the hold of its order, if the payment pays it.
+///
+/// KEYS held, payments, order stream. ARGV payment, its value in SaleKeys::payments(), order, voucher,
+/// user, kind, amount. Returns 1 if it appended the event, else 0.
+const Script& append_payment();
+
+/// Removes a payment from SaleKeys::payments(), if that has it as it was read.
+///
+/// KEYS payments. ARGV payment, its value. Returns 1 if it removed it, else 0.
+const Script& forget_payment();
 
 /// Removes a user from the waiting list. Returns 1 if the user waited, else 0.
 ///

@@ -134,8 +134,8 @@ absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleK
     if (!part.is_integer()) return to_status(part, concat("reading the list of voucher ", voucher));
   }
   return WaitingListLook{.users = reply.elements()[0].integer(),
-                         .orders = reply.elements()[1].integer(),
-                         .could_be_served = reply.elements()[2].integer() != 0};
+                         .could_be_served = reply.elements()[1].integer() != 0,
+                         .version = reply.elements()[2].integer()};
 }
 
 absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,

@@ -36,8 +36,8 @@ absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId 
 /// A waiting list at one moment.
 struct WaitingListLook {
   std::int64_t users = 0;
-  std::int64_t orders = 0;       // that they will get
   bool could_be_served = false;  // a user waits, and a piece could be sold
+  std::int64_t version = 0;      // of the voucher in force; 0: it is closed or lost
 };
 absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleKeys& keys,
                                                      VoucherId voucher);

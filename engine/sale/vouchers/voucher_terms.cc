@@ -15,6 +15,7 @@ std::vector<TermField> term_fields(const VoucherVersion& version) {
     fields.push_back({.name = term.name,
                       .field = term.field,
                       .value = term.get(version.voucher),
+                      .absent = term.absent,
                       .is_newer = term.is_newer});
   }
   return fields;
@@ -32,7 +33,9 @@ std::string find_differences(const VoucherVersion& version,
   const std::vector<TermField> here = term_fields(version);
   std::string differences;
   for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
-    const std::int64_t value = there[i].value_or(here[i].is_newer ? here[i].value : 0);
+    // A voucher with a payment was never without a price.
+    const bool may_differ = here[i].is_newer && version.voucher.payment_ms == 0;
+    const std::int64_t value = there[i].value_or(may_differ ? here[i].value : here[i].absent);
     if (value == here[i].value) continue;
     if (!differences.empty()) differences += "; ";
     differences += concat(here[i].name, " ", value, " there, ", here[i].value, " here");

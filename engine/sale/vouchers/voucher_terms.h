@@ -32,7 +32,10 @@ struct VoucherTerm {
   bool is_time = false;      // ms since 1970 UTC; vouchers.json may have it in ISO 8601
   bool is_flag = false;      // 0 or 1; false or true in vouchers.json
   bool is_required = false;  // in vouchers.json
-  /// Versions that were published before the term existed have no such field in their hash.
+  /// The value that admission takes if the voucher's hash has no such field: it was published before
+  /// the term existed.
+  std::int64_t absent = 0;
+  /// Such a voucher may have another value in the database, which had the term before.
   bool is_newer = false;
 
   // Set by make_term():
@@ -140,8 +143,7 @@ inline constexpr std::array kVoucherTerms = {
                                      .column = "payment_ms",
                                      .field = "pay_ms",
                                      .fault = "must be from 0 to 31622400000 (ms, a year)",
-                                     .max = std::int64_t{366} * 24 * 60 * 60 * 1'000,
-                                     .is_newer = true}),
+                                     .max = std::int64_t{366} * 24 * 60 * 60 * 1'000}),
     make_term<&Voucher::restock>({.name = "restock",
                                   .subject = "restock",
                                   .json = "restock",
@@ -150,7 +152,7 @@ inline constexpr std::array kVoucherTerms = {
                                   .fault = "must be 0 or 1",
                                   .max = 1,
                                   .is_flag = true,
-                                  .is_newer = true}),
+                                  .absent = 1}),
     make_term<&Voucher::restore_allowance>({.name = "restore allowance",
                                             .subject = "restore_allowance",
                                             .json = "restore_allowance",
@@ -159,15 +161,14 @@ inline constexpr std::array kVoucherTerms = {
                                             .fault = "must be 0 or 1",
                                             .max = 1,
                                             .is_flag = true,
-                                            .is_newer = true}),
+                                            .absent = 1}),
     make_term<&Voucher::waiting_max>({.name = "waiting users",
                                       .subject = "the number of waiting users",
                                       .json = "waiting_max",
                                       .column = "waiting_max",
                                       .field = "waiting",
                                       .fault = "must be from 0 to 1000000",
-                                      .max = 1'000'000,
-                                      .is_newer = true}),
+                                      .max = 1'000'000}),
 };
 
 /// A field of the voucher's hash that comes from its terms.
@@ -175,7 +176,8 @@ struct TermField {
   std::string_view name;   // in lists
   std::string_view field;  // of the hash
   std::int64_t value = 0;
-  bool is_newer = false;  // VoucherTerm::is_newer
+  std::int64_t absent = 0;  // VoucherTerm::absent
+  bool is_newer = false;    // VoucherTerm::is_newer
 };
 
 /// Returns the fields of a version: its number, then the terms that admission needs.
@@ -185,8 +187,9 @@ std::vector<TermField> term_fields(const VoucherVersion& version);
 void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments);
 
 /// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there,
-/// 10 here; …". `there` has the values of term_fields(), in their order. A missing one counts as 0,
-/// or as equal if the term is newer. Returns an empty string if there are no differences.
+/// 10 here; …". `there` has the values of term_fields(), in their order. A missing one counts as the
+/// value of an absent field, or as equal if the term is newer. Returns an empty string if there are
+/// no differences.
 std::string find_differences(const VoucherVersion& version,
                              std::span<const std::optional<std::int64_t>> there);
 

@@ -482,6 +482,7 @@ TEST_P(AuditTest, PendingFirstPublicationInForceIsAudited) {
     in_force.add(term.value);
   }
   backend_.client().call(std::move(in_force));
+  backend_.client()("SADD", "seckill:vouchers", 2);
   backend_.client()("SET", "seckill:stock:2", 3);
   report = sale_->audit();
   ASSERT_TRUE(report.ok()) << report.status();
@@ -545,6 +546,32 @@ TEST_P(AuditTest, StreamIsReadOnceAndBuyersInBatches) {
   EXPECT_GE(entries_read, queued);
   EXPECT_LT(entries_read, 2 * queued);
   EXPECT_LE(greatest_reply, kReplyMax);
+}
+
+/// A purchase waits for each script, so none may read all refunds.
+TEST_P(AuditTest, RefundsAndDaysAreReadInBatches) {
+  constexpr std::size_t kElements = 4'000;
+  constexpr int kFields = 3'000;
+  Client& client = backend_.client();
+  const SaleKeys keys;
+  for (const std::string& key : {keys.refunds(1), keys.days(1), keys.payments(), keys.held()}) {
+    Request fill = Request::of("HSET", key);
+    for (int i = 1; i <= kFields; ++i) {
+      fill.add(i);
+      fill.add(key == keys.held() ? "" : "1");
+    }
+    ASSERT_EQ(client.call(std::move(fill)), Reply::integer(kFields));
+  }
+  std::size_t greatest_reply = 0;
+  const std::function<void(const Reply&)> count = [&](const Reply& reply) {
+    greatest_reply = std::max(greatest_reply, reply.elements().size());
+    for (const Reply& part : reply.elements()) count(part);
+  };
+  HookedClient counting(backend_.keyspace().open_client(),
+                        {.after = [&](const Request&, const Reply& reply) { count(reply); }});
+  EXPECT_FALSE(audit(counting, backend_.orders(), keys)->passed());
+  EXPECT_GT(greatest_reply, 1'000U);
+  EXPECT_LE(greatest_reply, kElements);
 }
 
 }  // namespace

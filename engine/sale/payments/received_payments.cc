@@ -1,0 +1,79 @@
+#include "engine/sale/payments/received_payments.h"
+
+#include <cstddef>
+
+#include "engine/base/concat.h"
+#include "engine/base/numbers.h"
+#include "engine/client/reply_status.h"
+#include "engine/sale/orders/order_entry.h"
+
+namespace rushgate {
+
+ReceivedPayment ReceivedPayment::read(std::string_view id, std::string_view value) {
+  ReceivedPayment payment{.id = std::string(id), .value = std::string(value)};
+  const std::size_t order_end = value.find(' ');
+  const std::size_t amount_end =
+      order_end == value.npos ? value.npos : value.find(' ', order_end + 1);
+  if (amount_end == value.npos) return payment;
+  const auto order = parse_int64(value.substr(0, order_end));
+  const auto amount = parse_int64(value.substr(order_end + 1, amount_end - order_end - 1));
+  const std::string_view kind = value.substr(amount_end + 1);
+  const bool is_surplus = kind == order_event_name(OrderEvent::Kind::kSurplusPayment);
+  const bool is_known = is_surplus || kind == order_event_name(OrderEvent::Kind::kPaid);
+  if (!order || *order <= 0 || !amount || *amount <= 0 || !is_known) return payment;
+  payment.order = *order;
+  payment.amount_cents = *amount;
+  if (is_surplus) payment.kind = OrderEvent::Kind::kSurplusPayment;
+  return payment;
+}
+
+absl::StatusOr<std::optional<ReceivedPayment>> find_received_payment(Client& client,
+                                                                     const SaleKeys& keys,
+                                                                     std::string_view id) {
+  const Reply value = client("HGET", keys.payments(), id);
+  if (value.is_nil()) return std::nullopt;
+  if (!value.is_text() || value.is_error()) {
+    return to_status(value, concat("looking for payment ", id));
+  }
+  return ReceivedPayment::read(id, value.text());
+}
+
+absl::StatusOr<bool> is_noted_as_stored(Client& client, const SaleKeys& keys, std::string_view id) {
+  constexpr std::size_t kBatchesPerRead = 16;  // each of up to 1,000 payments
+  const std::string wanted = concat(" ", id, " ");
+  std::string after = "-";
+  while (true) {
+    const Reply page =
+        client("XRANGE", keys.stored_payments(), after, "+", "COUNT", kBatchesPerRead);
+    if (!page.is_aggregate()) return to_status(page, "reading the stored payments");
+    for (const Reply& element : page.elements()) {
+      const auto batch = read_entry(element);
+      if (!batch) return to_status(element, "reading a batch of stored payments");
+      const auto ids = batch->field("ids");
+      if (ids && concat(" ", *ids, " ").find(wanted) != std::string::npos) return true;
+      after = concat("(", batch->id);
+    }
+    if (page.elements().size() < kBatchesPerRead) return false;
+  }
+}
+
+absl::Status for_each_received_payment(Client& client, const SaleKeys& keys,
+                                       absl::FunctionRef<void(const ReceivedPayment&)> visit) {
+  constexpr int kPaymentsPerScan = 1'000;
+  std::string cursor = "0";
+  do {
+    const Reply page = client("HSCAN", keys.payments(), cursor, "COUNT", kPaymentsPerScan);
+    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
+                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
+    if (!is_page) return to_status(page, "reading the payments in the keyspace");
+    cursor = page.elements()[0].text();
+    const auto& pairs = page.elements()[1].elements();
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      if (!pairs[i].is_text() || !pairs[i + 1].is_text()) continue;
+      visit(ReceivedPayment::read(pairs[i].text(), pairs[i + 1].text()));
+    }
+  } while (cursor != "0");
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate
