@@ -67,7 +67,15 @@ class FieldReader {
   bool read_time(const std::string& name, std::int64_t& to) {
     const Json* const value = find(name);
     if (value == nullptr) return false;
-    if (!value->is_string()) return read(name, to);
+    if (!value->is_string()) {
+      constexpr std::int64_t kSecondsFrom = 1'000'000'000;  // 2001 in seconds, January 1970 in ms
+      constexpr std::int64_t kSecondsTo = 10'000'000'000;
+      const bool is_there = read(name, to);
+      if (to >= kSecondsFrom && to < kSecondsTo) {
+        note(name, fmt::format("must be in milliseconds since 1970; {} would be seconds", to));
+      }
+      return is_there;
+    }
     const auto time = parse_utc(value->get<std::string>());
     if (!time) {
       note(name, "must be a time in UTC, such as \"2024-11-11T00:00:00Z\", not " + value->dump());

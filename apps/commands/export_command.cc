@@ -22,14 +22,17 @@ struct ExportArguments {
   std::string format;
 };
 
+RecordWriter::Format format_named(const std::string& name) {
+  if (name == "json") return RecordWriter::Format::kJson;
+  return name == "csv" ? RecordWriter::Format::kCsv : RecordWriter::Format::kSpreadsheet;
+}
+
 int run_export(const ExportArguments& arguments) {
   const auto orders = open_stored_orders(arguments.sale);
   if (!orders.ok()) return fail(orders.status());
   const ExportTable& table =
       *std::ranges::find(export_tables(), arguments.table, &ExportTable::name);
-  RecordWriter writer(
-      arguments.format == "csv" ? RecordWriter::Format::kCsv : RecordWriter::Format::kJson,
-      table.fields);
+  RecordWriter writer(format_named(arguments.format), table.fields);
   const absl::Status read =
       table.read(**orders, arguments.voucher,
                  [&](const nlohmann::ordered_json& record) { writer.write(record); });
@@ -51,10 +54,12 @@ void add_export(CLI::App& app, Invocation& invocation) {
       ->required()
       ->check(CLI::IsMember({"orders", "payments", "history"}))
       ->type_name("orders|payments|history");
-  command->add_option("--format", arguments->format, "CSV (RFC 4180), or one JSON array")
+  command
+      ->add_option("--format", arguments->format,
+                   "CSV (RFC 4180), the same without formulas, or one JSON array")
       ->required()
-      ->check(CLI::IsMember({"csv", "json"}))
-      ->type_name("csv|json");
+      ->check(CLI::IsMember({"csv", "spreadsheet", "json"}))
+      ->type_name("csv|spreadsheet|json");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->sale.logger = logger;

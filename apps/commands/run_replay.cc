@@ -27,6 +27,7 @@
 #include "apps/say.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
+#include "engine/base/time_units.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate {
@@ -59,6 +60,20 @@ std::string describe_bad_lines(const std::string& file, const ParsedRequests& re
   return text;
 }
 
+/// In real time, refuses rows that would be sent after days: their times have another unit or origin.
+absl::Status check_times(const ReplayArguments& arguments, const ParsedRequests& requests) {
+  constexpr std::int64_t kLongestMs = 7 * kDayMs;
+  if (!arguments.real_time || requests.rows.empty()) return absl::OkStatus();
+  const RequestRow& last = requests.rows.back();
+  if (last.at_ms <= kLongestMs) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{}:{}: at_ms {} is {} days after the beginning of the replay, and in real time "
+                  "at most {} days "
+                  "are allowed. at_ms counts milliseconds from the beginning, not from 1970",
+                  arguments.requests.string(), last.line, last.at_ms, last.at_ms / kDayMs,
+                  kLongestMs / kDayMs));
+}
+
 absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
   const auto requests = read_file(arguments.requests);
   if (!requests.ok()) return requests.status();
@@ -71,6 +86,8 @@ absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
   if (!parsed_vouchers.ok()) return parsed_vouchers.status();
   input.vouchers = *std::move(parsed_vouchers);
   input.requests = parse_requests(*requests);
+  const absl::Status timed = check_times(arguments, input.requests);
+  if (!timed.ok()) return timed;
   if (input.requests.bad_count == 0) return input;
   const std::string bad = describe_bad_lines(arguments.requests.string(), input.requests);
   say("{}", bad);
@@ -147,7 +164,7 @@ class Run {
     return kept.ok() ? patiently(patience_, [this] { return sale_.start_workers(); }) : kept;
   }
 
-  /// Finds the prices that rows without an amount pay. Each row buys one piece.
+  /// Finds the prices that rows without an amount pay.
   absl::Status find_prices() {
     for (const RequestRow& row : input_.requests.rows) {
       if (row.event != RowEvent::kPay || prices_.contains(row.voucher)) continue;
@@ -171,6 +188,11 @@ class Run {
     options.file_hash = input_.file_hash;
     options.price_cents = prices_;
     options.patience = patience_;
+    if (arguments_.real_time && !input_.requests.rows.empty()) {
+      say("in real time: the last request is due after {:.1f} s\n",
+          static_cast<double>(input_.requests.rows.back().at_ms - record_.completed_up_to_ms) /
+              1e3);
+    }
     started_ = SteadyClock::now();
     last_stored_.emplace(sale_);
     Sale& sale = sale_.sale();

@@ -1,5 +1,5 @@
-// The requests of a replay: CSV with the columns at_ms,user_id,voucher_id, and perhaps event, key
-// and amount_cents.
+// The requests of a replay: CSV with the columns at_ms,user_id,voucher_id, and perhaps event, key,
+// amount_cents, quantity, payment and reference.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,9 @@ struct RequestRow {
   std::int64_t amount_cents = 0;  // that it pays; 0: the amount that is owed
   /// The index of the row with its key, or of the last buy row before it of its user and voucher.
   std::size_t purchase = kNoRow;
+  std::int64_t quantity = 1;   // that it buys, or that its purchase bought
+  std::string payment = {};    // the id of the payment that it pays; empty: the row's own
+  std::string reference = {};  // of the order that it buys
 
   friend bool operator==(const RequestRow&, const RequestRow&) = default;
 };
@@ -49,7 +52,7 @@ struct ParsedRequests {
   std::size_t bad_count = 0;     // … of this many
 };
 
-/// Parses the file. Skips empty lines and a first line of column names.
+/// Parses the file. Skips empty lines and a first record of column names.
 ParsedRequests parse_requests(std::string_view text);
 
 }  // namespace rushgate

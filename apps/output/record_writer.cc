@@ -11,9 +11,16 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-std::string csv_value(const Json& value) {
+/// Returns true if a spreadsheet would take a cell of these characters for a formula.
+bool is_formula(std::string_view cell) {
+  return !cell.empty() && std::string_view("=+-@\t\r").find(cell.front()) != cell.npos;
+}
+
+std::string csv_value(const Json& value, bool is_for_spreadsheet) {
   if (value.is_null()) return {};
-  return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+  if (!value.is_string()) return csv_field(value.dump());
+  const std::string& cell = value.get_ref<const std::string&>();
+  return csv_field(is_for_spreadsheet && is_formula(cell) ? "'" + cell : cell);
 }
 
 std::string dump_line(const Json& record) {
@@ -23,7 +30,10 @@ std::string dump_line(const Json& record) {
 }  // namespace
 
 std::string csv_field(std::string_view value) {
-  if (value.find_first_of(",\"\r\n") == value.npos) return std::string(value);
+  constexpr std::string_view kBlanks = " \t";
+  const bool has_blank_end = !value.empty() && (kBlanks.find(value.front()) != value.npos ||
+                                                kBlanks.find(value.back()) != value.npos);
+  if (!has_blank_end && value.find_first_of(",\"\r\n") == value.npos) return std::string(value);
   std::string quoted = "\"";
   for (const char c : value) {
     if (c == '"') quoted += '"';
@@ -52,7 +62,7 @@ void RecordWriter::write(const Json& record) {
   std::string line;
   for (const std::string& field : fields_) {
     if (&field != &fields_.front()) line += ',';
-    line += csv_value(record.at(field));
+    line += csv_value(record.at(field), format_ == Format::kSpreadsheet);
   }
   fmt::print("{}{}", line, kLineEnd);
 }

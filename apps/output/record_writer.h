@@ -10,15 +10,16 @@
 
 namespace rushgate {
 
-/// Returns a field of CSV, quoted if RFC 4180 requires it.
+/// Returns a field of CSV, quoted if RFC 4180 requires it, or if blanks are at either end.
 std::string csv_field(std::string_view value);
 
 /// Writes flat objects with equal fields to stdout. Keeps none of them.
 class RecordWriter {
  public:
   enum class Format : std::uint8_t {
-    kCsv,   // a header, then a line for each record (RFC 4180); null becomes an empty field
-    kJson,  // one array
+    kCsv,          // a header, then a line for each record (RFC 4180); null becomes an empty field
+    kSpreadsheet,  // the same; strings that a spreadsheet would take for formulas begin with '
+    kJson,         // one array
   };
 
   RecordWriter(Format format, std::vector<std::string> fields);

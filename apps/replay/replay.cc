@@ -150,7 +150,11 @@ Replay::RowPointers Replay::buy(const RowPointers& rows, const Attempt& attempt,
   std::vector<BuyRequest> requests;
   requests.reserve(rows.size());
   for (const RequestRow* const row : rows) {
-    requests.push_back({row->voucher, row->user, key_of(*row)});
+    requests.push_back({.voucher = row->voucher,
+                        .user = row->user,
+                        .idempotency_key = key_of(*row),
+                        .quantity = row->quantity,
+                        .reference = row->reference});
   }
   const std::vector<BuyResult> results = calls_.buy_all(requests);
   RowPointers again;
@@ -170,13 +174,13 @@ Replay::RowPointers Replay::pay(const RowPointers& rows, const Attempt& attempt,
   RowPointers asked;
   std::vector<PayRequest> requests;
   for (const RequestRow* const row : rows) {
-    const OrderId order = order_of(*row);
-    if (order == 0) {
+    const std::size_t purchase = purchase_of(*row);
+    if (purchase == kNoRow) {
       count_without_order(*row, mine);
       continue;
     }
     asked.push_back(row);
-    requests.push_back(payment_of(*row, order));
+    requests.push_back(payment_of(*row, purchase));
   }
   if (asked.empty()) return {};
   const std::vector<ChangeResult> results = calls_.pay_all(requests);
@@ -196,12 +200,12 @@ Replay::RowPointers Replay::cancel(const RowPointers& rows, const Attempt& attem
                                    ReplayResult& mine) {
   RowPointers again;
   for (const RequestRow* const row : rows) {
-    const OrderId order = order_of(*row);
-    if (order == 0) {
+    const std::size_t purchase = purchase_of(*row);
+    if (purchase == kNoRow) {
       count_without_order(*row, mine);
       continue;
     }
-    const ChangeResult result = calls_.cancel(order);
+    const ChangeResult result = calls_.cancel(orders_[purchase]);
     if (may_pass(result.outcome) && !attempt.is_last) {
       again.push_back(row);
       continue;
@@ -216,19 +220,22 @@ std::string Replay::key_of(const RequestRow& row) const {
   return fmt::format("{}:{}", options_.file_hash, row.line);
 }
 
-/// Returns the order that a row pays for or cancels; 0 if no such purchase was accepted.
-OrderId Replay::order_of(const RequestRow& row) const {
+/// Returns the index of the accepted purchase that a row pays for or cancels, or kNoRow.
+std::size_t Replay::purchase_of(const RequestRow& row) const {
   for (std::size_t i = row.purchase; i != kNoRow; i = rows_[i].purchase) {
-    if (orders_[i] != 0 || row.is_by_key) return orders_[i];
+    if (orders_[i] != 0) return i;
+    if (row.is_by_key) break;
   }
-  return 0;
+  return kNoRow;
 }
 
-PayRequest Replay::payment_of(const RequestRow& row, OrderId order) const {
-  PayRequest request{.order = order, .payment = key_of(row), .amount_cents = row.amount_cents};
+PayRequest Replay::payment_of(const RequestRow& row, std::size_t purchase) const {
+  PayRequest request{.order = orders_[purchase],
+                     .payment = row.payment.empty() ? key_of(row) : row.payment,
+                     .amount_cents = row.amount_cents};
   const auto price = options_.price_cents.find(row.voucher);
   if (request.amount_cents == 0 && price != options_.price_cents.end()) {
-    request.amount_cents = price->second;
+    request.amount_cents = price->second * rows_[purchase].quantity;
   }
   return request;
 }

@@ -25,10 +25,11 @@ namespace rushgate {
 struct ReplayOptions {
   int threads = 1;
   RowQueueOptions queue;
-  /// Hash of the file. A row's idempotency key, or the id of its payment, is `<file hash>:<line>`.
-  /// A repeated row gets its first reply, in later processes too.
+  /// Hash of the file. A row's idempotency key is `<file hash>:<line>`, and so is the id of its payment
+  /// if the row names none. A repeated row gets its first reply, in later processes too.
   std::string file_hash;
-  std::map<VoucherId, std::int64_t> price_cents;  // paid by rows without an amount
+  /// Of one piece; rows without an amount pay it for each piece.
+  std::map<VoucherId, std::int64_t> price_cents;
   /// Rows whose failure may pass are sent again. If the last attempt fails too, the replay ends.
   Patience patience;
 };
@@ -108,8 +109,8 @@ class Replay {
   void count_without_order(const RequestRow& row, ReplayResult& mine);
   void note_time(const RequestRow& row, const Attempt& attempt, ReplayResult& mine) const;
   [[nodiscard]] std::string key_of(const RequestRow& row) const;
-  [[nodiscard]] OrderId order_of(const RequestRow& row) const;
-  [[nodiscard]] PayRequest payment_of(const RequestRow& row, OrderId order) const;
+  [[nodiscard]] std::size_t purchase_of(const RequestRow& row) const;
+  [[nodiscard]] PayRequest payment_of(const RequestRow& row, std::size_t purchase) const;
   bool wait_ms(std::int64_t ms);
 
   const std::span<const RequestRow> rows_;

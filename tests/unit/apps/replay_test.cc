@@ -316,6 +316,31 @@ TEST(ReplayTest, EventMeansNewestAcceptedOrder) {
   EXPECT_EQ(result.pays.total() + result.cancels.total(), 4u);
 }
 
+TEST(ReplayTest, QuantityReferenceAndPaymentArePassedOn) {
+  const auto all = parsed(
+      "at_ms,user_id,voucher_id,event,quantity,payment,reference\n"
+      "0,7,1,buy,3,,cart\n"
+      "1,7,1,pay,,pi_1,\n"
+      "2,7,1,pay,,,\n");
+  Register sale;
+  ReplayOptions priced = options(1);
+  priced.price_cents[1] = 250;
+  std::vector<BuyRequest> bought;
+  SaleCalls calls = sale.calls();
+  calls.buy_all = [&, buy_all = calls.buy_all](std::span<const BuyRequest> requests) {
+    bought.assign(requests.begin(), requests.end());
+    return buy_all(requests);
+  };
+  Replay(all, priced, calls).join();
+  ASSERT_EQ(bought.size(), 1u);
+  EXPECT_EQ(bought[0].quantity, 3);
+  EXPECT_EQ(bought[0].reference, "cart");
+  ASSERT_EQ(sale.payments().size(), 2u);
+  EXPECT_EQ(sale.payments()[0].payment, "pi_1");
+  EXPECT_EQ(sale.payments()[0].amount_cents, 750);
+  EXPECT_EQ(sale.payments()[1].payment, "file:4");
+}
+
 TEST(ReplayTest, KeyNamesPurchase) {
   const auto all = parsed(
       "at_ms,user_id,voucher_id,event,key\n"

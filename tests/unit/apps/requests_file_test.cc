@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apps/output/record_writer.h"
+
 namespace rushgate {
 namespace {
 
@@ -36,6 +38,34 @@ TEST(RequestsFileTest, FormatsOfOtherProgramsAreRead) {
       parse_requests("\xEF\xBB\xBF\"at_ms\",\"user_id\",\"voucher_id\"\r\n\"0\", 7 ,1\r\n1,8,2");
   EXPECT_EQ(parsed.bad_count, 0u);
   EXPECT_THAT(parsed.rows, ElementsAre(RequestRow{0, 7, 1, 2}, RequestRow{1, 8, 2, 3}));
+}
+
+TEST(RequestsFileTest, QuotedFieldsAreThoseOfExport) {
+  const std::string names[] = {"a\"b", "\"", "a,b", "'x", "\"quoted\"", "=1+1"};
+  for (const std::string& name : names) {
+    const ParsedRequests parsed = parse_requests("0," + csv_field(name) + ",1\n1,last,1\n");
+    EXPECT_EQ(parsed.bad_count, 0u) << name;
+    ASSERT_EQ(parsed.rows.size(), 2u) << name;
+    EXPECT_EQ(parsed.rows[0].user, UserId(name));
+    EXPECT_EQ(parsed.rows[1].line, 2u);
+  }
+}
+
+TEST(RequestsFileTest, DamagedNumberIsBadInEveryRow) {
+  for (const std::string damaged : {"1.38E+10", "1001.0", "'1001", "\"=\"\"1001\"\"\"", "'1e5"}) {
+    for (const std::string before : {"", "0,7,1\n", "0,anna,1\n"}) {
+      EXPECT_THAT(fault_of(before + "1," + damaged + ",1\n"),
+                  HasSubstr("user_id is not a whole number: "));
+    }
+    EXPECT_THAT(fault_of(damaged + ",7,1\n"), HasSubstr("at_ms is not a whole number: "));
+  }
+  EXPECT_THAT(fault_of("0,=\"1001\",1\n"), HasSubstr("1: a field with a quote must be in quotes"));
+}
+
+TEST(RequestsFileTest, Utf16IsRefused) {
+  const std::string utf16 = {'\xFF', '\xFE', '0', '\0', ',', '\0'};
+  EXPECT_EQ(fault_of(utf16), "1: the file is UTF-16; save it as UTF-8");
+  EXPECT_EQ(fault_of(utf16.substr(2)), "1: the file is UTF-16; save it as UTF-8");
 }
 
 TEST(RequestsFileTest, RowsAreSortedStablyByTime) {
@@ -78,6 +108,28 @@ TEST(RequestsFileTest, EventsAreLinkedToPurchases) {
                           RequestRow{1, 8, 1, 5, RowEvent::kCancel, true, true, 0, 1},
                           RequestRow{2, 7, 1, 4, RowEvent::kPay, true, false, 250, 0},
                           RequestRow{3, 7, 1, 6, RowEvent::kBuy, /*follows=*/true, false, 0, 0}));
+}
+
+TEST(RequestsFileTest, OptionalColumnsBelongToTheirEvents) {
+  const ParsedRequests parsed = parse_requests(
+      "at_ms,user_id,voucher_id,event,quantity,payment,reference\n"
+      "0,7,1,buy,3,,cart 1\n"
+      "1,7,1,pay,,pi_1,\n");
+  EXPECT_EQ(parsed.bad_count, 0u);
+  ASSERT_EQ(parsed.rows.size(), 2u);
+  EXPECT_EQ(parsed.rows[0].quantity, 3);
+  EXPECT_EQ(parsed.rows[0].reference, "cart 1");
+  EXPECT_EQ(parsed.rows[1].payment, "pi_1");
+  const std::string head =
+      "at_ms,user_id,voucher_id,event,quantity,payment,reference\n0,7,1,buy,,,\n";
+  EXPECT_EQ(fault_of(head + "1,7,1,pay,2,,\n"), "3: quantity is for buy rows: \"2\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,buy,,p,\n"), "3: payment is for pay rows: \"p\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,pay,,,r\n"), "3: reference is for buy rows: \"r\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,buy,0,,\n"),
+            "3: quantity is not a positive whole number: \"0\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,buy,10001,,\n"), "3: quantity is at most 10000: 10001");
+  EXPECT_EQ(fault_of(head + "1,7,1,buy,,," + std::string(65, 'r') + "\n"),
+            "3: reference has at most 64 bytes, not 65");
 }
 
 TEST(RequestsFileTest, BadEventIsNamedWithField) {

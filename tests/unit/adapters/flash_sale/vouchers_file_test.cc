@@ -74,6 +74,8 @@ TEST(VouchersFileTest, ErrorNamesFileIndexAndField) {
             "v.json: [0].stock: is missing");
   EXPECT_THAT(fault_of(R"([{"id": 1, "stock": 1, "begin_ms": "tomorrow", "end_ms": 5}])"),
               HasSubstr("v.json: [0].begin_ms: must be a time in UTC"));
+  EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 1, "begin_ms": 0, "end_ms": 1731369600}])"),
+            "v.json: [0].end_ms: must be in milliseconds since 1970; 1731369600 would be seconds");
   EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 1, "begin_ms": 5, "end_ms": 5}])"),
             "v.json: [0]: end must lie after begin");
   EXPECT_EQ(fault_of(R"([{"id": 1, "stock": -3, "begin_ms": 0, "end_ms": 5}])"),
