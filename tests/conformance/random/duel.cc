@@ -37,7 +37,7 @@ std::optional<Difference> Duel::play(std::span<const RandomStep> steps) {
                       : sessions_ == 1 ? play_in_one_session(steps)
                                        : play_in_sessions(steps);
     if (difference) return difference;
-    if (auto what = contents_differ(oracle_, subject_, databases_)) {
+    if (auto what = contents_differ(oracle_, subject_, databases_, in_any_order_)) {
       return Difference{steps.size(), *std::move(what)};
     }
     if (reopens_) return std::nullopt;  // counts are lost on reopening
@@ -54,6 +54,7 @@ void Duel::begin() {
   last_.clear();
   waiting_.clear();
   sent_ = 0;
+  in_any_order_ = false;
   oracle_.reset();
   subject_.reset();
   oracle_ids_ = ask_client_ids(oracle_);
@@ -119,12 +120,12 @@ void Duel::elapse(const RandomCommand& command) {
 }
 
 std::optional<std::string> Duel::look() {
-  if (auto what = contents_differ(oracle_, subject_, databases_)) return what;
+  if (auto what = contents_differ(oracle_, subject_, databases_, in_any_order_)) return what;
   if (!reopens_) return std::nullopt;
-  const KeysOfTables tables = keys_of_tables(oracle_, databases_);
+  in_any_order_ = in_any_order_ || has_hash_tables(oracle_, databases_);
   oracle_.reopen();
   subject_.reopen();
-  auto what = contents_differ(oracle_, subject_, databases_, tables);
+  auto what = contents_differ(oracle_, subject_, databases_, in_any_order_);
   if (what) *what = "reopened: " + *what;
   return what;
 }

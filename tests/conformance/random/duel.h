@@ -68,6 +68,9 @@ class Duel {
   const bool has_connections_;
   const bool reopens_;
   std::size_t sent_ = 0;
+  // Reopening met a hash table. A small one was in Redis's order of tables then, which is random, and
+  // has kept that order since, as has each copy of it.
+  bool in_any_order_ = false;
   ClientIds oracle_ids_;
   ClientIds subject_ids_;
   std::map<int, RandomCommand> last_;  // by session

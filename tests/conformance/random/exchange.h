@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +12,6 @@
 #include "tests/conformance/random/grammar.h"
 
 namespace rushgate::testing {
-
-/// Database and key: "0 key".
-using KeysOfTables = std::set<std::string>;
 
 /// Returns the command as a line of a transcript.
 std::string transcript_line(const RandomCommand& command);
@@ -36,13 +32,13 @@ std::optional<Mismatch> send_to_both(Backend& oracle, Backend& subject, int sess
                                      std::span<const RandomCommand> commands,
                                      std::vector<std::string>* expected = nullptr);
 
-/// Compares the contents of the first databases: keys, types, encodings, times, values.
-/// The keys in `unordered` may have any order.
+/// Compares the contents of the first databases: keys, types, encodings, times, values. Hash tables are
+/// compared in any order, and with `in_any_order` all hashes and sets.
 std::optional<std::string> contents_differ(Backend& oracle, Backend& subject, int databases,
-                                           const KeysOfTables& unordered = {});
+                                           bool in_any_order);
 
-/// Returns the keys that are hash tables. Their elements have no order, also not if they have a
-/// small encoding after reopening.
-KeysOfTables keys_of_tables(Backend& backend, int databases);
+/// Returns true if a key is a hash table. Its elements have no order, also not if they have a small
+/// encoding after reopening.
+bool has_hash_tables(Backend& backend, int databases);
 
 }  // namespace rushgate::testing

@@ -1,12 +1,16 @@
 // A library that is preloaded into redis-server before libc. Its time of day stands still, and the
-// test moves it through a file. Its monotonic clock runs, so timers fire as usual.
+// test moves it through a file. Its monotonic clock runs, so timers fire as usual. Its random numbers are
+// the same in each process, and so is the order of its hash tables.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 namespace {
@@ -28,7 +32,22 @@ std::int64_t now_ms() {
   return *now;
 }
 
+using Open = std::FILE*(const char* path, const char* mode);
+
+std::FILE* open_by(const char* function, const char* path, const char* mode) {
+  auto* const open = reinterpret_cast<Open*>(::dlsym(RTLD_NEXT, function));
+  return open(std::strcmp(path, "/dev/urandom") == 0 ? "/dev/zero" : path, mode);
+}
+
 }  // namespace
+
+extern "C" std::FILE* fopen(const char* path, const char* mode) {
+  return open_by("fopen", path, mode);
+}
+
+extern "C" std::FILE* fopen64(const char* path, const char* mode) {
+  return open_by("fopen64", path, mode);
+}
 
 extern "C" int gettimeofday(timeval* now, void* /*zone*/) noexcept {
   now->tv_sec = now_ms() / kMsPerSecond;
