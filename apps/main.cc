@@ -29,7 +29,7 @@ void hold_standard_places() {
 int finish_output(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   say("rushgate: stdout: {}\n", std::strerror(errno));
-  return exit_code == kExitOk ? kExitFailure : exit_code;
+  return exit_code == kExitOk || exit_code == kExitNegative ? kExitFailure : exit_code;
 }
 
 }  // namespace
