@@ -1,9 +1,13 @@
 // Applies the rules of include_rules.h to the files of this repository.
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -46,6 +50,36 @@ TEST(RepositoryTest, IncludesPointOneWay) {
       ADD_FAILURE() << violation.file << ":" << violation.line << ": " << violation.rule;
     }
   }
+}
+
+/// Returns the number of words of a name in CamelCase: XReadReplies2Nil has X, Read, Replies2 and Nil.
+std::size_t count_words(std::string_view name) {
+  const auto is_upper = [&](std::size_t at) {
+    return at < name.size() && std::isupper(static_cast<unsigned char>(name[at])) != 0;
+  };
+  const auto is_lower = [&](std::size_t at) {
+    return at < name.size() && std::islower(static_cast<unsigned char>(name[at])) != 0;
+  };
+  std::size_t words = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (i == 0 || (is_upper(i) && (!is_upper(i - 1) || is_lower(i + 1)))) ++words;
+  }
+  return words;
+}
+
+TEST(RepositoryTest, TestNameHasAtMostEightWords) {
+  constexpr std::size_t kWordsMax = 8;
+  EXPECT_EQ(count_words("XReadReplies2Nil"), 4u);
+  static const std::regex kTest(R"((?:^|\n)TEST(?:_F|_P)?\(\w+,\s*(\w+)\))");
+  std::size_t tests = 0;
+  for (const std::string& file : source_files()) {
+    const std::string text = text_of_file(file);
+    for (std::sregex_iterator test(text.begin(), text.end(), kTest), end; test != end; ++test) {
+      ++tests;
+      EXPECT_LE(count_words((*test)[1].str()), kWordsMax) << file << ": " << (*test)[1];
+    }
+  }
+  EXPECT_GT(tests, 1'000u);
 }
 
 TEST(RepositoryTest, EveryHeaderHasPragmaOnce) {
