@@ -23,37 +23,9 @@ constexpr std::int64_t kCountersPerDay = kOrderIdLayout.counter_max() + 1;
 std::int64_t seconds_of(OrderId id) { return id >> kOrderIdLayout.counter_bits; }
 std::int64_t counter_of(OrderId id) { return kOrderIdLayout.counter_of(id); }
 
-/// Returns the id in an entry of the order stream.
-std::optional<StreamId> entry_id_of(const Reply& entry) {
-  const bool is_entry = entry.is_aggregate() && entry.elements().size() == 2 &&
-                        entry.elements()[0].is_text() && entry.elements()[1].is_aggregate();
-  return is_entry ? StreamId::parse(entry.elements()[0].text()) : std::nullopt;
-}
-
 /// A hash that is not 0.
 std::uint32_t hash_of(const UserId& user) {
   return static_cast<std::uint32_t>(absl::HashOf(user)) | 1U;
-}
-
-/// The order that an entry admits, as far as it is noted. Without an id: it admits none.
-struct Admitted {
-  OrderId order = 0;
-  std::uint32_t user = 0;  // hash_of()
-};
-
-/// Copies nothing: a backlog is read this way.
-Admitted admitted_by(const Reply& entry) {
-  const std::vector<Reply>& fields = entry.elements()[1].elements();
-  Admitted admitted;
-  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    if (!fields[i].is_text() || !fields[i + 1].is_text()) return {};
-    const std::string_view name = fields[i].text();
-    const std::string_view value = fields[i + 1].text();
-    if (name == kEventField) return {};
-    if (name == "id") admitted.order = std::max<OrderId>(parse_int64(value).value_or(0), 0);
-    if (name == "userId") admitted.user = hash_of(UserId(value));
-  }
-  return admitted;
 }
 
 }  // namespace
@@ -133,6 +105,24 @@ std::uint32_t OrderIdSet::page_of(OrderId id) const {
 
 // ---- QueuedOrders ----
 
+std::optional<QueuedOrders::Entry> QueuedOrders::read_queued(const Reply& reply) {
+  const bool is_entry = reply.is_aggregate() && reply.elements().size() == 2 &&
+                        reply.elements()[0].is_text() && reply.elements()[1].is_aggregate();
+  const auto id = is_entry ? StreamId::parse(reply.elements()[0].text()) : std::nullopt;
+  if (!id) return std::nullopt;
+  Entry entry{.id = *id};
+  const std::vector<Reply>& fields = reply.elements()[1].elements();
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    if (!fields[i].is_text() || !fields[i + 1].is_text()) return Entry{.id = *id};
+    const std::string_view name = fields[i].text();
+    const std::string_view value = fields[i + 1].text();
+    if (name == kEventField) return Entry{.id = *id};
+    if (name == "id") entry.order = std::max<OrderId>(parse_int64(value).value_or(0), 0);
+    if (name == "userId") entry.user = hash_of(UserId(value));
+  }
+  return entry;
+}
+
 void QueuedOrders::add(std::span<const OrderId> accepted) {
   const std::lock_guard lock(mutex_);
   for (const OrderId id : accepted) known_.insert(id);
@@ -141,25 +131,21 @@ void QueuedOrders::add(std::span<const OrderId> accepted) {
 void QueuedOrders::clear() {
   const std::lock_guard lock(mutex_);
   known_.clear();
-  drop_pages();
-  read_to_ = {};
+  begin_from_scratch();
 }
 
-/// No page that was noted before is found any more.
-void QueuedOrders::drop_pages() {
+/// Reads the stream from its start once more. No page that was noted before is found any more. The
+/// caller has the mutex.
+void QueuedOrders::begin_from_scratch() {
+  read_to_ = {};
   first_page_ += static_cast<std::uint32_t>(pages_.size());
   pages_.clear();
 }
 
 absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
-  const auto read = read_on_until([&] { return known_.contains(order); });
-  if (!read.ok()) return read.status();
-  if (read->is_met) return true;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!known_.may_have_forgotten(order)) return false;
-  }
-  const auto found = find_in_stream(order, {read->stored_to, StreamId::max()});
+  const auto is_met = read_on_until([&] { return known_.contains(order); });
+  if (!is_met.ok() || *is_met) return is_met;
+  const auto found = find_forgotten(order);
   if (!found.ok()) return found.status();
   return found->has_value();
 }
@@ -173,70 +159,99 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
     return true;
   };
   while (true) {
-    const auto read = read_on_until(has_other_page);
-    if (!read.ok()) return read.status();
-    bool may_have_forgotten = false;
-    if (!read->is_met) {
-      const std::lock_guard lock(mutex_);
-      may_have_forgotten = known_.may_have_forgotten(order);
-      if (!may_have_forgotten) return std::nullopt;
-    }
-    auto found =
-        find_in_stream(order, may_have_forgotten ? Range{read->stored_to, StreamId::max()} : *page);
+    const auto is_met = read_on_until(has_other_page);
+    if (!is_met.ok()) return is_met.status();
+    if (!*is_met) return find_forgotten(order);
+    auto found = find_in_stream(order, *page);
     // Where the page lacks it, it may have been restored: then a later page has it.
-    if (!found.ok() || found->has_value() || may_have_forgotten) return found;
+    if (!found.ok() || found->has_value()) return found;
   }
 }
 
-/// Reads the order stream on until `is_met`, which is asked under the mutex, or to its end.
-absl::StatusOr<QueuedOrders::ReadOn> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_met) {
-  constexpr int kPortion = 1'000;
-  std::optional<StreamId> stored_to;
+/// Searches the unacknowledged entries for an order that may be one of the forgotten ones.
+absl::StatusOr<std::optional<Order>> QueuedOrders::find_forgotten(OrderId order) {
+  const auto may_have_forgotten = [&] {
+    const std::lock_guard lock(mutex_);
+    return known_.may_have_forgotten(order);
+  };
+  if (!may_have_forgotten()) return std::nullopt;
+  const auto stored_to = skip_stored();
+  if (!stored_to.ok()) return stored_to.status();
+  if (!may_have_forgotten()) return std::nullopt;  // all are stored
+  return find_in_stream(order, {*stored_to, StreamId::max()});
+}
+
+/// Reads the order stream on until `is_met`, which is asked under the mutex, or to its end. Returns
+/// is_met().
+absl::StatusOr<bool> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_met) {
+  constexpr std::size_t kPortion = 1'000;
+  constexpr std::size_t kSkipEvery = 100 * kPageEntries;
+  bool has_skipped = false;
   while (true) {
     StreamId after;
+    bool has_much_to_skip = false;
     {
       const std::lock_guard lock(mutex_);
-      if (is_met()) return ReadOn{.is_met = true};
+      if (is_met()) return true;
       after = read_to_;
+      has_much_to_skip = after == StreamId() || read_since_skip_ >= kSkipEvery;
     }
-    if (!stored_to) {
-      const auto skipped = skip_stored();
-      if (!skipped.ok()) return skipped.status();
-      stored_to = skipped->stored_to;
-      after = skipped->read_to;
+    if (has_much_to_skip && !std::exchange(has_skipped, true)) {
+      if (const auto stored_to = skip_stored(); !stored_to.ok()) return stored_to.status();
+      continue;
     }
-    const Reply portion =
-        client_("XRANGE", keys_.order_stream, '(' + after.to_string(), "+", "COUNT", kPortion);
-    if (portion.kind() != Reply::Kind::kArray) {
-      return to_status(portion, "reading " + keys_.order_stream);
-    }
+    const Request requests[] = {
+        Request::of("XREVRANGE", keys_.order_stream, "+", "-", "COUNT", 1),
+        Request::of("XRANGE", keys_.order_stream, '(' + after.to_string(), "+", "COUNT", kPortion)};
+    const std::vector<Reply> replies = client_.pipeline(requests);
+    const auto newest = read_entries(replies[0]);
+    if (!newest.ok()) return newest.status();
+    const auto portion = read_entries(replies[1]);
+    if (!portion.ok()) return portion.status();
     const std::lock_guard lock(mutex_);
     if (read_to_ != after) continue;  // another caller has read this portion, or all was forgotten
-    if (const absl::Status noted = note(portion); !noted.ok()) return noted;
-    if (portion.elements().size() < kPortion) {
-      return ReadOn{.is_met = is_met(), .stored_to = *stored_to};
+    if (!newest->empty() && newest->front().id < after) {
+      begin_from_scratch();
+      continue;
     }
+    note(*portion);
+    if (portion->size() < kPortion) return is_met();
+    has_skipped = has_skipped && read_since_skip_ < kSkipEvery;
   }
+}
+
+/// Reads entries without copying their fields: a backlog is read this way.
+absl::StatusOr<std::vector<QueuedOrders::Entry>> QueuedOrders::read_entries(
+    const Reply& portion) const {
+  const auto failure = [this](const Reply& reply) {
+    return to_status(reply, "reading " + keys_.order_stream);
+  };
+  if (portion.kind() != Reply::Kind::kArray) return failure(portion);
+  std::vector<Entry> entries;
+  entries.reserve(portion.elements().size());
+  for (const Reply& element : portion.elements()) {
+    auto entry = read_queued(element);
+    if (!entry) return failure(element);
+    entries.push_back(*entry);
+  }
+  return entries;
 }
 
 /// Adds the entries behind read_to_. The caller has the mutex.
-absl::Status QueuedOrders::note(const Reply& portion) {
-  for (const Reply& element : portion.elements()) {
-    const auto id = entry_id_of(element);
-    if (!id) return to_status(element, "reading " + keys_.order_stream);
+void QueuedOrders::note(std::span<const Entry> entries) {
+  for (const Entry& entry : entries) {
     const bool continues_page = !pages_.empty() && pages_.back().range.last == read_to_ &&
                                 pages_.back().entries < kPageEntries;
     if (!continues_page) pages_.push_back({.range = {.after = read_to_}});
     Page& page = pages_.back();
-    page.range.last = *id;
-    read_to_ = *id;
-    const Admitted admitted = admitted_by(element);
-    page.users[page.entries++] = admitted.user;
-    if (admitted.order != 0) {
-      known_.insert(admitted.order, first_page_ + static_cast<std::uint32_t>(pages_.size()) - 1);
+    page.range.last = entry.id;
+    page.users[page.entries++] = entry.user;
+    read_to_ = entry.id;
+    if (entry.order != 0) {
+      known_.insert(entry.order, first_page_ + static_cast<std::uint32_t>(pages_.size()) - 1);
     }
   }
-  return absl::OkStatus();
+  read_since_skip_ += entries.size();
 }
 
 /// Returns the page that has the order; empty if none is known. The caller has the mutex.
@@ -289,15 +304,14 @@ bool QueuedOrders::Page::may_have(std::uint32_t user) const {
   return same != 0;
 }
 
-/// Moves read_to_ past entries that a worker has acknowledged. Moves it to the start if the stream
-/// was lost and begins from scratch. Gives up the forgotten orders once all are stored.
-absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
+/// Moves read_to_ past entries that a worker has acknowledged, and forgets their pages. Gives up the
+/// forgotten orders once all are stored. Returns the last entry up to which all are acknowledged.
+absl::StatusOr<StreamId> QueuedOrders::skip_stored() {
   std::uint64_t times_forgotten_before = 0;
-  StreamId read_to_before;
   {
     const std::lock_guard lock(mutex_);
     times_forgotten_before = known_.times_forgotten();
-    read_to_before = read_to_;
+    read_since_skip_ = 0;
   }
   const auto progress = read_stream_progress(client_, keys_);
   if (!progress.ok()) return progress.status();
@@ -306,17 +320,12 @@ absl::StatusOr<QueuedOrders::Skipped> QueuedOrders::skip_stored() {
   if (is_all_stored && known_.times_forgotten() == times_forgotten_before) {
     known_.give_up_forgotten();
   }
-  // Another caller may have read newer entries than `last` since.
-  if (progress->last < read_to_before && read_to_ >= read_to_before) {
-    read_to_ = {};
-    drop_pages();
-  }
   read_to_ = std::max(read_to_, progress->acknowledged_to);
   while (!pages_.empty() && pages_.front().range.last <= progress->acknowledged_to) {
     pages_.pop_front();
     ++first_page_;
   }
-  return Skipped{.stored_to = progress->acknowledged_to, .read_to = read_to_};
+  return progress->acknowledged_to;
 }
 
 /// Returns an order whose entry is in the range.

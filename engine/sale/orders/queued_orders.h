@@ -117,21 +117,21 @@ class QueuedOrders {
 
     [[nodiscard]] bool may_have(std::uint32_t user) const;
   };
-  struct Skipped {
-    StreamId stored_to;  // entries up to this one are acknowledged
-    StreamId read_to;    // read_to_
+  struct Entry {
+    StreamId id;
+    OrderId order = 0;       // 0: it admits none
+    std::uint32_t user = 0;  // hash_of() that of the order
   };
-  struct ReadOn {
-    bool is_met = false;
-    StreamId stored_to = {};  // as Skipped; only if it is not met
-  };
-  absl::StatusOr<ReadOn> read_on_until(absl::FunctionRef<bool()> is_met);
-  absl::Status note(const Reply& portion);
+  static std::optional<Entry> read_queued(const Reply& reply);
+  [[nodiscard]] absl::StatusOr<std::vector<Entry>> read_entries(const Reply& portion) const;
+  absl::StatusOr<bool> read_on_until(absl::FunctionRef<bool()> is_met);
+  void note(std::span<const Entry> entries);
   std::vector<Range> find_pages_of(const UserId& user);
-  absl::StatusOr<Skipped> skip_stored();
+  absl::StatusOr<StreamId> skip_stored();
+  absl::StatusOr<std::optional<Order>> find_forgotten(OrderId order);
   absl::StatusOr<std::optional<Order>> find_in_stream(OrderId order, const Range& range);
   [[nodiscard]] std::optional<Range> find_page(OrderId order) const;
-  void drop_pages();
+  void begin_from_scratch();
 
   Client& client_;
   const SaleKeys keys_;
@@ -141,9 +141,10 @@ class QueuedOrders {
   std::mutex mutex_;
   // Guarded by mutex_:
   OrderIdSet known_;
-  StreamId read_to_;              // entries up to this one are in known_, or are stored
-  std::deque<Page> pages_;        // of the unacknowledged entries up to read_to_
-  std::uint32_t first_page_ = 1;  // the number of the first one
+  StreamId read_to_;                 // entries up to this one are in known_, or are stored
+  std::deque<Page> pages_;           // of the unacknowledged entries up to read_to_
+  std::size_t read_since_skip_ = 0;  // entries
+  std::uint32_t first_page_ = 1;     // the number of the first one
 };
 
 }  // namespace rushgate
