@@ -120,7 +120,7 @@ TEST_F(StoreRecoveryTest, LostDataNeedsNewEngine) {
 TEST_F(StoreRecoveryTest, EveryFaultIsSurvived) {
   open(&clock_);
   std::int64_t accepted = 0;
-  for (int operations = 0; operations < 150; ++operations) {
+  for (int operations = 0; operations < 60; ++operations) {
     SCOPED_TRACE("operation " + std::to_string(operations));
     disk_->cut_power_after(operations % 50);
     for (int i = 0; i < 20; ++i) {

@@ -10,6 +10,7 @@
 
 #include "storage/rocksdb/directory_lock.h"
 #include "tests/support/faults/power_cut_file_system.h"
+#include "tests/support/sweep.h"
 #include "tests/unit/storage/rocksdb/rocksdb_fixture.h"
 #include <rushgate/random_seed.h>
 
@@ -144,20 +145,23 @@ class ReopeningSweepTest : public ReopeningTest, public ::testing::WithParamInte
   /// `recover` gets the store that failed to reopen. It is called for each operation that can fail.
   void sweep(const std::function<void()>& recover) {
     constexpr int kOperationsMax = 1'000;
-    int failed = 0;
-    for (bool is_hit = true; is_hit && !HasFailure(); ++failed) {
-      ASSERT_LT(failed, kOperationsMax);
-      SCOPED_TRACE("operation " + std::to_string(failed));
+    testing::Sweep places(/*share=*/4);
+    SCOPED_TRACE(places.seed_text());
+    int nth = 0;
+    for (bool is_hit = true; is_hit && !HasFailure();) {
+      nth = places.next();
+      ASSERT_LT(nth, kOperationsMax);
+      SCOPED_TRACE("operation " + std::to_string(nth));
       start_over();
       GetParam() ? fail_sync() : fill_disk();
       disk_->make_space();
-      disk_->cut_power_after(failed);
+      disk_->cut_power_after(nth - 1);
       const absl::Status reopened = reopen(*store_);
       is_hit = !reopened.ok();
       EXPECT_NE(reopened.code(), absl::StatusCode::kDataLoss) << reopened;
       recover();
     }
-    EXPECT_GT(failed, 20) << "a reopening has that many operations";
+    EXPECT_GT(nth, 20) << "a reopening has that many operations";
   }
 };
 INSTANTIATE_TEST_SUITE_P(Commits, ReopeningSweepTest, ::testing::Bool(),
