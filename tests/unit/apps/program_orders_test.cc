@@ -295,7 +295,7 @@ TEST_P(OrdersProgramTest, StatusShowsPaymentsAndHistory) {
   EXPECT_EQ(life.exit_code, kExitOk);
   EXPECT_THAT(life.out, HasSubstr("paid: user 7, voucher 1, admitted at 2"));
   EXPECT_THAT(life.out, HasSubstr(", 2 for 500 cents, due at 2"));
-  EXPECT_THAT(life.out, HasSubstr(", reference till 3\n\npayment "));
+  EXPECT_THAT(life.out, HasSubstr(", reference till 3, idempotency key click\n\npayment "));
   EXPECT_THAT(life.out, HasSubstr("\n\nfrom "));
 }
 
