@@ -6,6 +6,7 @@
 
 #include "engine/base/futex.h"
 #include "engine/base/prefetch.h"
+#include "engine/base/thread_name.h"
 
 namespace rushgate {
 
@@ -152,6 +153,7 @@ void SubmitQueue::decide_all() {
 }
 
 void SubmitQueue::loop() {
+  name_this_thread("rg-submit");
   while (!stopping_) {
     if (decide()) continue;
     sleeps_ = 1;

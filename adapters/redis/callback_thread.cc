@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/thread_name.h"
+
 namespace rushgate {
 namespace {
 
@@ -63,6 +65,7 @@ bool CallbackThread::cancel(TimerId timer) {
 }
 
 void CallbackThread::loop() {
+  name_this_thread("rg-callbacks");
   current_thread = this;
   std::unique_lock lock(mutex_);
   while (true) {

@@ -10,6 +10,7 @@
 
 #include "adapters/redis/redis_session.h"
 #include "adapters/redis/text.h"
+#include "engine/base/thread_name.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {
@@ -68,7 +69,10 @@ absl::Status RedisCore::start() {
   shared_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kShared);
   lines_.push_back(shared_);
   callbacks_.start();
-  io_thread_ = std::thread([this] { io_.run(); });
+  io_thread_ = std::thread([this] {
+    name_this_thread("rg-redis");
+    io_.run();
+  });
   std::promise<absl::Status> outcome;
   asio::post(
       io_, [&] { shared_->start([&](const absl::Status& status) { outcome.set_value(status); }); });

@@ -19,6 +19,7 @@
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
 #include "adapters/resp/resp_encoder.h"
+#include "engine/base/thread_name.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/thread_wait.h"
 #include <rushgate/reply.h>
@@ -384,6 +385,7 @@ void RedisLine::run_checks() {
   check_has_reported_ = false;
   is_checking_ = true;
   check_ = std::thread([this, wire = wire_, checks = std::move(checks)]() mutable {
+    name_this_thread("rg-redis-check");
     CheckedConnection connection(*this, wire.get());
     absl::Status status;
     for (const auto& check : checks) {

@@ -25,6 +25,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/process_info.h"
+#include "engine/base/thread_name.h"
 #include "engine/executor/served_session.h"
 #include "engine/executor/untaken_output.h"
 #include <rushgate/resp_server.h>
@@ -405,6 +406,7 @@ void RespServer::Impl::admit(Connection::Socket socket) {
 // ---- Rounds ----
 
 void RespServer::Impl::run() {
+  name_this_thread("rg-resp");
   while (!is_stopping_) {
     io_->run_one();
     do {

@@ -26,6 +26,7 @@
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
 #include "engine/base/process_info.h"
+#include "engine/base/thread_name.h"
 #include "engine/sale/admission/admission.h"
 #include <rushgate/engine.h>
 #include <rushgate/open_backend.h>
@@ -58,6 +59,7 @@ class ScriptNotice {
 
  private:
   void watch(const Engine& engine, const std::stop_token& ends) {
+    name_this_thread("rg-watch");
     constexpr std::chrono::milliseconds kEvery{200};
     bool is_said = false;
     std::unique_lock lock(mutex_);

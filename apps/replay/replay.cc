@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/thread_name.h"
+
 namespace rushgate {
 namespace {
 
@@ -87,6 +89,7 @@ ReplayResult Replay::join() {
 }
 
 void Replay::run(ReplayResult& mine) {
+  name_this_thread("rg-buyer");
   try {
     for (auto rows = queue_.take(); !rows.empty(); rows = queue_.take()) {
       if (!process(rows, mine)) break;

@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "engine/base/thread_name.h"
+
 namespace rushgate {
 
 BackgroundSync::BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
@@ -32,6 +34,7 @@ void BackgroundSync::note_write() {
 }
 
 void BackgroundSync::loop() {
+  name_this_thread("rg-sync");
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return written_ || stopping_; });

@@ -8,6 +8,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/futex.h"
 #include "engine/base/log.h"
+#include "engine/base/thread_name.h"
 
 namespace rushgate {
 
@@ -129,6 +130,7 @@ void ServiceThread::sleep(std::uint32_t kicks, std::int64_t monotonic_ms) {
 }
 
 void ServiceThread::loop() {
+  name_this_thread("rg-service");
   while (true) {
     const std::uint32_t kicks_before = kicks();
     run_pending();

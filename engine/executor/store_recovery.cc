@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/thread_name.h"
+
 namespace rushgate {
 namespace {
 
@@ -51,6 +53,7 @@ void StoreRecovery::stop() {
 }
 
 void StoreRecovery::loop() {
+  name_this_thread("rg-recovery");
   std::int64_t wait_ms = kFirstWaitMs;
   std::unique_lock lock(mutex_);
   while (true) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "engine/base/thread_name.h"
+
 namespace rushgate {
 
 void LazyFree::use_thread() {
@@ -56,6 +58,7 @@ bool LazyFree::leave_to_thread(const Item& item) noexcept {
 }
 
 void LazyFree::loop() {
+  name_this_thread("rg-free");
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return !waiting_.empty() || !may_use_thread_; });

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/base/thread_name.h"
+
 namespace rushgate {
 
 BackgroundThread::~BackgroundThread() {
@@ -21,6 +23,7 @@ void BackgroundThread::run(Task task) {
 }
 
 void BackgroundThread::serve() {
+  name_this_thread("rg-cache");
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return is_ending_ || !tasks_.empty(); });

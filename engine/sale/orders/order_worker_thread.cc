@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/thread_name.h"
 #include <rushgate/order_worker_thread.h>
 
 namespace rushgate {
@@ -63,6 +64,7 @@ bool OrderWorkerThread::run_after_step(OrderWorker::Step& step) {
 }
 
 void OrderWorkerThread::loop() {
+  name_this_thread("rg-worker");
   bool may_wait = !after_step_;
   while (true) {
     OrderWorker::Step step =

@@ -277,6 +277,28 @@ TEST_F(FlashSaleTest, OptionsAreChecked) {
 
 // ---- Storing of orders --------
 
+/// Waits until the threads have named themselves.
+TEST_F(FlashSaleTest, ThreadsHaveNames) {
+  const auto await = [](std::set<std::string> wanted) {
+    while (!wanted.empty()) {
+      for (const auto& task : fs::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        wanted.erase(name);
+      }
+    }
+  };
+  {
+    const auto sale = opened(in("shop").string() + "?durability=everysec");
+    ASSERT_NE(sale, nullptr);
+    await({"rg-service", "rg-sync", "rg-worker", "rg-submit", "rg-recovery"});
+  }
+  const testing::RedisServer server;
+  const auto sale = opened(server.url(), {.orders_dir = in("orders")});
+  ASSERT_NE(sale, nullptr);
+  await({"rg-redis", "rg-callbacks", "rg-worker", "rg-submit"});
+}
+
 TEST_F(FlashSaleTest, WorkersStartOnRequest) {
   const auto sale = opened(in("shop"), {.workers = 2, .start_workers = false});
   ASSERT_NE(sale, nullptr);
