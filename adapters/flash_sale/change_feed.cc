@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/concat.h"
+#include "engine/base/log.h"
 
 namespace rushgate {
 namespace {
@@ -63,10 +64,15 @@ absl::Status ChangeFeed::call_hook(const OrderChange& change) {
   }
 }
 
+/// Pauses, and logs the reason unless the feed already pauses for it.
 absl::Status ChangeFeed::pause(const absl::Status& reason) {
+  const bool is_known = pause_ms_ > 0 && reason == pause_reason_;
   pause_ms_ =
       pause_ms_ == 0 ? options_.retry_after_ms : std::min(2 * pause_ms_, options_.pause_ms_max);
   paused_until_ms_ = clock_.monotonic_ms() + pause_ms_;
+  if (options_.logger && !is_known) {
+    log_error(*options_.logger, concat("changes of orders are not reported: ", reason.message()));
+  }
   pause_reason_ = reason;
   return reason;
 }

@@ -41,7 +41,8 @@ struct WorkerOptions {
   bool trim = true;
   /// Called on the worker's thread with orders that are in the database, before they are
   /// acknowledged. Called at least once per order; again after a crash, a failed acknowledgement or
-  /// an exception of this function. An exception pauses the worker.
+  /// an exception of this function. An exception pauses the worker. It is logged once, even if the
+  /// repeated calls throw it again.
   ///
   /// Not called for orders that adoption writes, nor for an entry that the keyspace loses between
   /// the transaction and a crash. May be empty.

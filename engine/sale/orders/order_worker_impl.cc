@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #include "absl/container/btree_map.h"
@@ -66,7 +67,7 @@ absl::Status thrown() {
   } catch (const std::exception& error) {
     return absl::UnknownError(error.what());
   } catch (...) {
-    return absl::UnknownError("the order store threw something that is no exception");
+    return absl::UnknownError("something that is no exception was thrown");
   }
 }
 
@@ -719,7 +720,7 @@ absl::Status OrderWorker::Impl::write_suspect(const WriteSpan& suspect,
   return absl::OkStatus();
 }
 
-/// Calls on_stored with the orders that are in the database.
+/// Calls on_stored with the orders that are in the database. Throws an exception that names it.
 void OrderWorker::Impl::report_stored(const std::vector<Decided>& decided) const {
   if (!options_.on_stored) return;
   std::vector<OrderId> orders;
@@ -727,7 +728,12 @@ void OrderWorker::Impl::report_stored(const std::vector<Decided>& decided) const
     if (one.fate != Decided::Fate::kStored) continue;
     if (const auto order = read_order(*one.entry); order.ok()) orders.push_back(order->id);
   }
-  if (!orders.empty()) options_.on_stored(orders);
+  if (orders.empty()) return;
+  try {
+    options_.on_stored(orders);
+  } catch (...) {
+    throw std::runtime_error(concat("on_stored failed: ", thrown().message()));
+  }
 }
 
 absl::Status OrderWorker::Impl::acknowledge_stored(const std::vector<Decided>& decided,
@@ -1082,16 +1088,19 @@ absl::Status OrderWorker::Impl::expire_holds(Step& step) {
 
 // ---- Bad days ----
 
+/// Pauses, and logs the reason unless the worker already pauses for it.
 OrderWorker::Step OrderWorker::Impl::pause(const absl::Status& reason) {
   std::int64_t pause_ms = options_.retry_after_ms;
   for (int i = 0; i < pauses_ && pause_ms < options_.pause_ms_max; ++i) {
     pause_ms = std::min(2 * pause_ms, options_.pause_ms_max);
   }
-  ++pauses_;
+  const bool has_paused_before = pauses_++ > 0;
   paused_until_ms_ = clock_.monotonic_ms() + pause_ms;
-  pause_reason_ = std::string(reason.message());
-  if (pause_reason_.empty()) pause_reason_ = reason.ToString();
-  if (options_.logger)
+  std::string why(reason.message());
+  if (why.empty()) why = reason.ToString();
+  const bool is_known = has_paused_before && why == pause_reason_;
+  pause_reason_ = std::move(why);
+  if (options_.logger && !is_known)
     log_warning(*options_.logger,
                 concat("order worker ", options_.consumer, " pauses: ", pause_reason_));
   return paused(pause_reason_);

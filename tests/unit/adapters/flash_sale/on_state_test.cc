@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -12,6 +13,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>
@@ -251,6 +254,33 @@ TEST(OnStatePauseTest, OrdersAreStoredMeanwhile) {
   manual.advance_ms(WorkerOptions{}.retry_after_ms);
   EXPECT_TRUE(sale->drain().ok());
   EXPECT_THAT(reported.states_of(order), ElementsAre("unpaid>paid"));
+}
+
+TEST(OnStatePauseTest, RepeatedExceptionIsLoggedOnce) {
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
+  Engine& manual = *engine;
+  std::ostringstream log;
+  FlashSaleOptions options{.workers = 0};
+  int calls = 0;
+  options.on_state = [&](const OrderChange&) {
+    ++calls;
+    throw std::runtime_error("the printer is empty");
+  };
+  options.logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  const auto sale =
+      FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), options).value();
+  ASSERT_TRUE(sale->publish(coffee_to_pay(10)).ok());
+  sale->pay({.order = sale->buy(7, 1).order, .payment = "p1", .amount_cents = kPrice});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(sale->drain().ok());
+    manual.advance_ms(options.worker.pause_ms_max);
+  }
+  EXPECT_EQ(calls, 3);
+  const std::string logged = log.str();
+  EXPECT_THAT(logged, HasSubstr("the printer is empty"));
+  EXPECT_EQ(logged.find("the printer is empty"), logged.rfind("the printer is empty")) << logged;
 }
 
 TEST(OnStatePauseTest, TimeoutIsReported) {

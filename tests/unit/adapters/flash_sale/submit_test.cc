@@ -4,6 +4,8 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,6 +13,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
@@ -316,6 +320,35 @@ TEST(OnStoredTest, FailedCallIsRepeated) {
   manual.advance_ms(WorkerOptions{}.pause_ms_max);
   EXPECT_TRUE(sale->drain().ok());
   EXPECT_THAT(stored, ElementsAre(order, order));
+}
+
+TEST(OnStoredTest, RepeatedExceptionIsLoggedOnce) {
+  ManualClock clock;
+  auto engine = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}, {}).value();
+  Engine& manual = *engine;
+  std::ostringstream log;
+  int calls = 0;
+  FlashSaleOptions options = kNoThreads;
+  options.worker.on_stored = [&](std::span<const OrderId>) {
+    ++calls;
+    throw std::runtime_error("the mail server is down");
+  };
+  options.logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  const auto sale =
+      FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), options).value();
+  EXPECT_TRUE(sale->publish(plain_coffee(10)).ok());
+  sale->buy(7, 1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(sale->drain().ok());
+    manual.advance_ms(options.worker.pause_ms_max);
+  }
+  EXPECT_EQ(calls, 3);
+  const std::string logged = log.str();
+  EXPECT_THAT(logged, HasSubstr("on_stored failed: the mail server is down"));
+  EXPECT_EQ(logged.find("on_stored failed: the mail server is down"),
+            logged.rfind("on_stored failed: the mail server is down"))
+      << logged;
 }
 
 TEST(OnStoredTest, RefusedOrderIsNotNamed) {
