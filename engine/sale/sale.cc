@@ -45,6 +45,9 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
   return impl_->publish(voucher, expected_version);
 }
+absl::StatusOr<bool> Sale::publish_if_new(const Voucher& voucher) {
+  return impl_->publish_if_new(voucher);
+}
 absl::Status Sale::add_stock(VoucherId voucher, std::int64_t delta) {
   return impl_->add_stock(voucher, delta);
 }

@@ -17,6 +17,7 @@
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/payments/waiting_list.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 
 namespace rushgate {
 namespace {
@@ -212,6 +213,17 @@ absl::Status Sale::Impl::publish(const Voucher& voucher,
   return vouchers_.publish(voucher, expected_version);
 }
 
+absl::StatusOr<bool> Sale::Impl::publish_if_new(const Voucher& voucher) {
+  absl::Status published = publish(voucher, 0);
+  if (published.ok()) return true;
+  if (absl::IsAlreadyExists(published)) return false;
+  if (!absl::IsFailedPrecondition(published)) return published;
+  const auto archived = is_archived(stores_, voucher.id);
+  if (!archived.ok()) return archived.status();
+  if (*archived) return false;
+  return published;
+}
+
 // ---- Buying ----
 
 /// Returns true if the request itself has a fault.
@@ -254,8 +266,16 @@ BuyResult Sale::Impl::buy(const BuyRequest& request) {
   BuyResult result = conclude(admit(request, *order), request, *order);
   if (leaves_id_unused(result)) ids_.give_back({&*order, 1});
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
+  note_status(result);
   if (recent_) name_order(request.voucher, request.user, result);
   return result;
+}
+
+/// Looks for the present status of the order of a repeated purchase.
+void Sale::Impl::note_status(BuyResult& result) {
+  if (!result.is_repeated) return;
+  const auto status = changes_.find_status(result.order);
+  if (status.ok()) result.status = *status;
 }
 
 /// Notes the order of an accepted purchase. Names an order of a user at the limit.
@@ -329,6 +349,7 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   }
   queued_.add(orders);
   ids_.give_back(unused);
+  for (BuyResult& result : results) note_status(result);
   for (std::size_t i = 0; recent_ && i < results.size(); ++i) {
     name_order(requests[i].voucher, requests[i].user, results[i]);
   }

@@ -46,6 +46,7 @@ class Sale::Impl {
 
   // As in Sale:
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version);
+  absl::StatusOr<bool> publish_if_new(const Voucher& voucher);
   absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
     return vouchers_.add_stock(voucher, delta);
   }
@@ -91,6 +92,7 @@ class Sale::Impl {
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
   absl::StatusOr<bool> restore(const std::string& letter);
+  void note_status(BuyResult& result);
   void name_order(VoucherId voucher, const UserId& user, BuyResult& result);
   absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
 

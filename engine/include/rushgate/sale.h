@@ -76,6 +76,10 @@ struct BuyResult {
   OrderId order = 0;
   /// True if `order` was accepted before, with the same idempotency key.
   bool is_repeated = false;
+  /// If `is_repeated`: the order's present status, since it may have been paid, cancelled or refunded
+  /// meanwhile. A queued order counts as the database will store it. Empty if the order is a dead
+  /// letter or was deleted, and if the order database or the keyspace cannot be read.
+  std::optional<OrderStatus> status = {};
   /// Set for kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and for the codes of a custom
   /// admission script.
   std::string detail = {};
@@ -358,8 +362,14 @@ class Sale {
   /// - kUnavailable: another change did not end while this one waited. Or the version is in force,
   ///   but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
+  /// Publishes `voucher` unless its id was published before, also if that sale is archived. For a
+  /// program that reads its vouchers from a file at each start: publish() would take back the stock
+  /// that add_stock() added since, and open a sale again that close() ended. Returns true if this
+  /// call published it. Errors: as publish().
+  absl::StatusOr<bool> publish_if_new(const Voucher& voucher);
   /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Loses no
-  /// concurrent change. kNotFound: the voucher is not on sale. Other errors: as publish().
+  /// concurrent change. kNotFound: the voucher was never on sale. kFailedPrecondition: it is
+  /// archived. Other errors: as publish().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
   /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
   absl::Status close(VoucherId voucher);

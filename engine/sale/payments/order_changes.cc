@@ -15,8 +15,8 @@
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/payments/waiting_list.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include "engine/sale/vouchers/voucher_terms.h"
-#include <rushgate/archive_store.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
@@ -203,9 +203,10 @@ ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& re
     case scripts::kRepeated: {
       if (text_in(reply) == order_event_name(EventKind::kPaid))
         return done(OrderStatus::kPaid, true);
-      const auto status = present_status(request.order);
+      const auto status = find_status(request.order);
       if (!status.ok()) return failure(status.status());
-      ChangeResult result = too_late(*status, "it was recorded before");
+      ChangeResult result =
+          too_late(status->value_or(OrderStatus::kCreated), "it was recorded before");
       result.is_repeated = true;
       return result;
     }
@@ -241,14 +242,22 @@ ChangeResult OrderChanges::refuse_dead(const PayRequest& request, bool may_try_a
                        : overloaded("the order was retried just now");
 }
 
-/// Returns the state of an accepted order, even if its change is not stored yet.
-absl::StatusOr<OrderStatus> OrderChanges::present_status(OrderId order) {
+absl::StatusOr<std::optional<OrderStatus>> OrderChanges::find_status(OrderId order) {
+  const auto stored = stores_.orders.find(order);
+  if (!stored.ok()) return stored.status();
+  if (stored->has_value() && (*stored)->status != OrderStatus::kUnpaid) return (*stored)->status;
   const auto hold = find_hold(client_, keys_, order);
   if (!hold.ok()) return hold.status();
-  if (hold->has_value() && (*hold)->ended) return present_status(*(*hold)->ended);
+  if (hold->has_value()) {
+    return (*hold)->ended ? present_status(*(*hold)->ended) : OrderStatus::kUnpaid;
+  }
+  const auto letter = look_up_dead(order, Standing{});
+  if (!letter.ok()) return letter.status();
+  if (letter->kind == Standing::Kind::kDead) return std::nullopt;
   const auto found = find_order(order);
   if (!found.ok()) return found.status();
-  return found->value_or(Order{}).status;
+  if (!found->has_value()) return std::nullopt;
+  return (*found)->status;
 }
 
 /// Returns the state of an order whose hold ended. Its end may be stored, and the order changed after
@@ -403,7 +412,7 @@ ChangeResult OrderChanges::cancel_without_hold(OrderId id,
       return may_rebuild ? try_again() : changed_meanwhile();
     case Standing::Kind::kSettled:
       if (status == OrderStatus::kCancelled) return done(status, true);
-      return too_late(status, concat("the order is ", order_status_name(status)));
+      return too_late(status, "only an unpaid order can be cancelled");
     case Standing::Kind::kDead:
       return dead(id, found->reason);
     case Standing::Kind::kLost:
@@ -459,15 +468,6 @@ ChangeResult OrderChanges::rebuild_holds(VoucherId voucher,
 }
 
 // ---- Changes that begin in the database ----
-
-/// Returns true if the sale of the voucher is archived. Its orders may still move.
-absl::StatusOr<bool> OrderChanges::is_archived(VoucherId voucher) {
-  if (stores_.orders.archive() == nullptr) return false;
-  const auto archived = stores_.orders.archive()->archived_vouchers();
-  if (!archived.ok()) return archived.status();
-  return std::ranges::any_of(
-      *archived, [voucher](const ArchivedVoucher& one) { return one.last.voucher.id == voucher; });
-}
 
 /// Applies one event in the present epoch.
 absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
@@ -549,7 +549,7 @@ ChangeResult OrderChanges::explain_unstored(OrderId id) {
   if (!letter.ok()) return failure(letter.status());
   if (letter->kind == Standing::Kind::kDead) return dead(id, letter->reason);
   if (!order->has_value()) return unknown(id);
-  const auto archived = is_archived((*order)->voucher);
+  const auto archived = is_archived(stores_, (*order)->voucher);
   if (!archived.ok()) return failure(archived.status());
   return *archived ? too_late((*order)->status, "its sale is archived")
                    : overloaded("the order is not stored yet");

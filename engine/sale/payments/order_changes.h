@@ -48,6 +48,11 @@ class OrderChanges {
   ChangeResult confirm_refund(const std::string& payment);
   absl::StatusOr<std::vector<OrderChange>> list(std::int64_t after, std::size_t count_max);
 
+  /// Returns the present status of an accepted order, even if its last change is not stored yet. Empty
+  /// if it is a dead letter, or in neither store any more. Asks the keyspace only about an order that
+  /// is unpaid in the database or not there.
+  absl::StatusOr<std::optional<OrderStatus>> find_status(OrderId order);
+
   /// Ends every refund that was begun and not ended, in portions. Returns their number.
   absl::StatusOr<std::size_t> finish_refunds();
 
@@ -75,7 +80,6 @@ class OrderChanges {
   absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
   absl::StatusOr<bool> has_paid(const Payment& payment);
   ChangeResult refuse_dead(const PayRequest& request, bool may_try_again);
-  absl::StatusOr<OrderStatus> present_status(OrderId order);
   absl::StatusOr<OrderStatus> present_status(const EndedHold& ended);
   [[nodiscard]] Request make_pay(std::span<const PayRequest* const> requests) const;
   Reply run_pay(const PayRequest& request);
@@ -91,7 +95,6 @@ class OrderChanges {
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
   absl::StatusOr<Standing> look_up(OrderId order);
   absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
-  absl::StatusOr<bool> is_archived(VoucherId voucher);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status, bool may_rebuild = true);
   ChangeResult refuse_unpaid(OrderId order, const std::string& reason,

@@ -10,6 +10,7 @@
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/holds.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include "engine/sale/vouchers/keyspace_time.h"
 #include <rushgate/payment_store.h>
 
@@ -31,17 +32,10 @@ absl::Status no_archive() {
 
 }  // namespace
 
-absl::StatusOr<bool> Archiving::is_archived(VoucherId voucher) {
-  const auto archived = stores_.orders.archive()->archived_vouchers();
-  if (!archived.ok()) return archived.status();
-  return std::ranges::any_of(
-      *archived, [voucher](const ArchivedVoucher& one) { return one.last.voucher.id == voucher; });
-}
-
 absl::Status Archiving::archive(VoucherId voucher, const ArchiveOptions& options) {
   ArchiveStore* const archive = stores_.orders.archive();
   if (archive == nullptr) return no_archive();
-  const auto archived = is_archived(voucher);
+  const auto archived = is_archived(stores_, voucher);
   if (!archived.ok()) return archived.status();
   if (!*archived) {
     if (absl::Status checked = check(voucher); !checked.ok()) return checked;

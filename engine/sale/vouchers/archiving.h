@@ -45,7 +45,6 @@ class Archiving {
   absl::Status check_settled(VoucherId voucher);
   absl::Status check_queue(VoucherId voucher);
   absl::Status check_payments(VoucherId voucher);
-  absl::StatusOr<bool> is_archived(VoucherId voucher);
   absl::Status remove_holds(VoucherId voucher);
   absl::Status remove_keys(VoucherId voucher);
   absl::Status seal();

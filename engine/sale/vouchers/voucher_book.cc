@@ -25,11 +25,13 @@
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/waiting_list.h"
 #include "engine/sale/vouchers/adoption.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "engine/sale/vouchers/keyspace_time.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "engine/sale/vouchers/voucher_terms.h"
+#include <rushgate/archive_store.h>
 
 namespace rushgate {
 namespace {
@@ -301,12 +303,19 @@ absl::Status VoucherBook::change(VoucherId voucher,
   for (int i = 1;; ++i) {
     auto in_force = stores_.vouchers.applied(voucher);
     if (!in_force.ok()) return in_force.status();
-    if (!in_force->has_value()) return not_on_sale(voucher);
+    if (!in_force->has_value()) return refuse_unknown(voucher);
     Voucher changed = (*in_force)->voucher;
     if (const absl::Status edited = edit(changed); !edited.ok()) return edited;
     absl::Status published = publish_locked(changed, (*in_force)->version);
     if (!absl::IsAlreadyExists(published) || i == kTries) return published;
   }
+}
+
+/// Returns why a voucher without a version in force cannot be changed.
+absl::Status VoucherBook::refuse_unknown(VoucherId voucher) {
+  const auto archived = is_archived(stores_, voucher);
+  if (!archived.ok()) return archived.status();
+  return *archived ? was_archived(voucher) : not_on_sale(voucher);
 }
 
 absl::Status VoucherBook::publish_locked(const Voucher& voucher,

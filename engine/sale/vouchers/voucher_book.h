@@ -125,6 +125,7 @@ class VoucherBook {
   absl::StatusOr<ScriptResult> apply_or_rebuild(const VoucherVersion& version,
                                                 const std::optional<VoucherVersion>& in_force);
   absl::Status finish_adoption(const Voucher& voucher);
+  absl::Status refuse_unknown(VoucherId voucher);
   [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);

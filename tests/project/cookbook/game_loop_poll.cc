@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const int frames = argc > 1 ? std::atoi(argv[1]) : 10;
   const auto sale = open_in_background(argc > 2 ? argv[2] : "memory:");
   const Voucher sword = {.id = 7, .title = "Sword", .stock = std::int64_t{1'500} * frames};
-  if (!sale->publish(sword).ok()) return 1;
+  if (!sale->publish_if_new(sword).ok()) return 1;
 
   std::int64_t decided = 0;  // no lock: completions run in poll(), on this thread
   std::int64_t accepted = 0;

@@ -17,7 +17,9 @@ constexpr VoucherId kTea = 7;
 /// The first process: it sells until it is killed.
 void sell_and_die(const std::string& dir) {
   const auto sale = FlashSale::open(dir).value();
-  if (!sale->publish({.id = kTea, .title = "Tea", .stock = 4, .price_cents = 250}).ok()) return;
+  // At each start: it takes back neither stock that was added since nor another price.
+  const Voucher tea = {.id = kTea, .title = "Tea", .stock = 4, .price_cents = 250};
+  if (!sale->publish_if_new(tea).ok()) return;
   for (const std::int64_t user : {1, 2, 3}) sale->buy(kTea, user, "click-" + std::to_string(user));
   (void)std::raise(SIGKILL);  // orders may be queued, and not be in the database yet
 }

@@ -19,7 +19,7 @@ int main() {
   const auto sale =
       FlashSale::open(std::move(engine), std::make_unique<MemoryOrderStore>(), {.workers = 0})
           .value();
-  if (!sale->publish({.id = 7, .title = "Coffee", .stock = 200}).ok()) return 1;
+  if (!sale->publish_if_new({.id = 7, .title = "Coffee", .stock = 200}).ok()) return 1;
 
   std::size_t before = counts.commits;
   for (std::int64_t user = 1; user <= 100; ++user) sale->buy(7, user);

@@ -11,7 +11,7 @@ int main() {
   for (int process = 1; process <= 2; ++process) {
     GrantingSale game(".");
     FlashSale& sale = game.sale();
-    if (!sale.publish(sword).ok()) return 1;
+    if (!sale.publish_if_new(sword).ok()) return 1;
     for (const std::int64_t user : {1, 2, 3}) {
       const OrderId order = sale.buy(sword.id, user, "click " + std::to_string(user)).order;
       if (user == 3) continue;  // this user does not pay

@@ -113,7 +113,7 @@ int main() {
   Provider provider;
   const Voucher ticket = {
       .id = 7, .title = "Ticket", .stock = 3, .price_cents = kPrice, .payment_ms = kPaymentMs};
-  if (!sale->publish(ticket).ok()) return 1;
+  if (!sale->publish_if_new(ticket).ok()) return 1;
   const OrderId first = sale->buy(ticket.id, 1).order;
   const OrderId second = sale->buy(ticket.id, 2).order;
   const OrderId third = sale->buy(ticket.id, 3).order;

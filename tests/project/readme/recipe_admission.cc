@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   MemoryOrderStore orders;
   const auto sale = Sale::open(*backend, orders, {.admission = admission}).value();
   const Voucher coffee = {.id = 7, .title = "Coffee", .stock = 2, .end_ms = 4'102'444'800'000};
-  if (!sale->publish(coffee).ok()) return 1;
+  if (!sale->publish_if_new(coffee).ok()) return 1;
   if (backend->open_client()->call(Request::of("SADD", "shop:blocked", 666)).is_error()) return 1;
   for (const std::int64_t user : {666, 1001, 1001, 1002, 1003}) {
     const BuyResult bought = sale->buy(coffee.id, user);

@@ -92,6 +92,19 @@ TEST_P(ArchiveTest, ArchivedOrdersAreStillKnown) {
   EXPECT_EQ(archive().list_archived({.voucher = 1, .status = OrderStatus::kPaid})->size(), 1U);
 }
 
+TEST_P(ArchiveTest, ChangeOfArchivedVoucherIsRefused) {
+  sell();
+  end();
+  ASSERT_TRUE(sale_->archive(1).ok());
+
+  expect_refused(sale_->close(1), "voucher 1 was archived");
+  expect_refused(sale_->add_stock(1, 5), "voucher 1 was archived");
+  EXPECT_TRUE(absl::IsNotFound(sale_->close(2))) << "never on sale";
+  const auto published = sale_->publish_if_new(paid_voucher());
+  ASSERT_TRUE(published.ok()) << published.status();
+  EXPECT_FALSE(*published);
+}
+
 TEST_P(ArchiveTest, LatePaymentOfArchivedOrderIsDue) {
   sell();
   end();

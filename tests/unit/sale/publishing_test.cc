@@ -63,6 +63,26 @@ TEST_P(PublishingTest, UnexpectedVersionIsRefused) {
   EXPECT_EQ(stock(1), Reply::bulk("4"));
 }
 
+TEST_P(PublishingTest, RestartedProgramKeepsAddedStock) {
+  const auto first = sale_->publish_if_new(voucher(1, 3));
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(*first);
+  ASSERT_TRUE(sale_->add_stock(1, 5).ok());
+  const auto restarted = open_sale(backend_.orders());
+  const auto again = restarted->publish_if_new(voucher(1, 3));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(*again);
+  EXPECT_EQ(stock(1), Reply::bulk("8"));
+  EXPECT_EQ(restarted->voucher(1).value()->version, 2);
+}
+
+TEST_P(PublishingTest, InvalidNewVoucherIsRefused) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(sale_->publish_if_new(voucher(1, -1)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(sale_->publish_if_new(voucher(2, -1)).status()));
+  EXPECT_FALSE(sale_->voucher(2).value().has_value());
+}
+
 TEST_P(PublishingTest, ConcurrentAdditionsOfStockAreAllKept) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   const auto other = open_sale(backend_.orders());

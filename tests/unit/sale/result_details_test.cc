@@ -4,7 +4,7 @@
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/recent_orders.h"
-#include "tests/unit/sale/sale_fixture.h"
+#include "tests/unit/sale/payments_fixture.h"
 #include <rushgate/engine.h>
 #include <rushgate/store.h>
 
@@ -31,6 +31,62 @@ TEST_P(RepeatedPurchaseTest, ResultReportsRepetition) {
   EXPECT_TRUE(results[0].is_repeated);
   EXPECT_FALSE(results[1].is_repeated);
   EXPECT_TRUE(results[2].is_repeated);
+}
+
+class RepeatedPurchaseStatusTest : public PaidSaleTest {
+ protected:
+  BuyResult click(std::int64_t user) { return sale_->buy(1, user, concat("click-", user)); }
+  std::optional<OrderStatus> status_of(std::int64_t user) {
+    const BuyResult again = click(user);
+    EXPECT_EQ(again.outcome, Outcome::kAccepted);
+    EXPECT_TRUE(again.is_repeated);
+    return again.status;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, RepeatedPurchaseStatusTest, each_backend(), backend_name);
+
+TEST_P(RepeatedPurchaseStatusTest, CancelledOrderIsReported) {
+  publish();
+  const BuyResult first = click(1);
+  EXPECT_EQ(first.status, std::nullopt);
+  EXPECT_EQ(status_of(1), OrderStatus::kUnpaid) << "queued";
+  drain();
+  EXPECT_EQ(status_of(1), OrderStatus::kUnpaid);
+  ASSERT_EQ(sale_->cancel(first.order, "no").outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(status_of(1), OrderStatus::kCancelled) << "its end is queued";
+  drain();
+  EXPECT_EQ(status_of(1), OrderStatus::kCancelled);
+  const std::vector<BuyRequest> both = {{1, 1, "click-1"}, {1, 2, "click-2"}};
+  const std::vector<BuyResult> results = sale_->buy_all(both);
+  EXPECT_EQ(results[0].status, OrderStatus::kCancelled);
+  EXPECT_EQ(results[1].status, std::nullopt) << "it is new";
+}
+
+TEST_P(RepeatedPurchaseStatusTest, PaidAndRefundedOrderIsReported) {
+  publish();
+  const OrderId order = click(1).order;
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(status_of(1), OrderStatus::kPaid) << "queued";
+  drain();
+  EXPECT_EQ(status_of(1), OrderStatus::kPaid);
+  ASSERT_EQ(sale_->refund(order, "broken").outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(status_of(1), OrderStatus::kRefunded);
+}
+
+TEST_P(RepeatedPurchaseStatusTest, UnreadableDatabaseLeavesItEmpty) {
+  publish();
+  click(1);
+  drain();
+  backend_.orders().fail_reads();
+  EXPECT_EQ(status_of(1), std::nullopt);
+}
+
+TEST_P(RepeatedPurchaseStatusTest, OrderWithoutPaymentIsCreated) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  click(1);
+  EXPECT_EQ(status_of(1), OrderStatus::kCreated) << "queued";
+  drain();
+  EXPECT_EQ(status_of(1), OrderStatus::kCreated);
 }
 
 // ---- The order of a user at the limit ----

@@ -61,7 +61,7 @@ struct FlashSaleOptions {
   /// the timeout makes is reported right after it is stored. A change by use(), refund() or another
   /// process is reported after the next step, at most 10 s later, or in drain().
   ///
-  /// An exception pauses the reports, and this change is reported again after
+  /// An exception pauses the reports and is logged once, and this change is reported again after
   /// worker.retry_after_ms, later after twice as long, up to worker.pause_ms_max. Orders are stored
   /// meanwhile. The function may use the sale, except for drain(), start_workers() and
   /// stop_workers(). It may run before open() returns, unless start_workers is false. A slow
@@ -134,7 +134,13 @@ class FlashSale {
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
     return sale_.publish(voucher, expected_version);
   }
-  /// Buys one. A repeated call with the same idempotency key gets the result of the first.
+  /// Publishes a voucher unless its id was published before, for a program that reads its vouchers
+  /// at each start. Returns true if this call published it.
+  absl::StatusOr<bool> publish_if_new(const Voucher& voucher) {
+    return sale_.publish_if_new(voucher);
+  }
+  /// Buys one. A repeated call with the same idempotency key gets the order of the first, and its
+  /// present status.
   BuyResult buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key = {}) {
     return sale_.buy(voucher, user, idempotency_key);
   }
@@ -230,7 +236,8 @@ class FlashSale {
 
 // ---- Vouchers in a file (vouchers.json) ----
 
-/// Reads a file and parses it by parse_vouchers(). Messages name the file. Errors:
+/// Reads a file and parses it by parse_vouchers(). Messages name the file. A program that does so at
+/// each start publishes them by FlashSale::publish_if_new(). Errors:
 /// - kNotFound: it does not exist.
 /// - kUnavailable: it is unreadable.
 absl::StatusOr<std::vector<Voucher>> read_vouchers(const std::filesystem::path& file);
