@@ -13,6 +13,7 @@
 #include "engine/sale/audit/repair.h"
 #include "engine/sale/failure.h"
 #include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
@@ -543,6 +544,24 @@ absl::StatusOr<std::optional<OrderState>> Sale::Impl::final_state(OrderId order)
   return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
 }
 
+/// Returns the state of an order in the stream that the lists of the database did not have. Empty if
+/// its sale is archived, or it was deleted: a stream that is not trimmed keeps its entry.
+absl::StatusOr<std::optional<OrderState>> Sale::Impl::state_of_queued(const Order& order,
+                                                                      StreamId entry) {
+  const auto acknowledged = AcknowledgedEntries::read(*client_, options_.keys);
+  if (!acknowledged.ok()) return acknowledged.status();
+  if (!acknowledged->contains(entry)) {
+    return OrderState{.kind = OrderState::Kind::kQueued, .order = order};
+  }
+  const auto archived = is_archived(stores_, order.voucher);
+  if (!archived.ok()) return archived.status();
+  if (*archived) return std::nullopt;
+  const auto stored = stores_.orders.find(order.id);  // it was stored after the lists were read
+  if (!stored.ok()) return stored.status();
+  if (!stored->has_value()) return std::nullopt;
+  return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
+}
+
 absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(const UserId& user) {
   // The streams first: an order that moves to the database meanwhile is found there.
   auto unstored = read_unstored_orders_of(*client_, options_.keys, queued_, user);
@@ -560,8 +579,12 @@ absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(const UserId& user
   failed.insert(failed.end(), unstored->without_stock.begin(), unstored->without_stock.end());
   absl::flat_hash_set<OrderId> dead;
   for (const Order& order : failed) dead.insert(order.id);
-  for (const Order& order : unstored->queued) {
-    if (!dead.contains(order.id)) add(OrderState::Kind::kQueued, order);
+  for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
+    const Order& order = unstored->queued[i];
+    if (dead.contains(order.id) || met.contains(order.id)) continue;
+    const auto state = state_of_queued(order, unstored->queued_as[i]);
+    if (!state.ok()) return state.status();
+    if (state->has_value()) add((*state)->kind, *(*state)->order);
   }
   for (const Order& order : failed) {
     if (met.contains(order.id)) continue;

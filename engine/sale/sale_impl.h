@@ -91,6 +91,7 @@ class Sale::Impl {
   absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
+  absl::StatusOr<std::optional<OrderState>> state_of_queued(const Order& order, StreamId entry);
   absl::StatusOr<bool> restore(const std::string& letter);
   void note_status(BuyResult& result);
   void name_order(VoucherId voucher, const UserId& user, BuyResult& result);

@@ -162,7 +162,7 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
     const auto is_met = read_on_until(has_other_page);
     if (!is_met.ok()) return is_met.status();
     if (!*is_met) return find_forgotten(order);
-    auto found = find_in_stream(order, *page);
+    auto found = find_queued(order, *page);
     // Where the page lacks it, it may have been restored: then a later page has it.
     if (!found.ok() || found->has_value()) return found;
   }
@@ -178,7 +178,7 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find_forgotten(OrderId order)
   const auto stored_to = skip_stored();
   if (!stored_to.ok()) return stored_to.status();
   if (!may_have_forgotten()) return std::nullopt;  // all are stored
-  return find_in_stream(order, {*stored_to, StreamId::max()});
+  return find_queued(order, {*stored_to, StreamId::max()});
 }
 
 /// Reads the order stream on until `is_met`, which is asked under the mutex, or to its end. Returns
@@ -328,16 +328,30 @@ absl::StatusOr<StreamId> QueuedOrders::skip_stored() {
   return progress->acknowledged_to;
 }
 
+/// Returns an order whose entry is in the range and not acknowledged.
+absl::StatusOr<std::optional<Order>> QueuedOrders::find_queued(OrderId order, const Range& range) {
+  auto found = find_in_stream(order, range);
+  if (!found.ok()) return found.status();
+  if (!found->has_value()) return std::nullopt;
+  const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
+  if (!acknowledged.ok()) return acknowledged.status();
+  if (acknowledged->contains((*found)->entry)) return std::nullopt;
+  return std::move((*found)->order);
+}
+
 /// Returns an order whose entry is in the range.
-absl::StatusOr<std::optional<Order>> QueuedOrders::find_in_stream(OrderId order,
-                                                                  const Range& range) {
+absl::StatusOr<std::optional<QueuedOrders::Found>> QueuedOrders::find_in_stream(
+    OrderId order, const Range& range) {
   const DecimalText id(order);
-  std::optional<Order> found;
+  std::optional<Found> found;
   const absl::Status read = for_each_entry(client_, keys_.order_stream, range.after, range.last,
                                            [&](const OrderEntry& entry) {
                                              if (entry.field("id") != id.view()) return true;
-                                             const auto its_order = read_order(entry);
-                                             if (its_order.ok()) found = *its_order;
+                                             auto its_order = read_order(entry);
+                                             const auto its_id = StreamId::parse(entry.id);
+                                             if (its_order.ok() && its_id) {
+                                               found = {*std::move(its_order), *its_id};
+                                             }
                                              return !found.has_value();
                                            });
   if (!read.ok()) return read;

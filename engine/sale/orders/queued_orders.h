@@ -91,8 +91,9 @@ class QueuedOrders {
   absl::StatusOr<bool> contains(OrderId order);
 
   /// Returns the order as it was admitted. Empty where contains() returns false, or if the stream
-  /// does not have it any more. Reads as contains() does, and then one page of the stream, at most
-  /// kPageEntries.
+  /// does not have it any more, or a worker has acknowledged it: a stream that is not trimmed keeps
+  /// orders that were deleted since. Reads as contains() does, then one page of the stream, at most
+  /// kPageEntries, and the ids of pending entries.
   absl::StatusOr<std::optional<Order>> find(OrderId order);
   static constexpr std::size_t kPageEntries = 256;
 
@@ -129,7 +130,12 @@ class QueuedOrders {
   std::vector<Range> find_pages_of(const UserId& user);
   absl::StatusOr<StreamId> skip_stored();
   absl::StatusOr<std::optional<Order>> find_forgotten(OrderId order);
-  absl::StatusOr<std::optional<Order>> find_in_stream(OrderId order, const Range& range);
+  struct Found {
+    Order order;
+    StreamId entry;  // where it is now; not Order::entry if it was dead and retried
+  };
+  absl::StatusOr<std::optional<Found>> find_in_stream(OrderId order, const Range& range);
+  absl::StatusOr<std::optional<Order>> find_queued(OrderId order, const Range& range);
   [[nodiscard]] std::optional<Range> find_page(OrderId order) const;
   void begin_from_scratch();
 

@@ -105,6 +105,30 @@ TEST_P(ArchiveTest, ChangeOfArchivedVoucherIsRefused) {
   EXPECT_FALSE(*published);
 }
 
+/// The stream keeps the entry of a stored order, between those of queued ones.
+TEST_P(ArchiveTest, UntrimmedStreamShowsNoDeletedOrder) {
+  for (const VoucherId id : {2, 3}) ASSERT_TRUE(sale_->publish(voucher(id, 5)).ok());
+  const OrderId gone = sale_->buy(2, 7).order;
+  const OrderId queued = sale_->buy(3, 7).order;
+  ASSERT_EQ(sale_->orders_of(7)->size(), 2U);
+  ASSERT_EQ(sale_->cancel(gone, "no").outcome, ChangeOutcome::kTooLate);
+  ASSERT_EQ(make_worker("c2", {.batch_max = 1, .trim = false})->step().stored, 1U);
+  const auto other = open_sale(backend_.keyspace());  // another process ends the sale
+  ASSERT_TRUE(other->close(2).ok());
+  ASSERT_TRUE(other->archive(2).ok());
+
+  const auto is_queued_alone = [&] {
+    const auto states = sale_->orders_of(7);
+    return states.ok() && states->size() == 1 && states->front().order->id == queued &&
+           states->front().kind == OrderState::Kind::kQueued;
+  };
+  EXPECT_TRUE(is_queued_alone()) << "archived";
+  EXPECT_EQ(sale_->cancel(gone, "no").outcome, ChangeOutcome::kTooLate) << "it is known";
+  ASSERT_EQ(*other->delete_archived(2), 1U);
+  EXPECT_TRUE(is_queued_alone()) << "deleted";
+  EXPECT_EQ(sale_->cancel(gone, "no").outcome, ChangeOutcome::kUnknownOrder);
+}
+
 TEST_P(ArchiveTest, LatePaymentOfArchivedOrderIsDue) {
   sell();
   end();
