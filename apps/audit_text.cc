@@ -93,12 +93,13 @@ std::string format_audit(const AuditReport& report) {
                grouped(audit.dead), grouped(audit.discarded), grouped(audit.ended)});
   }
   std::string text = table.text() + format_money(report.money);
-  for (const std::string& repair : report.repairs) text += "repaired: " + repair + '\n';
-  for (const std::string& warning : report.warnings) text += "warning: " + warning + '\n';
+  for (const std::string& repair : report.repairs) text += "repaired: " + printable(repair) + '\n';
+  for (const std::string& warning : report.warnings)
+    text += "warning: " + printable(warning) + '\n';
   if (report.passed()) return text + "audit passed: nothing oversold, doubled or lost\n";
   text += fmt::format("audit FAILED: {} problem{}\n", report.problems.size(),
                       report.problems.size() == 1 ? "" : "s");
-  for (const std::string& problem : report.problems) text += "  " + problem + '\n';
+  for (const std::string& problem : report.problems) text += "  " + printable(problem) + '\n';
   return text;
 }
 

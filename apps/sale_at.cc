@@ -1,11 +1,14 @@
 #include "apps/sale_at.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/sale_directory.h"
 #include <rushgate/open_backend.h>
+#include <rushgate/rocksdb_store.h>
 #include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
@@ -43,8 +46,19 @@ Patience opening_patience(const SaleArguments& arguments) {
   return is_on_redis ? arguments.patience : Patience::none();
 }
 
-absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments) {
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_if_free(const SaleArguments& arguments) {
   return patiently(opening_patience(arguments), [&] { return open_sale_once(arguments); });
+}
+
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments) {
+  constexpr std::int64_t kSeconds = 2;
+  Patience patience = Patience::of_seconds(kSeconds);
+  patience.attempts_max = std::min(patience.attempts_max, arguments.patience.attempts_max);
+  for (int attempt = 1;; ++attempt) {
+    auto sale = open_sale_if_free(arguments);
+    if (!is_held_by_another(sale.status())) return sale;
+    if (!patience.waits_after(attempt, reason_of(sale))) return sale;
+  }
 }
 
 absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::filesystem::path& dir) {

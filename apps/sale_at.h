@@ -25,7 +25,7 @@ struct SaleArguments {
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt
-  Patience patience = {};                  // with a Redis that is away
+  Patience patience = {};                  // with a Redis that is away, or a sale that is held
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };
 
@@ -33,8 +33,12 @@ struct SaleArguments {
 /// at once.
 Patience opening_patience(const SaleArguments& arguments);
 
-/// Opens the sale without starting its workers.
+/// Opens the sale without starting its workers. Waits up to about 2 s for another process that holds
+/// it: a command does so for a moment.
 absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& arguments);
+
+/// The same without that wait, for commands that can do without the keyspace.
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_if_free(const SaleArguments& arguments);
 
 /// Opens the stored orders of a sale, which another process may have open. kNotFound: there are
 /// none.

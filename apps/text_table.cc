@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/base/utf8.h"
 
 namespace rushgate {
 
@@ -12,6 +17,29 @@ std::string grouped(std::int64_t number) {
     digits.insert(static_cast<std::size_t>(i), 1, ',');
   }
   return digits;
+}
+
+std::string printable(std::string_view text) {
+  const bool is_text = is_utf8(text);
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto before = i == 0 ? '\0' : text[i - 1];
+    // The controls U+0080 to U+009F are 0xC2 and one of these bytes.
+    const bool is_second_control = byte >= 0x80 && byte < 0xA0 && before == '\xC2';
+    const bool is_control = byte < 0x20 || byte == 0x7F || is_second_control;
+    if (is_control || (!is_text && byte > 0x7F)) {
+      shown += fmt::format("\\x{:02X}", byte);
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
 }
 
 std::string TextTable::text() const {

@@ -44,7 +44,7 @@ int run_archive(const ArchiveArguments& arguments) {
     return (*sale)->sale().archive(arguments.voucher,
                                    {.discard_dead_letters = arguments.discard_reason});
   });
-  if (absl::IsNotFound(archived)) return refuse_unknown_voucher(arguments.voucher);
+  if (absl::IsNotFound(archived)) return refuse_unknown_voucher(**sale, arguments.voucher);
   if (absl::IsFailedPrecondition(archived)) {
     say("rushgate: {}\n", std::string(archived.message()));
     return kExitNegative;

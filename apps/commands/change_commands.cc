@@ -17,6 +17,7 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/say.h"
+#include "apps/text_table.h"
 
 namespace rushgate {
 namespace {
@@ -77,10 +78,11 @@ void print(const ChangeArguments& arguments, const ChangeResult& result) {
     return;
   }
   fmt::print("{}{}", outcome, result.is_repeated ? " before" : "");
-  if (has_state(result)) {
-    fmt::print(": order {} is {}", arguments.order, order_status_name(result.status));
-  }
-  if (!result.detail.empty()) fmt::print(": {}", result.detail);
+  const std::string state =
+      fmt::format("order {} is {}", arguments.order, order_status_name(result.status));
+  // A refusal by the database begins with the same words.
+  if (has_state(result) && !result.detail.starts_with(state)) fmt::print(": {}", state);
+  if (!result.detail.empty()) fmt::print(": {}", printable(result.detail));
   fmt::print("\n");
 }
 
@@ -116,7 +118,7 @@ int run_refund_all(const ChangeArguments& arguments) {
   if (!sale.ok()) return fail(sale.status());
   const auto known = (*sale)->sale().voucher(*arguments.voucher);
   if (!known.ok()) return fail(known.status());
-  if (!known->has_value()) return refuse_unknown_voucher(*arguments.voucher);
+  if (!known->has_value()) return refuse_unknown_voucher(**sale, *arguments.voucher);
   const absl::Status stored = patiently(arguments.sale.patience, [&] { return (*sale)->drain(); });
   if (!stored.ok()) return fail(stored);
   const auto changed = patiently(arguments.sale.patience, [&] {

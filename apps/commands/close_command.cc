@@ -34,12 +34,17 @@ void print(const VoucherVersion& version, bool json) {
 int run_close(const CloseArguments& arguments) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
+  const auto find_version = [&] {
+    return patiently(arguments.sale.patience,
+                     [&] { return (*sale)->sale().voucher(arguments.voucher); });
+  };
+  const auto known = find_version();
+  if (!known.ok()) return fail(known.status());
+  if (!known->has_value()) return refuse_unknown_voucher(**sale, arguments.voucher);
   const absl::Status closed =
       patiently(arguments.sale.patience, [&] { return (*sale)->sale().close(arguments.voucher); });
-  if (absl::IsNotFound(closed)) return refuse_unknown_voucher(arguments.voucher);
   if (!closed.ok()) return fail(closed);
-  const auto version = patiently(arguments.sale.patience,
-                                 [&] { return (*sale)->sale().voucher(arguments.voucher); });
+  const auto version = find_version();
   if (!version.ok()) return fail(version.status());
   print(version->value(), arguments.json);
   return kExitOk;

@@ -9,6 +9,7 @@
 #include "apps/exit_code.h"
 #include "apps/say.h"
 #include "engine/base/numbers.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/store.h>
 
@@ -112,22 +113,30 @@ int fail(const absl::Status& status) {
   return exit_code_of(status);
 }
 
-int refuse_unknown_voucher(VoucherId voucher) {
-  say("rushgate: voucher {} was never on sale\n", voucher);
+int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher) {
+  const auto archived = is_archived(SaleStores(sale.orders()), voucher);
+  if (!archived.ok()) return fail(archived.status());
+  say("rushgate: voucher {} {}\n", voucher, *archived ? "was archived" : "was never on sale");
   return kExitNegative;
+}
+
+void say_only_stored(const absl::Status& reason) {
+  say("rushgate: {}: only stored orders are visible\n", std::string(reason.message()));
 }
 
 absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
   OrderSource source;
-  auto sale = open_sale(options);
+  auto sale = open_sale_if_free(options);
   if (sale.ok()) {
     source.sale = *std::move(sale);
     return source;
   }
-  if (!is_held_by_another(sale.status())) return sale.status();
-  say("rushgate: {}: only stored orders are visible\n", std::string(sale.status().message()));
+  const bool is_away = may_pass(sale) || absl::IsNotFound(sale.status());
+  if (!is_away && !is_held_by_another(sale.status())) return sale.status();
   auto stored = open_orders_to_read(options.dir);
+  if (absl::IsNotFound(stored.status())) return sale.status();
   if (!stored.ok()) return stored.status();
+  say_only_stored(sale.status());
   source.stored = *std::move(stored);
   return source;
 }
@@ -137,8 +146,12 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArgumen
   if (!source.ok()) return source.status();
   if (source->stored) return std::move(source->stored);
   const auto backlog = patiently(options.patience, [&] { return source->sale->backlog(); });
-  if (!backlog.ok()) return backlog.status();
-  if (!backlog->empty) say("rushgate: some orders are queued: only stored ones are visible\n");
+  if (!backlog.ok() && !may_pass(backlog)) return backlog.status();
+  if (!backlog.ok()) {
+    say_only_stored(backlog.status());
+  } else if (!backlog->empty) {
+    say("rushgate: some orders are queued: only stored ones are visible\n");
+  }
   source->sale.reset();
   return open_orders_to_read(options.dir);
 }

@@ -45,16 +45,19 @@ void check_durability(const SaleArguments& options, const CLI::App& command);
 /// Prints the error to stderr and returns the exit code.
 int fail(const absl::Status& status);
 
-/// Prints to stderr that the voucher was never on sale. Returns the exit code.
-int refuse_unknown_voucher(VoucherId voucher);
+/// Prints to stderr that the voucher is archived or was never on sale. Returns the exit code.
+int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher);
 
-/// The orders of a sale. While another process holds the sale, only the stored ones.
+/// The orders of a sale. Only the stored ones while another process holds the sale, or its keyspace is
+/// away.
 struct OrderSource {
-  std::unique_ptr<FlashSale> sale;     // null while another process holds the sale
+  std::unique_ptr<FlashSale> sale;     // null if only the stored orders can be read
   std::unique_ptr<OrderStore> stored;  // null otherwise
 
   OrderStore& orders() const { return sale ? sale->orders() : *stored; }
 };
+/// Prints to stderr that only stored orders are visible, with the reason.
+void say_only_stored(const absl::Status& reason);
 /// Opens the orders. Prints a notice to stderr if only stored orders can be read.
 absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options);
 /// Opens the stored orders, and does not hold the sale. Prints a notice to stderr if others are

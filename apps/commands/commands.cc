@@ -1,14 +1,35 @@
 #include "apps/commands/commands.h"
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "apps/exit_code.h"
 #include "apps/log.h"
+#include "apps/say.h"
 #include <rushgate/engine.h>
 
 namespace rushgate {
+
+namespace {
+
+/// Returns the first argument that is no option if it names no command; empty otherwise. CLI11 would
+/// print the help that a later --help asks for.
+std::string find_unknown_command(const CLI::App& app, int argc, const char* const* argv) {
+  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  for (const std::string name : arguments.subspan(1)) {
+    if (name.starts_with('-')) continue;
+    const bool is_known =
+        !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; })
+             .empty();
+    return is_known ? "" : name;
+  }
+  return {};
+}
+
+}  // namespace
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("Rushgate: a durable flash sale in one process", "rushgate");
@@ -34,6 +55,10 @@ int run_command_line(int argc, char** argv) {
   add_dead_letters(app, invocation);
   add_serve(app, invocation);
   add_strategies(app, invocation);
+  if (const std::string unknown = find_unknown_command(app, argc, argv); !unknown.empty()) {
+    say("rushgate: there is no command '{}': `rushgate --help` lists them\n", unknown);
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

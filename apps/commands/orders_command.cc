@@ -103,6 +103,16 @@ absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Vis
   return absl::OkStatus();
 }
 
+/// Visits the orders that only the keyspace knows.
+absl::Status visit_unstored(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
+  absl::Status visited;
+  if (is_asked_for(arguments, kQueued)) visited = visit_queued(arguments, sale, visit);
+  if (visited.ok() && is_asked_for(arguments, kFailed)) {
+    visited = visit_failed(arguments, sale, visit);
+  }
+  return visited;
+}
+
 absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& source,
                           VisitListed visit) {
   absl::Status visited;
@@ -110,14 +120,11 @@ absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& s
   if (arguments.state.empty() || status) {
     visited = visit_stored(arguments, source.orders(), status, visit);
   }
-  if (!source.sale) return visited;
-  if (visited.ok() && is_asked_for(arguments, kQueued)) {
-    visited = visit_queued(arguments, *source.sale, visit);
-  }
-  if (visited.ok() && is_asked_for(arguments, kFailed)) {
-    visited = visit_failed(arguments, *source.sale, visit);
-  }
-  return visited;
+  if (!visited.ok() || !source.sale) return visited;
+  visited = visit_unstored(arguments, *source.sale, visit);
+  if (!may_pass(visited)) return visited;
+  say_only_stored(visited);
+  return absl::OkStatus();
 }
 
 class OrderTable {

@@ -83,14 +83,15 @@ std::string describe(const Order& order) {
                                  order.user.text(), order.voucher, format_utc(order.admitted_at_ms),
                                  order.quantity, grouped(amount_of(order)));
   if (order.due_at_ms != 0) text += ", due at " + format_utc(order.due_at_ms);
-  if (!order.reference.empty()) text += ", reference " + order.reference;
-  if (!order.idempotency_key.empty()) text += ", idempotency key " + order.idempotency_key;
+  if (!order.reference.empty()) text += ", reference " + printable(order.reference);
+  if (!order.idempotency_key.empty())
+    text += ", idempotency key " + printable(order.idempotency_key);
   return text;
 }
 
 void print_text(const OrderLife& life) {
   fmt::print("{}", life.state);
-  if (!life.found.reason.empty()) fmt::print(": {}", life.found.reason);
+  if (!life.found.reason.empty()) fmt::print(": {}", printable(life.found.reason));
   fmt::print("{}\n", life.found.order ? describe(*life.found.order) : "");
   PaymentTable payments;
   for (const Payment& payment : life.payments) payments.add(payment);

@@ -196,8 +196,8 @@ class OrderStore {
   virtual absl::StatusOr<DatabaseState> fence() = 0;
   /// Raises the greatest reserved counter of order ids of `day` (days since 1970) to `above`, if it
   /// is below, and then by `count`. Returns it. No two calls reserve the same counter: the caller
-  /// has the last `count` up to the result. With the count 0 nothing is recorded. May forget the
-  /// days before the last two.
+  /// has the last `count` up to the result. With the count 0 nothing is recorded. Forgets the days
+  /// before the last two.
   virtual absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                                    std::int64_t count) = 0;
 

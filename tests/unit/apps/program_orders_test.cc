@@ -144,7 +144,7 @@ TEST_P(OrdersProgramTest, UsedOrderIsRefunded) {
   const std::string order = bought(7);
   const auto unpaid = run("use", {order});
   EXPECT_EQ(unpaid.exit_code, kExitNegative) << "not paid yet";
-  EXPECT_THAT(unpaid.out, HasSubstr("too late: order " + order + " is unpaid"));
+  EXPECT_EQ(unpaid.out, "too late: order " + order + " is unpaid: used is not possible\n");
   ASSERT_EQ(pay(order, "p1").exit_code, kExitOk);
   EXPECT_EQ(run("use", {order}).out, "done: order " + order + " is used\n");
   const auto refunded = run("refund", {order, "--reason", "rain"});
@@ -206,6 +206,11 @@ TEST_P(OrdersProgramTest, EndedSaleIsArchivedAndDeleted) {
   EXPECT_EQ(deleted.out, "voucher 1 is archived\n1 archived orders are deleted\n");
   EXPECT_EQ(run("status", {paid}).exit_code, kExitNegative);
   EXPECT_EQ(run_json("dead-letters", {"--discarded"}).size(), 0U);
+  for (const auto& result :
+       {run("close", {"1"}), run("refund", {"--voucher", "1", "--reason", "rain"})}) {
+    EXPECT_EQ(result.exit_code, kExitNegative);
+    EXPECT_EQ(result.err, "rushgate: voucher 1 was archived\n");
+  }
 }
 
 TEST_P(OrdersProgramTest, OrdersOfNameAreListed) {

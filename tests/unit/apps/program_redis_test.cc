@@ -190,6 +190,22 @@ TEST_F(RedisProgramTest, MissingServerCreatesNothing) {
   EXPECT_FALSE(std::filesystem::exists(files_.sale()));
 }
 
+TEST_F(RedisProgramTest, StoredOrdersWithoutServerAreReadable) {
+  ASSERT_EQ(run_program(files_.replay(on_redis_)).exit_code, kExitOk);
+  server_.kill();
+  const std::vector<std::string> away = {"--redis", server_.url(), "--patience", "0"};
+  const auto run = [&](const std::string& name, std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), away.begin(), away.end());
+    auto result = run_program(files_.command(name, arguments));
+    EXPECT_EQ(result.exit_code, kExitOk) << name << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("only stored orders are visible")) << name;
+    return result;
+  };
+  EXPECT_EQ(run("orders", {"--json"}).json().size(), 300U);
+  EXPECT_EQ(run("payments", {"--json"}).json().size(), 0U);
+  EXPECT_EQ(run("export", {"--what", "orders", "--format", "json"}).json().size(), 300U);
+}
+
 TEST_F(RedisProgramTest, DeadServerEndsProgramWithInstructions) {
   files_.write_requests(rush_of(60'000));
   auto arguments = files_.replay(on_redis_);

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +18,7 @@ namespace rushgate {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SalesProgramTest : public ::testing::Test {
  protected:
@@ -106,6 +109,41 @@ TEST_F(SalesProgramTest, AuditPasses) {
   const auto json = run_program(files_.command("audit", {"--json"})).json();
   EXPECT_EQ(json["passed"], true);
   EXPECT_EQ(json["vouchers"][0]["admitted"], 2);
+}
+
+/// Another system names its consumers as it likes, and a payment provider its payments.
+TEST_F(SalesProgramTest, HostileNamesAreShownSafely) {
+  const std::string evil = "evil\x1B[2J\xFF\n";
+  const std::string shown = "evil\\x1B[2J\\xFF\\x0A";
+  std::string order;
+  {
+    const auto sale = open_sale_here();
+    sale->client()("XGROUP", "CREATECONSUMER", "stream.orders", "g1", evil);
+    Voucher paid = {.id = 5, .title = "", .stock = 5, .end_ms = 1LL << 42, .price_cents = 1};
+    paid.payment_ms = 1LL << 30;
+    ASSERT_TRUE(sale->publish(paid).ok());
+    order = std::to_string(
+        sale->buy({.voucher = 5, .user = 50, .idempotency_key = evil, .reference = evil}).order);
+  }
+  EXPECT_THAT(run_program(files_.command("audit")).out, HasSubstr(shown));
+  EXPECT_THAT(run_program(files_.command("audit", {"--json"})).json().dump(), HasSubstr("evil"));
+  ASSERT_EQ(
+      run_program(files_.command("pay", {order, "--payment", evil, "--amount", "1"})).exit_code,
+      kExitOk);
+  for (const auto& [name, arguments] :
+       std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"orders", {}}, {"payments", {}}, {"status", {order}}}) {
+    const auto result = run_program(files_.command(name, arguments));
+    EXPECT_THAT(result.out, HasSubstr(shown)) << name;
+    EXPECT_THAT(result.out, Not(HasSubstr("\x1B"))) << name;
+    auto as_json = arguments;
+    as_json.emplace_back("--json");
+    EXPECT_THAT(run_program(files_.command(name, as_json)).json().dump(), HasSubstr("evil\\u001b"))
+        << name;
+  }
+  const auto csv =
+      run_program(files_.command("export", {"--what", "payments", "--format", "csv"})).out;
+  EXPECT_THAT(csv, HasSubstr("\"" + evil + "\"," + order)) << "the bytes themselves";
 }
 
 TEST_F(SalesProgramTest, UnwrittenResultsAreFailure) {
@@ -241,11 +279,37 @@ TEST_F(SalesProgramTest, HeldKeyspaceErrorNamesHolder) {
   for (const auto& arguments :
        {files_.command("audit"), files_.command("dead-letters"), files_.replay()}) {
     // A completed replay also fails: its table is in the keyspace.
-    const auto result = run_program(arguments);
+    auto at_once = arguments;
+    at_once.insert(at_once.end(), {"--patience", "0"});
+    const auto result = run_program(at_once);
     EXPECT_EQ(result.exit_code, kExitFailure) << arguments[0];
     EXPECT_THAT(result.err, HasSubstr("is in use by"));
     EXPECT_THAT(result.err, HasSubstr("(pid "));
   }
+}
+
+TEST_F(SalesProgramTest, CommandWaitsForHeldSale) {
+  auto sale = open_sale_here();
+  Program audit(files_.command("audit"));
+  ASSERT_TRUE(audit.wait_for_error_text("waiting: "));
+  sale.reset();
+  const auto result = audit.wait();
+  EXPECT_EQ(result.exit_code, kExitOk) << result.err;
+}
+
+TEST_F(SalesProgramTest, StoredOrdersWithoutKeyspaceAreReadable) {
+  const std::string id =
+      run_program(files_.command("orders", {"--json", "--user", "8"})).json()[0]["order"];
+  std::filesystem::remove_all(files_.sale() / "keyspace");
+  for (const auto& arguments :
+       {files_.command("orders"), files_.command("status", {id}), files_.command("payments"),
+        files_.command("export", {"--what", "orders", "--format", "csv"})}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitOk) << arguments[0] << result.err;
+    EXPECT_THAT(result.err, HasSubstr("only stored orders are visible")) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("no directory `keyspace`")) << arguments[0];
+  }
+  EXPECT_EQ(run_program(files_.command("audit")).exit_code, kExitUsage);
 }
 
 TEST_F(SalesProgramTest, SaleWithoutDatabaseIsNotNew) {

@@ -184,7 +184,8 @@ TEST(ReplayProgramTest, InvalidVoucherIsNamed) {
   files.write_vouchers({30, -1});
   const auto result = run_program(files.replay());
   EXPECT_EQ(result.exit_code, kExitUsage);
-  EXPECT_THAT(result.err, HasSubstr(files.vouchers() + ": [1]: stock must be from 0 to 1000000000000, not -1"));
+  EXPECT_THAT(result.err,
+              HasSubstr(files.vouchers() + ": [1]: stock must be from 0 to 1000000000000, not -1"));
   EXPECT_FALSE(std::filesystem::exists(files.sale()));
 }
 
@@ -431,6 +432,16 @@ TEST(ProgramUsageTest, InvalidArgumentsExitWith2) {
     EXPECT_THAT(result.out, IsEmpty());
     EXPECT_THAT(result.err, Not(IsEmpty()));
     EXPECT_FALSE(std::filesystem::exists(files.sale()));
+  }
+}
+
+TEST(ProgramUsageTest, UnknownCommandIsNamed) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"buy"}, {"buy", "--help"}, {"--help", "buy"}, {"--verbose", "buy", "orders"}}) {
+    const auto result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, kExitUsage) << ::testing::PrintToString(arguments);
+    EXPECT_EQ(result.err, "rushgate: there is no command 'buy': `rushgate --help` lists them\n");
+    EXPECT_THAT(result.out, IsEmpty());
   }
 }
 
