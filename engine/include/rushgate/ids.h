@@ -29,9 +29,11 @@ class OwnedConnectionCheck;
 /// Defines the layout of an id, a positive 64-bit number: (seconds since the epoch) << counter_bits
 /// | counter. Times are seconds since 1970-01-01 00:00 UTC, days are days since then. A value type.
 struct IdLayout {
-  std::int64_t epoch_seconds = 1'640'995'200;  // 2022-01-01 00:00 UTC
-  int counter_bits = 32;                       // of 63
-  int utc_offset_minutes = 0;                  // of the clock that begins a day at 00:00
+  /// 2022-01-01 00:00 UTC. A generator that reads a local clock as if it were UTC has its epoch at
+  /// 00:00 of that clock: this value less its UTC offset.
+  std::int64_t epoch_seconds = 1'640'995'200;
+  int counter_bits = 32;       // of 63
+  int utc_offset_minutes = 0;  // of the clock that begins a day at 00:00
 
   static constexpr std::int64_t kDaySeconds = 24 * 60 * 60;
 
@@ -196,21 +198,30 @@ class SpareIds {
 
 /// A value type.
 struct IdOptions {
-  /// The counter of a day is the key <key_prefix><yyyyMMdd>, a string.
+  /// The counter of a day is the string at <key_prefix><day>.
   std::string key_prefix = "icr:order:";
+  /// The form of the day, as in Java's DateTimeFormatter: yyyy, MM and dd, with any signs between.
+  std::string day_pattern = "yyyyMMdd";
   IdLayout layout = {};                // the same for all generators of a counter
   std::int64_t block_size = 1'024;     // counters per draw; up to 64 times as many under load
   std::int64_t block_life_ms = 1'000;  // see IdGenerator; without reservations
   ClientOptions client = {};           // of the generator's own client
 
-  /// Returns options with the field's keys, icr:<prefix>:<yyyyMMdd>.
+  /// Returns options with the keys icr:<prefix>:<yyyyMMdd>, and days and seconds in UTC.
   static IdOptions of(std::string_view prefix);
+  /// Returns options to share the counter icr:<prefix>:<day> with the field's usual generator,
+  /// which does INCR for each id. It takes day and seconds from a local clock, and counts from
+  /// 2022-01-01 00:00 of that clock. `day_pattern` is mostly "yyyy:MM:dd", sometimes "yyyyMMdd":
+  /// with another one, or another offset, both give the same ids.
+  static IdOptions beside_field(std::string_view prefix, std::string_view day_pattern,
+                                int utc_offset_minutes);
   /// Returns kInvalidArgument with the reason if the options are invalid.
   [[nodiscard]] absl::Status check() const;
 };
 
 /// Gives ids of 64 bits: seconds in the upper ones, the counter of a day in the lower ones. Layout
-/// and keys are the field's ("global unique id by INCR icr:<prefix>:<yyyyMMdd>").
+/// and keys are the field's ("global unique id by INCR icr:<prefix>:<day>"). A generator of that
+/// kind may run at the same time: see IdOptions::beside_field().
 ///
 /// The generator takes ids out of blocks of counters. A call is one atomic operation unless the
 /// block is used up. Thread-safe. Does not own its arguments. The backend and the reservations must
@@ -233,9 +244,14 @@ struct IdOptions {
 ///   An id's seconds are up to block_life_ms older than its use. In the second after a loss or the
 ///   generator's start, they are one second ahead. Blocks end after block_life_ms only to bound
 ///   this age.
+///   Another system that shares the counter by INCR repeats no id after a loss on the same
+///   conditions, and on a third: since this generator's last draw, less than a 1,024th of a day's
+///   counters (4,194,303 of 32 bits) were drawn. The generator that finds the loss skips as many.
 /// - With reservations (a database) no counter of a day is ever given twice, without conditions.
 ///   The seconds are those of the use, by the backend's clock. The day's new ids are greater than
 ///   all of its ids that the database knew when the day began. The sale works this way.
+///   Another system's INCR reserves nothing. Sharing the counter with it ends at a loss: it may
+///   then repeat its own ids of that second.
 ///
 /// Errors, besides those of the reservations:
 /// - kResourceExhausted: the day's counters are used up. They never carry into the seconds.

@@ -4,18 +4,19 @@
 #include <utility>
 
 #include "engine/client/reply_status.h"
-#include "engine/recipes/ids/day_name.h"
 
 namespace rushgate {
 namespace {
 
 constexpr std::string_view kDrawingDated = "drawing ids";
 constexpr std::int64_t kOtherDay = -1;
+constexpr std::int64_t kGapsPerDay = 1'024;
 
 /// Draws counters. Returns the last counter drawn, or -1 if the day is another, and the second.
 /// KEYS the counter of a day, the second of the last possible loss.
 /// ARGV how many, the greatest counter of the day that the caller knows, the least second, the
-/// first second of the day, the first one after it, 1 if the draw may follow a loss.
+/// first second of the day, the first one after it, 1 if the draw may follow a loss, the value of a
+/// counter that is missing or below the known one.
 constexpr std::string_view kDatedDrawScript = R"lua(
 local now = tonumber(redis.call('TIME')[1])
 local drawn = redis.call('GET', KEYS[1])
@@ -26,7 +27,7 @@ if follows_loss and loss < now then loss = now end
 local second = math.max(now, loss + 1, tonumber(ARGV[3]))
 if second < tonumber(ARGV[4]) or second >= tonumber(ARGV[5]) then return {-1, second} end
 if follows_loss then redis.call('SET', KEYS[2], string.format('%.0f', loss), 'PX', 2000) end
-if is_lost then redis.call('SET', KEYS[1], ARGV[2]) end
+if is_lost then redis.call('SET', KEYS[1], ARGV[7]) end
 return {redis.call('INCRBY', KEYS[1], ARGV[1]), second}
 )lua";
 
@@ -38,12 +39,8 @@ return 1
 
 }  // namespace
 
-DatedCounters::DatedCounters(IdLayout layout, std::string key_prefix, const Clock& clock)
-    : layout_(layout), key_prefix_(std::move(key_prefix)), clock_(clock) {}
-
-std::string DatedCounters::counter_key(std::int64_t day) const {
-  return key_prefix_ + day_name(day);
-}
+DatedCounters::DatedCounters(IdLayout layout, CounterKeys keys, const Clock& clock)
+    : layout_(layout), keys_(std::move(keys)), clock_(clock) {}
 
 /// Returns a key in the slot of the counter on a Redis Cluster.
 std::string DatedCounters::loss_key(const std::string& counter_key) {
@@ -58,11 +55,13 @@ Request DatedCounters::make_request(Draw& draw) {
   clock_day_ = clock_day;
   const std::int64_t above = day_ == day_drawn_ ? layout_.counter_of(last_id_) : 0;
   const std::int64_t seconds_min = last_id_ > 0 ? layout_.seconds_of(last_id_) : 0;
-  const std::string key = counter_key(day_);
+  const std::int64_t gap =
+      std::min(layout_.counter_max() / kGapsPerDay, (layout_.counter_max() - above) / 2);
+  const std::string key = keys_.of(day_);
   draw.losses = possible_losses_;
   return Request::of("EVAL", kDatedDrawScript, 2, key, loss_key(key), draw.size, above, seconds_min,
                      layout_.begin_of(day_), layout_.begin_of(day_ + 1),
-                     losses_covered_ < possible_losses_ ? 1 : 0);
+                     losses_covered_ < possible_losses_ ? 1 : 0, above > 0 ? above + gap : 0);
 }
 
 absl::StatusOr<IdRange> DatedCounters::complete(Client& client, Draw draw, Reply reply) {
@@ -87,11 +86,11 @@ absl::StatusOr<IdRange> DatedCounters::read(const Draw& draw, const Reply& reply
   const std::int64_t second = reply.elements()[1].integer();
   const std::int64_t day = layout_.day_of(second);
   if (last < draw.size) {
-    return absl::FailedPreconditionError("ids: the counter " + counter_key(day) + " held " +
+    return absl::FailedPreconditionError("ids: the counter " + keys_.of(day) + " held " +
                                          std::to_string(last - draw.size));
   }
   if (last > layout_.counter_max()) {
-    return absl::ResourceExhaustedError("ids: the counter " + counter_key(day) + " is at " +
+    return absl::ResourceExhaustedError("ids: the counter " + keys_.of(day) + " is at " +
                                         std::to_string(last) + ", and a day has " +
                                         std::to_string(layout_.counter_max()) + " ids");
   }
@@ -115,8 +114,8 @@ void DatedCounters::declare_loss(Client& connection) {
   if (time.elements().size() == 2) {
     const std::string now = time.elements()[0].text();
     const std::int64_t day = layout_.day_of(std::stoll(now));
-    const Reply declared = connection("EVAL", kLossScript, 2, loss_key(counter_key(day)),
-                                      loss_key(counter_key(day + 1)), now);
+    const Reply declared = connection("EVAL", kLossScript, 2, loss_key(keys_.of(day)),
+                                      loss_key(keys_.of(day + 1)), now);
     if (!declared.is_error()) return;
   }
   const std::lock_guard lock(mutex_);

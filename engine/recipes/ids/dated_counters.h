@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "engine/recipes/ids/day_name.h"
 #include "engine/recipes/ids/id_range.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
@@ -23,9 +24,13 @@ namespace rushgate {
 /// - is the generator's first;
 /// - is sent over a new connection: a server that lost writes has ended all earlier ones.
 /// The last two cover a server that comes back with an older counter.
+///
+/// Another system may share the counter by INCR, with the seconds of its use. A draw that finds the
+/// counter missing or too low begins it a gap above the counters that this generator was given. So
+/// the other system repeats none of that second either.
 class DatedCounters {
  public:
-  DatedCounters(IdLayout layout, std::string key_prefix, const Clock& clock);
+  DatedCounters(IdLayout layout, CounterKeys keys, const Clock& clock);
 
   struct Draw {
     std::int64_t size = 0;
@@ -42,12 +47,11 @@ class DatedCounters {
   void declare_loss(Client& connection);
 
  private:
-  [[nodiscard]] std::string counter_key(std::int64_t day) const;
   [[nodiscard]] static std::string loss_key(const std::string& counter_key);
   absl::StatusOr<IdRange> read(const Draw& draw, const Reply& reply);
 
   const IdLayout layout_;
-  const std::string key_prefix_;
+  const CounterKeys keys_;
   const Clock& clock_;
 
   std::mutex mutex_;

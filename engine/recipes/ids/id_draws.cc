@@ -6,7 +6,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/client/reply_status.h"
-#include "engine/recipes/ids/day_name.h"
 
 namespace rushgate {
 namespace {
@@ -48,13 +47,13 @@ absl::StatusOr<std::int64_t> ask_reservations(
 }  // namespace
 
 IdDraws::IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
-                 const std::string& key_prefix, std::int64_t block_size)
+                 const CounterKeys& keys, std::int64_t block_size)
     : client_(client),
       reservations_(reservations),
       clock_(clock),
       layout_(layout),
-      key_prefix_(key_prefix),
-      dated_(layout, key_prefix, clock),
+      keys_(keys),
+      dated_(layout, keys, clock),
       size_max_(block_size * kGrowthMax),
       size_(block_size) {}
 
@@ -69,8 +68,6 @@ void IdDraws::drop_ranges() {
   ++losses_;
 }
 
-std::string IdDraws::key_of(std::int64_t day) const { return key_prefix_ + day_name(day); }
-
 Request IdDraws::make_request(Draw& draw) {
   if (reservations_ == nullptr) {
     DatedCounters::Draw dated{.size = draw.size};
@@ -78,7 +75,7 @@ Request IdDraws::make_request(Draw& draw) {
     draw.losses = dated.losses;
     return request;
   }
-  const std::string key = key_of(draw.day);
+  const std::string key = keys_.of(draw.day);
   Request request = Request::of("EVAL", kDrawScript, 1, key, draw.size, draw.above);
   if (draw.begins_at) request.add(*draw.begins_at);
   return request;
@@ -89,7 +86,7 @@ Request IdDraws::make_request(Draw& draw) {
 absl::Status IdDraws::prepare(std::int64_t day) {
   if (reservations_ == nullptr) return absl::OkStatus();
   if (absl::Status looked_up = look_up(day); !looked_up.ok()) return looked_up;
-  const Reply exists = client_("EXISTS", key_of(day));
+  const Reply exists = client_("EXISTS", keys_.of(day));
   if (!exists.is_integer()) return to_status(exists, kDrawing);
   return exists.integer() == 0 ? reserve(day, 0, kReserved) : absl::OkStatus();
 }
@@ -203,7 +200,7 @@ void IdDraws::pause(int round) {
   constexpr int kPauseMs = 1;
   const Request request = round < kPings ? Request::of("PING")
                                          : Request::of("XREAD", "BLOCK", kPauseMs, "STREAMS",
-                                                       key_prefix_ + "no stream", "$");
+                                                       keys_.prefix + "no stream", "$");
   client_.call(request);
 }
 
@@ -252,11 +249,11 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
     const std::int64_t last = drawn.integer();
     const std::int64_t before = last - draw.size;
     if (last != 0 && before < 0) {
-      return absl::FailedPreconditionError("ids: the counter " + key_of(draw.day) + " held " +
+      return absl::FailedPreconditionError("ids: the counter " + keys_.of(draw.day) + " held " +
                                            std::to_string(before));
     }
     if (last > layout_.counter_max()) {
-      return absl::ResourceExhaustedError("ids: the counter " + key_of(draw.day) + " is at " +
+      return absl::ResourceExhaustedError("ids: the counter " + keys_.of(draw.day) + " is at " +
                                           std::to_string(last) + ", and a day has " +
                                           std::to_string(layout_.counter_max()) + " ids");
     }
@@ -265,7 +262,7 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
       return IdRange{.next = before + 1, .end = last + 1};
     }
     if (draws == kDrawsMax) {
-      return absl::UnavailableError("ids: the counter " + key_of(draw.day) +
+      return absl::UnavailableError("ids: the counter " + keys_.of(draw.day) +
                                     " is being set to something else again and again");
     }
     if (absl::Status reserved = reserve(draw.day, last, std::max(kReserved, 2 * draw.size));

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/recipes/ids/dated_counters.h"
+#include "engine/recipes/ids/day_name.h"
 #include "engine/recipes/ids/id_range.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
@@ -40,7 +41,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
 
   /// `reservations` may be null. Owns nothing.
   IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
-          const std::string& key_prefix, std::int64_t block_size);
+          const CounterKeys& keys, std::int64_t block_size);
 
   /// Reads the state that the first draw of `day` needs from the reservations, unless it is known.
   /// Reserves counters if the keyspace has no counter. So the day's first draw needs no
@@ -97,7 +98,6 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
     bool is_asked = false;  // by ask()
   };
 
-  [[nodiscard]] std::string key_of(std::int64_t day) const;
   [[nodiscard]] Request make_request(Draw& draw);
   Draw make_draw(std::int64_t day, std::int64_t count_min);
   absl::Status look_up(std::int64_t day);
@@ -115,7 +115,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   IdReservations* const reservations_;
   const Clock& clock_;
   const IdLayout layout_;
-  const std::string key_prefix_;
+  const CounterKeys keys_;
   DatedCounters dated_;
   const std::int64_t size_max_;
 

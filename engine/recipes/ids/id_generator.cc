@@ -13,6 +13,9 @@ namespace {
 /// The ids of this day's last minute request the next day's first block.
 constexpr std::int64_t kDayEndSeconds = 60;
 
+/// Where the field's generators begin to count seconds, by a local clock.
+constexpr std::int64_t kFieldEpoch = 1'640'995'200;  // 2022-01-01 00:00
+
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -33,11 +36,22 @@ IdOptions IdOptions::of(std::string_view prefix) {
   return options;
 }
 
+IdOptions IdOptions::beside_field(std::string_view prefix, std::string_view day_pattern,
+                                  int utc_offset_minutes) {
+  IdOptions options = of(prefix);
+  options.day_pattern = day_pattern;
+  options.layout.utc_offset_minutes = utc_offset_minutes;
+  options.layout.epoch_seconds = kFieldEpoch - std::int64_t{utc_offset_minutes} * 60;
+  return options;
+}
+
 absl::Status IdOptions::check() const {
   constexpr int kCounterBitsMin = 8;
   constexpr int kCounterBitsMax = 40;
   constexpr int kOffsetMax = 14 * 60;
   constexpr std::int64_t kBlockMax = IdCursor::kBlockMax / IdDraws::kGrowthMax;
+  if (!is_day_pattern(day_pattern))
+    return absl::InvalidArgumentError("day_pattern must have yyyy, MM and dd once: " + day_pattern);
   if (layout.counter_bits < kCounterBitsMin || layout.counter_bits > kCounterBitsMax)
     return absl::InvalidArgumentError("layout.counter_bits must be from 8 to 40");
   if (layout.epoch_seconds < 0)
@@ -65,7 +79,8 @@ IdGenerator::IdGenerator(Backend& backend, IdOptions options, IdReservations* re
       reservations_(reservations),
       client_(backend.open_client(options_.client)),
       draws_(std::make_shared<IdDraws>(*client_, reservations, clock_, options_.layout,
-                                       options_.key_prefix, options_.block_size)),
+                                       CounterKeys{options_.key_prefix, options_.day_pattern},
+                                       options_.block_size)),
       blocks_(std::make_shared<Blocks>()),
       cursor_(blocks_->cursor) {
   if (reservations_ != nullptr) return;

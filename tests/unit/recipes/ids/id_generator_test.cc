@@ -121,6 +121,29 @@ TEST_P(IdGeneratorTest, PlainIncrOfAnotherSystemSharesCounter) {
   }
 }
 
+/// The field's generator: INCR, and a local clock that is read as UTC.
+TEST_P(IdGeneratorTest, IdsDifferFromFieldsGenerator) {
+  constexpr int kOffsetMinutes = 8 * 60;
+  for (const std::string pattern : {"yyyy:MM:dd", "yyyyMMdd"}) {
+    IdOptions options = IdOptions::beside_field("order", pattern, kOffsetMinutes);
+    options.block_size = 4;
+    IdGenerator ids(*backend_, options);
+    const std::string key =
+        pattern == "yyyyMMdd" ? "icr:order:20231115" : "icr:order:2023:11:15";  // 22:13 UTC
+    std::set<std::int64_t> seen;
+    std::int64_t own = 0;
+    std::int64_t others = 0;
+    for (int i = 0; i < 50; ++i) {
+      own = *ids.next_id();
+      const std::int64_t local_seconds = kStartSecond + kOffsetMinutes * 60;
+      others = kLayout.make(local_seconds, (*client_)("INCR", key).integer());
+      EXPECT_TRUE(seen.insert(own).second && seen.insert(others).second) << key << ' ' << i;
+    }
+    EXPECT_LE(kLayout.seconds_of(own) - kLayout.seconds_of(others), 1) << "both count alike";
+    EXPECT_LE(options.layout.made_at_ms(own), ManualClock::kStartMs + 1'000) << "in UTC";
+  }
+}
+
 // ---- Losses ----
 
 /// Blocks of a simple generator, whose seconds are the time of use.
@@ -198,6 +221,31 @@ TEST_P(IdGeneratorTest, OlderCounterRepeatsNoIdOfNewGenerators) {
   seen.add(first, 300);
 }
 
+/// The other system does INCR for each id, whose seconds are those of its use.
+TEST_P(IdGeneratorTest, LostSharedCounterRepeatsNoIdOfOthers) {
+  constexpr std::int64_t kOthers = 3'000;
+  std::set<std::int64_t> counters;  // of one second
+  int repeated = 0;
+  const auto draw_as_other = [&] {
+    const std::int64_t last = (*client_)("INCRBY", kCounter, kOthers).integer();
+    for (std::int64_t counter = last - kOthers + 1; counter <= last; ++counter) {
+      if (!counters.insert(counter).second) ++repeated;
+    }
+  };
+  IdGenerator ids(*backend_, blocks_of(1));
+  SeenIds seen;
+  seen.add(ids, 1);
+  (*client_)("INCRBY", kCounter, 4 * kOthers);
+  seen.add(ids, 300);
+  advance_ms(5'000);
+  draw_as_other();
+  (*client_)("FLUSHALL");
+  seen.add(ids, 300);  // more than are ready
+  draw_as_other();
+  draw_as_other();
+  EXPECT_EQ(repeated, 0);
+}
+
 /// The server closes all connections when it loses writes. New connections report the loss.
 TEST_P(IdGeneratorOnRedisTest, RestoredSnapshotRepeatsNoId) {
   IdGenerator first(*backend_, blocks_of(100));
@@ -265,7 +313,11 @@ TEST_P(IdGeneratorTest, InvalidOptionsAreRefused) {
   offset.layout.utc_offset_minutes = 15 * 60;
   IdOptions life;
   life.block_life_ms = 0;
-  for (const IdOptions& options : {bits, offset, life, blocks_of(0)}) {
+  std::vector<IdOptions> invalid = {bits, offset, life, blocks_of(0)};
+  for (const char* const pattern : {"", "yyyyMM", "yyyy:MM:dd:dd", "yyyy-MM-ddTHH", "yyyyMMdd''"}) {
+    invalid.emplace_back().day_pattern = pattern;
+  }
+  for (const IdOptions& options : invalid) {
     EXPECT_TRUE(absl::IsInvalidArgument(IdGenerator::open(*backend_, options).status()));
   }
   EXPECT_TRUE(IdGenerator::open(*backend_).ok());
