@@ -91,9 +91,9 @@ struct StreamQueueOptions {
 /// **Losses**: none, as long as the keyspace keeps acknowledged writes. A new group begins with the
 /// oldest message, even if that was pushed before the group was created.
 ///
-/// **Keys**: the stream, named as the queue. done() removes the messages that every group has done.
-/// In another system's stream a message is the value of `field`; it is empty where an entry has
-/// none.
+/// **Keys**: the stream, named as the queue. done() removes the messages that every group has done:
+/// another system that reads by XREAD, without a group, misses them. In another system's stream a
+/// message is the value of `field`; it is empty where an entry has none.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
 class StreamQueue final : public Queue {
@@ -172,7 +172,8 @@ struct DelayedQueueKeys {
 /// **From other scripts**, in their own atomic run: `ZADD <due> NX <time> <id>` pushes a message
 /// without a body. `ZREM <due> <id>` removes it, and returns 1 to one remover. That one then
 /// removes its id from the other two keys by HDEL. Waiting consumers look into the set at least
-/// every kLookAgainMs. So a script's message may be that late if it is due before all others.
+/// every kLookAgainMs. So a script's message may be that late if it is due before all others,
+/// unless the script also wakes them: `XADD <wake> MAXLEN 1 * due <time>`.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.
 class DelayedQueue final : public Queue {
@@ -180,7 +181,7 @@ class DelayedQueue final : public Queue {
   static constexpr std::size_t kIdBytesMax = 256;
   static constexpr std::int64_t kTimeMsMax = 1LL << 53;
   static constexpr std::int64_t kDelayMsMax = 366LL * 24 * 60 * 60 * 1'000;
-  static constexpr std::int64_t kLookAgainMs = 60'000;
+  static constexpr std::int64_t kLookAgainMs = 1'000;
 
   /// Returns kInvalidArgument if an option is out of range or the name is empty.
   static absl::StatusOr<std::unique_ptr<DelayedQueue>> create(Backend& backend, std::string name,
@@ -315,7 +316,8 @@ struct SingleConsumerQueueOptions {
 /// **Losses**: none, as long as the keyspace keeps acknowledged writes.
 ///
 /// **Keys**: the stream, named as the queue; {<name>}:position, the id of the last message done.
-/// done() removes messages from the stream. In another system's stream a message is the value of
+/// done() removes messages from the stream: another system that needs them must not read by XREAD
+/// from it, but have a group of a StreamQueue. In another system's stream a message is the value of
 /// `field`; it is empty where an entry has none.
 ///
 /// Thread safety: see Queue. Does not own the backend, which must outlive it.

@@ -1,19 +1,36 @@
 #include "engine/recipes/cache/cache_scripts.h"
 
+#include <string>
+
 namespace rushgate::cache_scripts {
+namespace {
+
+/// Returns how long a caller may sleep without a message (ms; -1: for ever). A load of another
+/// system ends silently: a lock that does not name a load as CacheCore does is looked at often.
+constexpr char kSleepPrelude[] = R"lua(
+local function sleep_ms()
+  local left = redis.call('PTTL', KEYS[2])
+  local holder = redis.pcall('GET', KEYS[2])
+  local client = type(holder) == 'string' and string.match(holder, '^(%x+):%d+$')
+  if client and #client == 16 then return left end
+  return left < 0 and 100 or math.min(left, 100)
+end
+)lua";
+
+}  // namespace
 
 const Script& fetch() {
-  static const Script* const kScript = new Script(R"lua(
+  static const Script* const kScript = new Script(std::string(kSleepPrelude) + R"lua(
 local value = redis.call('GET', KEYS[1])
 if value then return {0, value} end
 if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {1} end
-return {2, redis.call('PTTL', KEYS[2])}
+return {2, sleep_ms()}
 )lua");
   return *kScript;
 }
 
 const Script& fetch_with_expiry() {
-  static const Script* const kScript = new Script(R"lua(
+  static const Script* const kScript = new Script(std::string(kSleepPrelude) + R"lua(
 local known = redis.call('GET', KEYS[1])
 local colon = known and string.find(known, ':', 1, true)
 local expires_at = colon and tonumber(string.sub(known, 1, colon - 1))
@@ -28,7 +45,7 @@ if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return {1}
 end
 if value then return {4, value} end
-return {2, redis.call('PTTL', KEYS[2])}
+return {2, sleep_ms()}
 )lua");
   return *kScript;
 }

@@ -9,7 +9,7 @@ namespace rushgate::cache_scripts {
 enum Fetched : int {
   kValue = 0,     // {0, value}
   kLoad = 1,      // {1}: the caller has the lock, and loads
-  kWait = 2,      // {2, PTTL of the lock}: another caller loads
+  kWait = 2,      // {2, how long to sleep without a message (ms)}: another caller loads
   kOld = 3,       // {3, value}: it is old, and the caller has the lock
   kReplaced = 4,  // {4, value}: it is old, and another caller replaces it
 };

@@ -87,19 +87,33 @@ TEST_F(FiberQueuesTest, DelayedQueueWaitsByEnginesClock) {
   waiter.join();
 }
 
-/// ZADD wakes no consumer.
+/// ZADD wakes no consumer. XADD does.
 TEST_F(FiberQueuesTest, MessageOfScriptIsFoundInTime) {
+  constexpr std::int64_t kSecondMs = 1'000;
   const auto queue = *DelayedQueue::create(*engine_, "orders", {.client = {.wait = &fiber_wait()}});
   Bodies found;
   boost::fibers::fiber waiter(boost::fibers::launch::dispatch, [&] {
     const auto messages = *queue->take(10, 60 * 60'000);
     for (const QueueMessage& message : messages) found.push_back(message.id);
   });
-  const std::string due = DelayedQueueKeys::of("delayed:", "orders").due;
-  (*engine_->open_client())("ZADD", due, clock_.now_ms(), "order 1");
-  pass_ms(DelayedQueue::kLookAgainMs);
+  const DelayedQueueKeys keys = DelayedQueueKeys::of("delayed:", "orders");
+  const auto client = engine_->open_client();
+  pass_ms(500);
+  (*client)("ZADD", keys.due, clock_.now_ms(), "order 1");
+  pass_ms(kSecondMs);
   EXPECT_THAT(found, ElementsAre("order 1"));
   waiter.join();
+
+  boost::fibers::fiber woken(boost::fibers::launch::dispatch, [&] {
+    const auto messages = *queue->take(10, 60 * 60'000);
+    for (const QueueMessage& message : messages) found.push_back(message.id);
+  });
+  pass_ms(1);
+  (*client)("ZADD", keys.due, clock_.now_ms(), "order 2");
+  (*client)("XADD", keys.wake, "MAXLEN", 1, "*", "due", clock_.now_ms());
+  pass_ms(1);
+  EXPECT_THAT(found, ElementsAre("order 1", "order 2"));
+  woken.join();
 }
 
 }  // namespace
