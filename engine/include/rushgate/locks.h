@@ -29,7 +29,9 @@ struct LockHold;
 struct LockManagerOptions {
   /// The process's name among the owners of locks. Empty: a random UUID, as in Redisson.
   std::string client_id = {};
-  /// The lease of a lock that was acquired without one. It is renewed every third of this time.
+  /// The lease of a lock that was acquired without one. It is renewed every third of this time. If
+  /// JVMs share a ReadWriteLock, at most their lockWatchdogTimeout (Redisson's default is the
+  /// same): see ReentrantLock::is_held().
   std::int64_t watchdog_lease_ms = 30'000;
   /// Runs as a callback of the backend when a lock was lost that its owner has not released. Either
   /// its lease ended, or the lock was gone at its renewal. Gets the name of the lock and the number
@@ -57,10 +59,18 @@ class LockManager {
 
  private:
   friend class CountDownLatch;
+  friend class PlainSemaphore;
   friend class ReentrantLock;
   friend class Semaphore;
 
   const std::shared_ptr<LockCore> core_;
+};
+
+/// The state of a lock on the server, at the time of the request. A value type.
+struct LockState {
+  bool is_locked = false;          // by any owner of any process
+  std::int64_t holds = 0;          // of the owner that asks
+  std::int64_t lease_left_ms = 0;  // of the lock, so of its longest hold; -1: it has no end
 };
 
 /// A value type.
@@ -128,7 +138,22 @@ class ReentrantLock {
   /// kFailedPrecondition: the caller does not hold it.
   absl::Status set_lease(std::int64_t lease_ms);
 
-  /// Returns true if the caller's lease still lasts for certain.
+  /// Reads the lock's state and the caller's holds from the server. The read side of a
+  /// ReadWriteLock is locked while there are only readers, the write side while there is a writer.
+  absl::StatusOr<LockState> state() { return state_of(owner()); }
+  absl::StatusOr<LockState> state_of(std::uint64_t owner);
+  /// Ends the holds of all owners in all processes: for an operator. Returns false if there were
+  /// none. Waiters are woken. A former holder works on: it learns its loss at its next renewal or
+  /// release, and until then its is_held() may be true.
+  absl::StatusOr<bool> force_release();
+
+  /// Returns true if the caller's lease still lasts for certain, unless force_release() ended it.
+  /// Sends nothing.
+  ///
+  /// For a read lock this requires that the JVMs that share it have a lockWatchdogTimeout of at
+  /// least LockManagerOptions::watchdog_lease_ms: their renewals set all readers' leases to theirs.
+  /// A longer read lease is therefore set again every third of that time. When that fails for as
+  /// long, is_held() is false until it succeeds.
   [[nodiscard]] bool is_held() const { return is_held_by(owner()); }
   [[nodiscard]] bool is_held_by(std::uint64_t owner) const;
   /// Returns the fencing token of the caller's last acquisition; 0 if there is none.
@@ -177,8 +202,10 @@ class ReentrantLock {
 /// server's; Redisson uses the clients'.
 ///
 /// An owner that died while it waited delays the others until it is dropped. That happens when its
-/// waiting time ends, or after 300 s. A live one renews its place while it waits; Redisson's does
-/// not. try_acquire(0) and try_lock() do not queue, and fail while others wait.
+/// waiting time ends, or after 300 s. The others then enter at once. A live one renews its place
+/// while it waits; Redisson's does not. A release wakes the first waiter that listens, and an owner
+/// that enters wakes the next one, which learns the new lease. try_acquire(0) and try_lock() do not
+/// queue, and fail while others wait.
 class FairLock : public ReentrantLock {
  public:
   FairLock(LockManager& manager, std::string name);
@@ -204,7 +231,8 @@ class FairLock : public ReentrantLock {
 /// none of other owners. A release of a read hold gives the remaining read holds a new lease, and
 /// does not change the writer's. A writer that keeps its read lock wakes waiting readers. Another
 /// acquisition of the write lock sets its lease, and does not add to it. A release of a lock that
-/// has expired is an error.
+/// has expired is an error. A waiting reader tries again after 1 s, and whenever the time that it
+/// waited has doubled, since a JVM that keeps its read lock sends no message.
 class ReadWriteLock {
  public:
   ReadWriteLock(LockManager& manager, std::string name);
@@ -287,7 +315,8 @@ class MultiLock {
 /// name itself. A sorted set {<name>}:timeout has the held permits (16 bytes each) by their end, ms
 /// since 1970. The channel redisson_sc:{<name>} gets a message when permits become free. Times are
 /// the server's; Redisson uses the clients'. A permit whose lease has ended becomes free at the
-/// next request for one.
+/// next request for one. Permits of Redisson 3.13 (32 bytes) can be released too. Redisson 3.13
+/// cannot release those of this class.
 ///
 /// Waiting sends nothing. Waits in callbacks and in manual mode, and errors, are as in
 /// ReentrantLock. After an error the permit is released without waiting for the reply.
@@ -315,6 +344,48 @@ class Semaphore {
   /// Releases a permit. kFailedPrecondition: it is not held, or its lease has ended.
   /// kInvalidArgument: it is no id.
   absl::Status release(const std::string& permit);
+
+ private:
+  std::shared_ptr<LockCore> core_;
+  std::string name_;
+};
+
+/// Counts permits that have neither ids nor leases, as RSemaphore of Redisson 3.27 (getSemaphore).
+/// Thread-safe. Copies are the same semaphore.
+///
+/// Several permits can be taken at once, all or none, and anyone can add some. So no process
+/// notices a permit that was released twice, or that a dead process keeps: Semaphore has permits
+/// for that. Many systems keep a stock in it: docs/recipes.md shows how to sell from it together
+/// with them, and how a Sale takes it over.
+///
+/// **Keys**, as RedissonSemaphore's: the number of free permits is a string at the name itself. The
+/// channel redisson_sc:{<name>} gets their number when permits become free.
+///
+/// Waiting sends nothing. A call that needs many permits may wait for ever while others take fewer.
+/// Waits in callbacks and in manual mode, and errors, are as in ReentrantLock. No call is
+/// idempotent: after kUnavailable the permits may have been taken or added.
+class PlainSemaphore {
+ public:
+  static constexpr std::int64_t kForever = -1;
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<bool>)>;
+
+  PlainSemaphore(LockManager& manager, std::string name);
+
+  /// Sets the number of permits, if it was never set. Returns false if it was.
+  absl::StatusOr<bool> try_set_permits(std::int64_t count);
+  /// Returns the number of free permits.
+  absl::StatusOr<std::int64_t> available();
+
+  /// Takes `count` permits, which must be positive. Returns true if it did. Waits for up to
+  /// `wait_ms`, or kForever.
+  absl::StatusOr<bool> acquire(std::int64_t count, std::int64_t wait_ms);
+  /// Works as acquire(), but returns at once. `done` runs once: as a callback of the backend, or
+  /// before this returns.
+  void acquire_async(std::int64_t count, std::int64_t wait_ms, Callback done);
+  /// Adds `count` permits, which must be positive.
+  absl::Status release(std::int64_t count = 1);
+  /// Takes all free permits, and returns their number.
+  absl::StatusOr<std::int64_t> drain();
 
  private:
   std::shared_ptr<LockCore> core_;

@@ -116,28 +116,41 @@ void LockChannels::updated(const std::string& channel, bool subscribes,
 void LockChannels::receive(const Reply& message) {
   if (message.elements().size() < 2) return;
   const std::string& kind = message.elements()[0].text();
-  const std::string& channel = message.elements()[1].text();
+  if (kind == "message") return wake(message.elements()[1].text());
+  if (kind != "resubscribed") return;
   Listeners resumed;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [name, received] : channels_) {
-      const bool is_message = kind == "message" && name == channel;
-      if (!is_message && kind != "resubscribed") continue;
-      bool is_taken = false;  // by a listener that is not for all
-      bool is_missed = false;
-      for (Entry& entry : received.entries) {
-        if (is_message && is_taken && !entry.is_for_all) continue;
-        const bool was_paused = std::exchange(entry.is_paused, false);
-        if (was_paused) resumed.push_back(entry.listener);
-        if (entry.is_for_all)
-          entry.has_message = !was_paused;
-        else
-          (was_paused ? is_taken : is_missed) = true;
-      }
-      if (is_missed && !is_taken) received.has_message = true;
-    }
+    for (auto& [name, received] : channels_) resume(received, /*all=*/true, resumed);
   }
   for (const auto& listener : resumed) listener->resumed();
+}
+
+void LockChannels::wake(const std::string& channel) {
+  Listeners resumed;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = channels_.find(channel);
+    if (found != channels_.end()) resume(found->second, /*all=*/false, resumed);
+  }
+  for (const auto& listener : resumed) listener->resumed();
+}
+
+/// Ends the pauses of the listeners that take messages for all, and of the first other one, or of
+/// all others. The caller holds the mutex.
+void LockChannels::resume(Channel& channel, bool all, Listeners& resumed) {
+  bool is_taken = false;  // by a listener that is not for all
+  bool is_missed = false;
+  for (Entry& entry : channel.entries) {
+    if (!all && is_taken && !entry.is_for_all) continue;
+    const bool was_paused = std::exchange(entry.is_paused, false);
+    if (was_paused) resumed.push_back(entry.listener);
+    if (entry.is_for_all)
+      entry.has_message = !was_paused;
+    else
+      (was_paused ? is_taken : is_missed) = true;
+  }
+  if (is_missed && !is_taken) channel.has_message = true;
 }
 
 }  // namespace rushgate

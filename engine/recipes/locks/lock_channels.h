@@ -43,6 +43,8 @@ class LockChannels : public std::enable_shared_from_this<LockChannels> {
   void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener,
            bool is_for_all);
   void remove(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
+  /// Works as a message on the channel.
+  void wake(const std::string& channel);
   /// Returns false if a message has arrived that resumed no listener: the caller goes on.
   bool pause(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
   /// Ends a pause. Returns false if the listener is not paused.
@@ -67,6 +69,7 @@ class LockChannels : public std::enable_shared_from_this<LockChannels> {
   void update(const std::string& channel);
   void updated(const std::string& channel, bool subscribes, const absl::Status& status);
   void receive(const Reply& message);
+  static void resume(Channel& channel, bool all, Listeners& resumed);
   Entry* find(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
 
   std::unique_ptr<Client> subscriber_;

@@ -35,15 +35,21 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& words) {
 absl::StatusOr<std::int64_t> read_count(const Reply& reply) {
   if (reply.is_nil()) return 0;
   std::int64_t count = 0;
-  if (reply.is_error()) return to_status(reply, "reading a latch");
+  if (reply.is_error()) return to_status(reply, "reading a count");
   if (absl::SimpleAtoi(reply.text(), &count)) return count;
-  return absl::FailedPreconditionError("a latch held " + reply.text());
+  return absl::FailedPreconditionError("a count was " + reply.text());
 }
 
 absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
   const auto count = read_count(reply);
   if (!count.ok()) return count.status();
   return LockCore::Attempt{.is_acquired = *count <= 0, .lease_left_ms = -1};
+}
+
+const Script& acquire_script_of(LockKind kind) {
+  if (kind == LockKind::kSemaphore) return acquire_permit_script();
+  if (kind == LockKind::kPlainSemaphore) return acquire_count_script();
+  return scripts_of(kind).acquire;
 }
 
 std::optional<std::int64_t> deadline_of(const Clock& clock, std::int64_t wait_ms) {
@@ -61,8 +67,13 @@ LockCore::LockCore(Backend& backend, LockManagerOptions options)
       can_lose_replies_(!backend.capabilities().runs_native_scripts),
       client_(backend.open_client(options_.client)),
       channels_(std::make_shared<LockChannels>()),
-      leases_(
-          std::make_shared<LockLeases>(backend, client_, options_.client_id, options_.on_lost)) {
+      leases_(std::make_shared<LockLeases>(
+          backend, client_, options_,
+          // A lease ends without a message, and the other waiters of this process may not know it.
+          [channels = channels_, on_lost = options_.on_lost](const LockHold& hold) {
+            channels->wake(channel_of(hold.kind, hold.name));
+            if (on_lost) on_lost(hold.name, hold.owner);
+          })) {
   channels_->open(backend);
 }
 
@@ -90,16 +101,19 @@ std::int64_t LockCore::lease_of(const LockWish& wish) const {
   return wish.lease_ms > 0 ? wish.lease_ms : options_.watchdog_lease_ms;
 }
 
-Request LockCore::request_of(const LockWish& wish, bool by_text) const {
-  const bool is_semaphore = wish.kind == LockKind::kSemaphore;
-  const Script& script = is_semaphore ? acquire_permit_script() : scripts_of(wish.kind).acquire;
-  const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
-  std::vector<std::string> arguments;
-  if (is_semaphore)
-    arguments = {wish.permit, std::to_string(wish.lease_ms)};
-  else
-    arguments = {std::to_string(lease_of(wish)), owner_name(options_.client_id, wish.owner)};
+std::vector<std::string> LockCore::arguments_of(const LockWish& wish) const {
+  if (wish.kind == LockKind::kSemaphore) return {wish.permit, std::to_string(wish.lease_ms)};
+  if (wish.kind == LockKind::kPlainSemaphore) return {std::to_string(wish.count)};
+  std::vector<std::string> arguments = {std::to_string(lease_of(wish)),
+                                        owner_name(options_.client_id, wish.owner)};
   if (wish.kind == LockKind::kFair) arguments.push_back(std::to_string(wish.queue_ms));
+  return arguments;
+}
+
+Request LockCore::request_of(const LockWish& wish, bool by_text) const {
+  const Script& script = acquire_script_of(wish.kind);
+  const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
+  const std::vector<std::string> arguments = arguments_of(wish);
   if (by_text) {
     return make_script_request("EVAL", script.text(), views_of(keys), views_of(arguments));
   }
@@ -108,7 +122,7 @@ Request LockCore::request_of(const LockWish& wish, bool by_text) const {
 
 absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int64_t sent_at_ms,
                                                  const Reply& reply) {
-  if (reply.elements().size() != 2 && wish.kind == LockKind::kSemaphore) {
+  if (reply.elements().size() != 2 && !has_owner(wish.kind)) {
     return to_status(reply, "acquiring a permit");
   }
   if (reply.elements().size() != 2) {
@@ -118,7 +132,7 @@ absl::StatusOr<LockCore::Attempt> LockCore::read(const LockWish& wish, std::int6
   const std::int64_t number = reply.elements()[1].integer();
   if (reply.elements()[0].integer() == 0) return Attempt{.lease_left_ms = number};
   if (is_closed()) return closed();
-  if (wish.kind == LockKind::kSemaphore) return Attempt{.is_acquired = true};
+  if (!has_owner(wish.kind)) return Attempt{.is_acquired = true};
   leases_->add(hold_of(wish), sent_at_ms, lease_of(wish), wish.lease_ms <= 0, number);
   return Attempt{.is_acquired = true};
 }
@@ -264,6 +278,31 @@ absl::Status LockCore::set_lease(const LockHold& hold, std::int64_t lease_ms) {
   return absl::OkStatus();
 }
 
+// ---- Any owner's holds ----
+
+absl::StatusOr<LockState> LockCore::state(const LockHold& hold) {
+  const std::string field = field_of(hold.kind, owner_name(options_.client_id, hold.owner));
+  std::vector<std::string_view> arguments = {field};
+  if (const std::string_view mode = mode_of(hold.kind); !mode.empty()) arguments.push_back(mode);
+  const auto reply =
+      run_for({.name = hold.name, .kind = hold.kind}, lock_state_script(), arguments);
+  if (!reply.ok()) return reply.status();
+  const auto& numbers = reply->elements();
+  if (numbers.size() != 3) return to_status(*reply, "reading a lock");
+  return LockState{.is_locked = numbers[0].integer() == 1,
+                   .holds = numbers[1].integer(),
+                   .lease_left_ms = numbers[2].integer()};
+}
+
+absl::StatusOr<bool> LockCore::force_release(const LockHold& hold) {
+  const std::string_view mode = mode_of(hold.kind);
+  const auto reply =
+      run_for({.name = hold.name, .kind = hold.kind}, force_release_script(hold.kind), {&mode, 1});
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, "releasing a lock by force");
+  return reply->integer() == 1;
+}
+
 // ---- Latches and semaphores ----
 
 absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& script,
@@ -276,9 +315,9 @@ absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& scri
 void LockCore::give_back(const LockWish& wish) {
   if (is_closed()) return;
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
-  const std::string_view permit = wish.permit;
+  const std::array<std::string_view, 2> permit = {wish.permit, wish.permit};
   client_->submit(
-      make_script_request("EVAL", release_permit_script().text(), views_of(keys), {&permit, 1}),
+      make_script_request("EVAL", release_permit_script().text(), views_of(keys), permit),
       [](const Reply&) {});
 }
 

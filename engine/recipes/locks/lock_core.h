@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -31,7 +32,8 @@ struct LockWish {
   std::uint64_t owner = 0;
   std::int64_t lease_ms = 0;  // 0: the watchdog's
   std::int64_t queue_ms = 0;  // a fair lock: how long the owner will wait; 0: not at all
-  std::string permit = {};    // of a semaphore: 16 bytes
+  std::string permit = {};    // of a Semaphore: 16 bytes
+  std::int64_t count = 0;     // of a PlainSemaphore: the permits
 };
 
 class LockWait;
@@ -74,19 +76,24 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   absl::StatusOr<bool> release_once(const LockHold& hold);
   /// Releases the permit of a semaphore, if it is held, without waiting for the reply.
   void give_back(const LockWish& wish);
-  /// Runs a script whose KEYS are keys_of() a latch or a semaphore.
+  /// Runs a script whose KEYS are keys_of() the lock, latch or semaphore.
   absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
                                 std::span<const std::string_view> arguments);
-  /// Returns the count of a latch; 0 if there is none.
+  /// Returns the count of a latch or a PlainSemaphore; 0 if there is none.
   absl::StatusOr<std::int64_t> count(const std::string& name);
 
   absl::Status set_lease(const LockHold& hold, std::int64_t lease_ms);
+  /// Reads the state of the lock, with the holds of this owner.
+  absl::StatusOr<LockState> state(const LockHold& hold);
+  /// Ends the holds of all owners. Returns true if there were any.
+  absl::StatusOr<bool> force_release(const LockHold& hold);
 
  private:
   /// Tries once, and waits for the reply.
   absl::StatusOr<Attempt> attempt(const LockWish& wish);
   /// Waits until `deadline_ms`, or for ever. `done` runs as a callback.
   void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
+  [[nodiscard]] std::vector<std::string> arguments_of(const LockWish& wish) const;
   [[nodiscard]] Request request_of(const LockWish& wish, bool by_text) const;
   absl::StatusOr<Attempt> read(const LockWish& wish, std::int64_t sent_at_ms, const Reply& reply);
   [[nodiscard]] std::int64_t lease_of(const LockWish& wish) const;

@@ -18,12 +18,13 @@ constexpr std::int64_t kRetriesPerLease = 10;  // of a renewal that fails
 
 }  // namespace
 
-LockLeases::LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id,
-                       Lost on_lost)
+LockLeases::LockLeases(Backend& backend, std::shared_ptr<Client> client,
+                       const LockManagerOptions& options, Lost on_lost)
     : clock_(backend.clock()),
       scheduler_(backend.scheduler()),
       client_(std::move(client)),
-      client_id_(std::move(client_id)),
+      client_id_(options.client_id),
+      watchdog_lease_ms_(options.watchdog_lease_ms),
       on_lost_(std::move(on_lost)) {}
 
 void LockLeases::add(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms,
@@ -34,10 +35,19 @@ void LockLeases::add(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t
   ++lease.holds;
   lease.token = token;
   lease.lease_ms = lease_ms;
-  lease.ends_at_ms = sent_at_ms + lease_ms;
   lease.is_renewed = lease.is_renewed || is_renewed;
-  set_timer(hold, lease,
-            lease.is_renewed ? sent_at_ms + lease_ms / kRenewalsPerLease : lease.ends_at_ms);
+  begin(hold, lease, sent_at_ms, sent_at_ms + lease_ms);
+}
+
+/// Notes that a request that was sent at `sent_at_ms` made the lease end at `ends_at_ms`.
+void LockLeases::begin(const LockHold& hold, Lease& lease, std::int64_t sent_at_ms,
+                       std::int64_t ends_at_ms) {
+  std::int64_t certain_ms = ends_at_ms - sent_at_ms;
+  if (hold.kind == LockKind::kRead) certain_ms = std::min(certain_ms, watchdog_lease_ms_);
+  lease.ends_at_ms = ends_at_ms;
+  lease.certain_until_ms = sent_at_ms + certain_ms;
+  const bool is_set_again = lease.is_renewed || lease.certain_until_ms < ends_at_ms;
+  set_timer(hold, lease, is_set_again ? sent_at_ms + certain_ms / kRenewalsPerLease : ends_at_ms);
 }
 
 std::optional<std::int64_t> LockLeases::begin_release(const LockHold& hold) {
@@ -61,7 +71,7 @@ bool LockLeases::end_release(const LockHold& hold, bool is_held) {
 bool LockLeases::is_held(const LockHold& hold) const {
   const std::lock_guard lock(mutex_);
   const auto found = leases_.find(hold);
-  return found != leases_.end() && clock_.monotonic_ms() < found->second.ends_at_ms;
+  return found != leases_.end() && clock_.monotonic_ms() < found->second.certain_until_ms;
 }
 
 std::int64_t LockLeases::token(const LockHold& hold) const {
@@ -77,8 +87,7 @@ void LockLeases::set_lease(const LockHold& hold, std::int64_t sent_at_ms, std::i
   Lease& lease = found->second;
   lease.lease_ms = lease_ms;
   lease.is_renewed = false;
-  lease.ends_at_ms = sent_at_ms + lease_ms;
-  set_timer(hold, lease, lease.ends_at_ms);
+  begin(hold, lease, sent_at_ms, sent_at_ms + lease_ms);
 }
 
 void LockLeases::lease_may_be(const LockHold& hold, std::int64_t sent_at_ms,
@@ -87,9 +96,9 @@ void LockLeases::lease_may_be(const LockHold& hold, std::int64_t sent_at_ms,
   const auto found = leases_.find(hold);
   if (found == leases_.end() || sent_at_ms + lease_ms >= found->second.ends_at_ms) return;
   Lease& lease = found->second;
-  lease.ends_at_ms = sent_at_ms + lease_ms;
-  set_timer(hold, lease,
-            lease.is_renewed ? sent_at_ms + lease_ms / kRenewalsPerLease : lease.ends_at_ms);
+  const std::int64_t certain_until_ms = lease.certain_until_ms;
+  begin(hold, lease, sent_at_ms, sent_at_ms + lease_ms);
+  lease.certain_until_ms = std::min(lease.certain_until_ms, certain_until_ms);
 }
 
 void LockLeases::close() {
@@ -130,12 +139,14 @@ void LockLeases::fire(const LockHold& hold, std::uint64_t generation) {
     Lease* const lease = find(hold, generation);
     if (lease == nullptr) return;
     lease->timer.reset();
-    if (lease->is_renewed && now_ms < lease->ends_at_ms)
-      lease_ms = std::to_string(lease->lease_ms);
-    else
+    const bool is_set_again = lease->is_renewed || lease->certain_until_ms < lease->ends_at_ms;
+    if (is_set_again && now_ms < lease->ends_at_ms) {
+      lease_ms = std::to_string(lease->is_renewed ? lease->lease_ms : lease->ends_at_ms - now_ms);
+    } else {
       leases_.erase(hold);
+    }
   }
-  if (lease_ms.empty()) return lose(hold);
+  if (lease_ms.empty()) return on_lost_(hold);
   const std::vector<std::string> names = keys_of(hold.kind, hold.name);
   const std::vector<std::string_view> keys(names.begin(), names.end());
   const std::string owner = owner_name(client_id_, hold.owner);
@@ -157,19 +168,17 @@ void LockLeases::renewed(const LockHold& hold, std::uint64_t generation, std::in
     const bool is_gone = reply.is_integer() && reply.integer() == 0;
     if (!is_gone) {
       if (reply.is_integer()) {
-        lease->ends_at_ms = sent_at_ms + lease->lease_ms;
-        return set_timer(hold, *lease, sent_at_ms + lease->lease_ms / kRenewalsPerLease);
+        const bool is_fixed = !lease->is_renewed;
+        return begin(hold, *lease, sent_at_ms,
+                     is_fixed ? lease->ends_at_ms : sent_at_ms + lease->lease_ms);
       }
-      const std::int64_t retry_ms = std::max<std::int64_t>(lease->lease_ms / kRetriesPerLease, 1);
+      const std::int64_t retry_ms = std::max<std::int64_t>(
+          std::min(lease->lease_ms, watchdog_lease_ms_) / kRetriesPerLease, 1);
       return set_timer(hold, *lease, std::min(clock_.monotonic_ms() + retry_ms, lease->ends_at_ms));
     }
     leases_.erase(hold);
   }
-  lose(hold);
-}
-
-void LockLeases::lose(const LockHold& hold) {
-  if (on_lost_) on_lost_(hold.name, hold.owner);
+  on_lost_(hold);
 }
 
 }  // namespace rushgate

@@ -12,15 +12,22 @@
 #include "engine/recipes/locks/lock_hold.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
+#include <rushgate/locks.h>
 
 namespace rushgate {
 
 /// Thread-safe. Times are those of the backend's monotonic clock.
+///
+/// A JVM that renews its read lock sets the leases of all readers to its own watchdog's. So a
+/// longer read lease is certain only for the watchdog's time after each request that set it, and is
+/// set again until it ends.
 class LockLeases : public std::enable_shared_from_this<LockLeases> {
  public:
-  using Lost = std::function<void(const std::string& name, std::uint64_t owner)>;
+  using Lost = std::function<void(const LockHold& hold)>;
 
-  LockLeases(Backend& backend, std::shared_ptr<Client> client, std::string client_id, Lost on_lost);
+  /// `on_lost` runs when a lease ended that its owner has not released.
+  LockLeases(Backend& backend, std::shared_ptr<Client> client, const LockManagerOptions& options,
+             Lost on_lost);
 
   /// Adds a hold. An acquisition that was sent at `sent_at_ms` succeeded.
   void add(const LockHold& hold, std::int64_t sent_at_ms, std::int64_t lease_ms, bool is_renewed,
@@ -50,23 +57,25 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
     std::int64_t lease_ms = 0;
     bool is_renewed = false;
     std::int64_t ends_at_ms = 0;
+    std::int64_t certain_until_ms = 0;  // earlier only if others can shorten the lease
     std::int64_t token = 0;
     std::uint64_t generation = 0;  // of its timer
     std::optional<Scheduler::TimerId> timer = {};
   };
 
+  void begin(const LockHold& hold, Lease& lease, std::int64_t sent_at_ms, std::int64_t ends_at_ms);
   void set_timer(const LockHold& hold, Lease& lease, std::int64_t due_ms);
   void cancel_timer(Lease& lease);
   void fire(const LockHold& hold, std::uint64_t generation);
   void renewed(const LockHold& hold, std::uint64_t generation, std::int64_t sent_at_ms,
                const Reply& reply);
   Lease* find(const LockHold& hold, std::uint64_t generation);
-  void lose(const LockHold& hold);
 
   const Clock& clock_;
   Scheduler& scheduler_;
   const std::shared_ptr<Client> client_;
   const std::string client_id_;
+  const std::int64_t watchdog_lease_ms_;
   const Lost on_lost_;
 
   mutable std::mutex mutex_;

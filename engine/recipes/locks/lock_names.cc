@@ -24,12 +24,22 @@ std::vector<std::string> keys_of(LockKind kind, const std::string& name) {
   return keys;
 }
 
+std::string_view mode_of(LockKind kind) {
+  if (kind == LockKind::kRead) return "read";
+  return kind == LockKind::kWrite ? "write" : "";
+}
+
+std::string field_of(LockKind kind, const std::string& owner) {
+  return kind == LockKind::kWrite ? owner + ":write" : owner;
+}
+
 std::string channel_of(LockKind kind, const std::string& name) {
   switch (kind) {
     case LockKind::kRead:
     case LockKind::kWrite:
       return tagged_name("redisson_rwlock", name);
     case LockKind::kSemaphore:
+    case LockKind::kPlainSemaphore:
       return tagged_name("redisson_sc", name);
     case LockKind::kLatch:
       return "redisson_countdownlatch__channel__{" + name + '}';

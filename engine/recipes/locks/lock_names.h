@@ -20,6 +20,12 @@ std::string tagged_name(std::string_view prefix, std::string_view name);
 /// {<name>}, the beginning of the keys of read holds. Semaphore: the permits that are held.
 std::vector<std::string> keys_of(LockKind kind, const std::string& name);
 
+/// Returns the mode in which a side of a ReadWriteLock is held; empty for other kinds.
+std::string_view mode_of(LockKind kind);
+
+/// Returns the field of a lock that counts the holds of `owner`, an owner_name().
+std::string field_of(LockKind kind, const std::string& owner);
+
 /// Returns the channel of a lock. Each waiter of a fair lock has <channel>:<owner>.
 std::string channel_of(LockKind kind, const std::string& name);
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "engine/recipes/locks/lock_names.h"
+
 namespace rushgate {
 namespace {
 
@@ -79,8 +81,14 @@ end
 local function set_score(waiter, score)
   redis.call('ZADD', KEYS[3], string.format('%.0f', score), waiter)
 end
-local function wake(waiter)
-  if waiter then redis.call('PUBLISH', KEYS[4] .. ':' .. waiter, '0') end
+-- Wakes the first waiter that listens. Behind dead ones, it learns when their places end.
+local function wake_first()
+  local place = 0
+  while true do
+    local waiter = redis.call('LINDEX', KEYS[2], place)
+    if not waiter or redis.call('PUBLISH', KEYS[4] .. ':' .. waiter, '0') > 0 then return end
+    place = place + 1
+  end
 end
 )lua";
 
@@ -101,32 +109,38 @@ end
 if is_free and (not first or first == owner) or redis.call('HEXISTS', KEYS[1], owner) == 1 then
   redis.call('HINCRBY', KEYS[1], owner, 1)
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  if is_free then wake_first() end
   return {1, 0}
 end
 local left = redis.call('PTTL', KEYS[1])
-if wait == 0 then return {0, left} end
+local pause = left
+if first and first ~= owner then
+  local place_left = math.ceil(redis.call('ZSCORE', KEYS[3], first) - now)
+  pause = left < 0 and place_left or math.min(left, place_left)
+end
+if wait == 0 then return {0, pause} end
 local score = redis.call('ZSCORE', KEYS[3], owner)
 if score then
   if tonumber(score) < now + wait then set_score(owner, now + wait) end
-  return {0, left}
+  return {0, pause}
 end
 local last = redis.call('LINDEX', KEYS[2], -1)
 local last_score = last and tonumber(redis.call('ZSCORE', KEYS[3], last) or now) or now
 set_score(owner, math.max(last_score, now + math.max(left, 0)) + wait)
 redis.call('RPUSH', KEYS[2], owner)
-return {0, left}
+return {0, pause}
 )lua");
   return script;
 }
 
 const Script& release_fair_script() {
   static const Script script(std::string(kFairPrelude) + kReleasePrelude + R"lua(
-local first = first_waiter()
+first_waiter()
 if redis.call('HEXISTS', KEYS[1], owner) == 0 then
-  if redis.call('EXISTS', KEYS[1]) == 0 then wake(first) end
+  if redis.call('EXISTS', KEYS[1]) == 0 then wake_first() end
   return false
 end
-return end_hold(function() wake(first) end)
+return end_hold(wake_first)
 )lua");
   return script;
 }
@@ -285,6 +299,38 @@ const LockScripts& scripts_of(LockKind kind) {
   }
 }
 
+const Script& lock_state_script() {
+  static const Script script(R"lua(
+local is_locked = redis.call('EXISTS', KEYS[1])
+if ARGV[2] and redis.call('HGET', KEYS[1], 'mode') ~= ARGV[2] then is_locked = 0 end
+local holds = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0)
+return {is_locked, holds, is_locked == 1 and redis.call('PTTL', KEYS[1]) or 0}
+)lua");
+  return script;
+}
+
+const Script& force_release_script(LockKind kind) {
+  static const Script plain(R"lua(
+local was_locked = redis.call('DEL', KEYS[1])
+if was_locked == 1 then redis.call('PUBLISH', KEYS[#KEYS], '0') end
+return was_locked
+)lua");
+  static const Script fair(std::string(kFairPrelude) + R"lua(
+first_waiter()
+local was_locked = redis.call('DEL', KEYS[1])
+if was_locked == 1 then wake_first() end
+return was_locked
+)lua");
+  static const Script side(R"lua(
+if redis.call('HGET', KEYS[1], 'mode') ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', KEYS[3], '1')
+return 1
+)lua");
+  if (kind == LockKind::kFair) return fair;
+  return mode_of(kind).empty() ? plain : side;
+}
+
 const Script& leave_queue_script() {
   static const Script script(std::string(kFairPrelude) + R"lua(
 local was_queued = false
@@ -295,7 +341,10 @@ end
 if not was_queued then return 0 end
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('LREM', KEYS[2], 0, ARGV[1])
-if redis.call('EXISTS', KEYS[1]) == 0 then wake(first_waiter()) end
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  first_waiter()
+  wake_first()
+end
 return 1
 )lua");
   return script;

@@ -27,6 +27,15 @@ struct LockScripts {
 /// Returns the scripts of a lock that has owners.
 const LockScripts& scripts_of(LockKind kind);
 
+/// Returns {1 if any owner holds the lock, the owner's holds, how long the lock lasts in ms; -1: for
+/// ever}. KEYS are keys_of() the lock. ARGV the owner's field, and of one side of a ReadWriteLock its
+/// mode.
+const Script& lock_state_script();
+
+/// Ends the holds of all owners. Returns 1 if there were any, else 0. KEYS are keys_of() the lock.
+/// ARGV of one side of a ReadWriteLock: its mode.
+const Script& force_release_script(LockKind kind);
+
 /// Removes an owner from the queue of a fair lock. Returns 1 if it was there, else 0. KEYS are
 /// keys_of() the lock. ARGV the owner, how long it was going to wait in ms.
 const Script& leave_queue_script();

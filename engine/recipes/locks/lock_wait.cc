@@ -8,11 +8,10 @@ namespace {
 
 constexpr std::int64_t kRetryMs = 1'000;  // after an error that may pass
 constexpr std::int64_t kAttemptsPerPlace = 3;
+constexpr std::int64_t kReaderPauseMsMin = 1'000;
 
 /// Returns true if one message can end several waits.
-bool can_share(LockKind kind) {
-  return kind == LockKind::kRead || kind == LockKind::kLatch || kind == LockKind::kSemaphore;
-}
+bool can_share(LockKind kind) { return kind == LockKind::kRead || !has_owner(kind); }
 
 }  // namespace
 
@@ -22,6 +21,7 @@ LockWait::LockWait(std::shared_ptr<LockCore> core, LockWish wish,
       wish_(std::move(wish)),
       channel_(core_->wait_channel(wish_)),
       deadline_ms_(deadline_ms),
+      began_at_ms_(core_->clock().monotonic_ms()),
       done_(std::move(done)) {}
 
 void LockWait::start() {
@@ -80,12 +80,18 @@ void LockWait::attempted(const absl::StatusOr<LockCore::Attempt>& attempted) {
   pause_for(attempted.ok() ? attempted->lease_left_ms : kRetryMs);
 }
 
-/// Pauses. No message comes when the holder's lease ends by itself. An attempt renews the place in
-/// a queue.
+/// Pauses. No message comes when the holder's lease ends by itself, nor when a JVM that writes goes
+/// on as a reader: readers try again whenever the time that they waited has doubled. An attempt
+/// renews the place in a queue.
 void LockWait::pause_for(std::int64_t lease_left_ms) {
   if (wish_.kind == LockKind::kFair) {
     const std::int64_t place_ms = wish_.queue_ms / kAttemptsPerPlace;
     lease_left_ms = lease_left_ms < 0 ? place_ms : std::min(lease_left_ms, place_ms);
+  }
+  if (wish_.kind == LockKind::kRead) {
+    const std::int64_t pause_ms =
+        std::max(core_->clock().monotonic_ms() - began_at_ms_, kReaderPauseMsMin);
+    lease_left_ms = lease_left_ms < 0 ? pause_ms : std::min(lease_left_ms, pause_ms);
   }
   if (lease_left_ms < 0) return;
   const std::int64_t due_ms =

@@ -45,6 +45,7 @@ class LockWait final : public ChannelListener, public std::enable_shared_from_th
   const LockWish wish_;
   const std::string channel_;
   const std::optional<std::int64_t> deadline_ms_;
+  const std::int64_t began_at_ms_;  // monotonic
 
   std::mutex mutex_;
   // Guarded by mutex_:

@@ -66,6 +66,12 @@ absl::Status ReentrantLock::set_lease(std::int64_t lease_ms) {
   return core_->set_lease(hold_of(owner()), lease_ms);
 }
 
+absl::StatusOr<LockState> ReentrantLock::state_of(std::uint64_t owner) {
+  return core_->state(hold_of(owner));
+}
+
+absl::StatusOr<bool> ReentrantLock::force_release() { return core_->force_release(hold_of(0)); }
+
 bool ReentrantLock::is_held_by(std::uint64_t owner) const {
   return !core_->is_closed() && core_->leases().is_held(hold_of(owner));
 }

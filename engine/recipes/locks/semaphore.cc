@@ -36,28 +36,43 @@ std::string bytes_of_permit(const std::string& permit) {
   return absl::BytesToHexString(bytes) == permit ? bytes : std::string();
 }
 
+absl::Status needs_positive_count() {
+  return absl::InvalidArgumentError("the number of permits must be positive");
+}
+
+absl::StatusOr<std::int64_t> permit_number(const absl::StatusOr<Reply>& reply, const char* action) {
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, action);
+  return reply->integer();
+}
+
+absl::StatusOr<std::int64_t> run_with(LockCore& core, const LockWish& wish, const Script& script,
+                                      std::int64_t number, const char* action) {
+  const std::string text = std::to_string(number);
+  const std::string_view argument = text;
+  return permit_number(core.run_for(wish, script, {&argument, 1}), action);
+}
+
+absl::StatusOr<bool> set_permits(LockCore& core, const LockWish& wish, std::int64_t count) {
+  if (count < 0) return absl::InvalidArgumentError("the number of permits must not be negative");
+  const auto is_set = run_with(core, wish, set_permits_script(), count, "setting permits");
+  if (!is_set.ok()) return is_set.status();
+  return *is_set == 1;
+}
+
 }  // namespace
 
 Semaphore::Semaphore(LockManager& manager, std::string name)
     : core_(manager.core_), name_(std::move(name)) {}
 
 absl::StatusOr<bool> Semaphore::try_set_permits(std::int64_t count) {
-  if (count < 0) return absl::InvalidArgumentError("the number of permits must not be negative");
-  const std::string text = std::to_string(count);
-  const std::string_view argument = text;
-  const auto reply = core_->run_for({.name = name_, .kind = LockKind::kSemaphore},
-                                    set_permits_script(), {&argument, 1});
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, "setting permits");
-  return reply->integer() == 1;
+  return set_permits(*core_, {.name = name_, .kind = LockKind::kSemaphore}, count);
 }
 
 absl::StatusOr<std::int64_t> Semaphore::available() {
-  const auto reply =
-      core_->run_for({.name = name_, .kind = LockKind::kSemaphore}, free_permits_script(), {});
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, "counting permits");
-  return reply->integer();
+  return permit_number(
+      core_->run_for({.name = name_, .kind = LockKind::kSemaphore}, free_permits_script(), {}),
+      "counting permits");
 }
 
 absl::StatusOr<Semaphore::Permit> Semaphore::acquire(std::int64_t wait_ms, std::int64_t lease_ms) {
@@ -91,14 +106,50 @@ absl::Status Semaphore::release(const std::string& permit) {
   if (bytes.empty()) {
     return absl::InvalidArgumentError("the id of a permit has 32 hexadecimal digits");
   }
-  const std::string_view argument = bytes;
+  const std::array<std::string_view, 2> arguments = {bytes, permit};
   const auto reply = core_->run_for({.name = name_, .kind = LockKind::kSemaphore},
-                                    release_permit_script(), {&argument, 1});
+                                    release_permit_script(), arguments);
   if (!reply.ok()) return reply.status();
   if (!reply->is_integer()) return to_status(*reply, "releasing a permit");
   if (reply->integer() == 1) return absl::OkStatus();
   return absl::FailedPreconditionError("the permit " + permit + " of " + name_ +
                                        " is not held, or its lease has ended");
+}
+
+// ---- PlainSemaphore ----
+
+PlainSemaphore::PlainSemaphore(LockManager& manager, std::string name)
+    : core_(manager.core_), name_(std::move(name)) {}
+
+absl::StatusOr<bool> PlainSemaphore::try_set_permits(std::int64_t count) {
+  return set_permits(*core_, {.name = name_, .kind = LockKind::kPlainSemaphore}, count);
+}
+
+absl::StatusOr<std::int64_t> PlainSemaphore::available() { return core_->count(name_); }
+
+absl::StatusOr<bool> PlainSemaphore::acquire(std::int64_t count, std::int64_t wait_ms) {
+  if (count <= 0) return needs_positive_count();
+  return core_->acquire({.name = name_, .kind = LockKind::kPlainSemaphore, .count = count},
+                        wait_ms);
+}
+
+void PlainSemaphore::acquire_async(std::int64_t count, std::int64_t wait_ms, Callback done) {
+  if (count <= 0) return done(needs_positive_count());
+  core_->acquire_async({.name = name_, .kind = LockKind::kPlainSemaphore, .count = count}, wait_ms,
+                       std::move(done));
+}
+
+absl::Status PlainSemaphore::release(std::int64_t count) {
+  if (count <= 0) return needs_positive_count();
+  return run_with(*core_, {.name = name_, .kind = LockKind::kPlainSemaphore},
+                  release_count_script(), count, "releasing permits")
+      .status();
+}
+
+absl::StatusOr<std::int64_t> PlainSemaphore::drain() {
+  return permit_number(
+      core_->run_for({.name = name_, .kind = LockKind::kPlainSemaphore}, drain_script(), {}),
+      "taking all permits");
 }
 
 }  // namespace rushgate

@@ -43,10 +43,43 @@ return {0, next_end < never and next_end - now or -1}
   return script;
 }
 
+const Script& acquire_count_script() {
+  static const Script script(R"lua(
+if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then return {0, -1} end
+redis.call('DECRBY', KEYS[1], ARGV[1])
+return {1, 0}
+)lua");
+  return script;
+}
+
+const Script& release_count_script() {
+  static const Script script(R"lua(
+local free = redis.call('INCRBY', KEYS[1], ARGV[1])
+redis.call('PUBLISH', KEYS[2], free)
+return free
+)lua");
+  return script;
+}
+
+const Script& drain_script() {
+  static const Script script(R"lua(
+local free = tonumber(redis.call('GET', KEYS[1]) or 0)
+if free > 0 then redis.call('DECRBY', KEYS[1], free) end
+return math.max(free, 0)
+)lua");
+  return script;
+}
+
 const Script& release_permit_script() {
   static const Script script(std::string(kPrelude) + R"lua(
-local ends = redis.call('ZSCORE', KEYS[2], ARGV[1])
-if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
+local permit = ARGV[1]
+local ends = redis.call('ZSCORE', KEYS[2], permit)
+if not ends then
+  permit = ARGV[2]
+  ends = redis.call('ZSCORE', KEYS[2], permit)
+end
+if not ends then return 0 end
+redis.call('ZREM', KEYS[2], permit)
 redis.call('PUBLISH', KEYS[3], redis.call('INCRBY', KEYS[1], 1))
 return tonumber(ends) <= now and 0 or 1
 )lua");
@@ -57,7 +90,7 @@ const Script& set_permits_script() {
   static const Script script(R"lua(
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
-redis.call('PUBLISH', KEYS[3], ARGV[1])
+redis.call('PUBLISH', KEYS[#KEYS], ARGV[1])
 return 1
 )lua");
   return script;

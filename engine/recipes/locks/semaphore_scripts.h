@@ -1,17 +1,27 @@
-// The scripts of Semaphore: the effects of Redisson 3.27's, written independently.
+// The scripts of Semaphore and PlainSemaphore: the effects of Redisson 3.27's, written independently.
 #pragma once
 
 #include <rushgate/script.h>
 
 namespace rushgate {
 
-/// All: KEYS the free permits, the permits that are held, the channel.
+/// All: KEYS the free permits, of a Semaphore the permits that are held, the channel.
 
 /// Acquires a permit. Returns {1, 0} if it is now held, else {0, how long until the next lease ends
 /// in ms; -1: none will}. ARGV the permit, its lease in ms; 0: none.
 const Script& acquire_permit_script();
 
-/// Releases a permit. Returns 1 if it was held, else 0. ARGV the permit.
+/// Acquires permits. Returns {1, 0} if they are taken, else {0, -1}. ARGV the number.
+const Script& acquire_count_script();
+
+/// Adds free permits. Returns the number that is free. ARGV the number.
+const Script& release_count_script();
+
+/// Takes all free permits. Returns the number.
+const Script& drain_script();
+
+/// Releases a permit. Returns 1 if it was held, else 0. ARGV the permit, its id as Redisson 3.13
+/// keeps it.
 const Script& release_permit_script();
 
 /// Sets the number of permits. Returns 1 if it was set, 0 if there is one. ARGV the number.

@@ -14,12 +14,19 @@ class FairLockTest : public RecipeTest {
  protected:
   /// Starts to wait. Returns when the owner is in the queue.
   PendingLock queue_up(const FairLock& lock, std::uint64_t owner,
-                       std::int64_t wait_ms = ReentrantLock::kForever) {
+                       std::int64_t wait_ms = ReentrantLock::kForever,
+                       std::int64_t lease_ms = ReentrantLock::kWatchdog) {
     const std::int64_t queued = (*client_)("LLEN", kQueue).integer();
-    PendingLock pending = begin(lock, owner, wait_ms);
+    PendingLock pending = begin(lock, owner, wait_ms, lease_ms);
     while ((*client_)("LLEN", kQueue).integer() <= queued) {
     }
     return pending;
+  }
+
+  /// Queues an owner like a process that died since.
+  void queue_dead(std::int64_t dropped_after_ms) {
+    (*client_)("RPUSH", kQueue, "dead:1");
+    (*client_)("ZADD", kTimeouts, clock_.now_ms() + dropped_after_ms, "dead:1");
   }
 
   LockManager manager_{*backend_, {.client_id = "jvm-1"}};
@@ -125,6 +132,44 @@ TEST_P(FairLockInManualTimeTest, DeadWaiterIsDropped) {
   advance_ms(150'000);
   EXPECT_TRUE(*waiter.result());
   EXPECT_EQ((*client_)("LINDEX", "naive", 0), Reply::bulk("dead")) << "the wrong way";
+}
+
+/// The waiter behind it would otherwise sleep until the former holder's lease ends.
+TEST_P(FairLockInManualTimeTest, LockIsTakenWhenDeadWaitersPlaceEnds) {
+  ASSERT_TRUE(*begin(lock_, 1, 0, 60'000).result());
+  queue_dead(3'000);
+  const PendingLock waiter = queue_up(other_, 7);
+  advance_ms(300);
+  ASSERT_TRUE(lock_.release_of(1).ok());
+  advance_ms(2'699);
+  EXPECT_FALSE(waiter.is_done());
+  advance_ms(1);
+  EXPECT_TRUE(waiter.is_done());
+}
+
+TEST_P(FairLockInManualTimeTest, DeadWaiterBetweenLivingOnesIsDropped) {
+  constexpr std::int64_t kPlaceMs = 300'000;  // others end earlier by this when an owner enters
+  ASSERT_TRUE(*begin(lock_, 1, 0, 600'000).result());
+  const PendingLock first = queue_up(lock_, 2);
+  queue_dead(kPlaceMs + 3'000);
+  const PendingLock last = queue_up(other_, 7);
+  ASSERT_TRUE(lock_.release_of(1).ok());
+  ASSERT_TRUE(*first.result());
+  ASSERT_TRUE(lock_.release_of(2).ok());
+  advance_ms(2'999);
+  EXPECT_FALSE(last.is_done());
+  advance_ms(1);
+  EXPECT_TRUE(last.is_done());
+}
+
+TEST_P(FairLockInManualTimeTest, WaiterLearnsLeaseOfNextHolder) {
+  ASSERT_TRUE(*begin(lock_, 1, 0, 600'000).result());
+  const PendingLock brief = queue_up(lock_, 2, ReentrantLock::kForever, 5'000);
+  const PendingLock waiter = queue_up(other_, 7);
+  ASSERT_TRUE(lock_.release_of(1).ok());
+  ASSERT_TRUE(*brief.result());
+  advance_ms(5'000);
+  EXPECT_TRUE(waiter.is_done()) << "the holder has died";
 }
 
 TEST_P(FairLockInManualTimeTest, CancelledWaiterLeavesQueue) {

@@ -341,6 +341,39 @@ TEST_P(ReadWriteLockInManualTimeTest, LeaseCanBeSet) {
   EXPECT_TRUE(try_one(other_write_));
 }
 
+/// A JVM with a short watchdog renews its read lock, and the leases of all readers with it.
+TEST_P(ReadWriteLockInManualTimeTest, HoldIsCertainDespiteJvmsRenewal) {
+  bool fails = false;
+  FaultyBackend lossy(*backend_, [&](const Request& request) {
+    return fails && request[0] == "EVAL" ? Fault::kRequestLost : Fault::kNone;
+  });
+  LockManager manager(lossy, {.client_id = "jvm-1", .watchdog_lease_ms = 3'000});
+  ReentrantLock read = ReadWriteLock(manager, "shop").read_lock();
+  const auto renew_as_jvm = [&] {
+    (*client_)("HSET", "shop", "jvm-9:1", 1);
+    (*client_)("PEXPIRE", "shop", 3'000);
+    (*client_)("PEXPIRE", kFirstRead, 3'000);
+  };
+  ASSERT_TRUE(try_one(read, 1, 20'000));
+  renew_as_jvm();
+  advance_ms(19'999);
+  EXPECT_TRUE(read.is_held_by(1)) << "its own lease is set again";
+  EXPECT_FALSE(try_one(other_write_));
+  advance_ms(1);
+  EXPECT_FALSE(read.is_held_by(1));
+
+  (*client_)("FLUSHALL");
+  ASSERT_TRUE(try_one(read, 1, 20'000));
+  renew_as_jvm();
+  fails = true;
+  advance_ms(2'999);
+  EXPECT_TRUE(read.is_held_by(1));
+  EXPECT_FALSE(try_one(other_write_));
+  advance_ms(1);
+  EXPECT_TRUE(try_one(other_write_));
+  EXPECT_FALSE(read.is_held_by(1)) << "certain only until the JVM's lease may end";
+}
+
 // ---- Waiting ----
 
 TEST_P(ReadWriteLockTest, WritersReleaseWakesAllReaders) {
@@ -360,6 +393,19 @@ TEST_P(ReadWriteLockTest, DowngradedWriterWakesReaders) {
   const PendingLock second = wait_for(read_, 2);
   ASSERT_TRUE(other_write_.release_of(1).ok());
   EXPECT_TRUE(*first.result() && *second.result());
+}
+
+/// A JVM that writes and goes on as a reader sends no message.
+TEST_P(ReadWriteLockInManualTimeTest, DowngradeOfJvmIsSeenSoon) {
+  (*client_)("HSET", "shop", "mode", "write", "jvm-9:1:write", 1);
+  (*client_)("PEXPIRE", "shop", 30'000);
+  const PendingLock reader = wait_for(read_, 1);
+  (*client_)("HSET", "shop", "mode", "read", "jvm-9:1", 1);
+  (*client_)("SET", "{shop}:jvm-9:1:rwlock_timeout:1", 1, "PX", 30'000);
+  (*client_)("HDEL", "shop", "jvm-9:1:write");
+  EXPECT_FALSE(reader.is_done());
+  advance_ms(1'000);
+  EXPECT_TRUE(reader.is_done());
 }
 
 TEST_P(ReadWriteLockTest, LastReadersReleaseWakesWriter) {
@@ -409,7 +455,8 @@ TEST_P(ReadWriteLockTest, MixedWaitersAreAllServed) {
   }
 }
 
-TEST_P(ReadWriteLockInManualTimeTest, WaitingSendsNothing) {
+/// A reader tries after 1 s, 2 s, 4 s … 256 s: a JVM may send no message.
+TEST_P(ReadWriteLockInManualTimeTest, WaitingSendsFewRequests) {
   std::atomic<int> requests = 0;
   HookedBackend hooked(*backend_, {.before = [&](const Request&) { ++requests; }});
   LockManager manager(hooked);
@@ -419,7 +466,7 @@ TEST_P(ReadWriteLockInManualTimeTest, WaitingSendsNothing) {
   const PendingLock writer = begin(lock.write_lock(), 2);
   const int begun = requests;
   advance_ms(500'000);
-  EXPECT_EQ(requests, begun);
+  EXPECT_EQ(requests, begun + 9);
   ASSERT_TRUE(other_write_.release_of(1).ok());
   EXPECT_TRUE(reader.is_done() || writer.is_done());
 }

@@ -96,6 +96,59 @@ TEST_P(ReentrantLockTest, OtherOwnersAreRefused) {
   EXPECT_TRUE(*other_.try_acquire(0));
 }
 
+/// Each side of a ReadWriteLock is one of the kinds.
+TEST_P(ReentrantLockTest, StateOfEachKindIsServers) {
+  const auto lock_of = [&](LockManager& manager, std::size_t kind) {
+    const std::vector<ReentrantLock> kinds = {
+        ReentrantLock(manager, "shop"), ReentrantLock(manager, "shop", {.is_fenced = true}),
+        FairLock(manager, "shop"), ReadWriteLock(manager, "shop").read_lock(),
+        ReadWriteLock(manager, "shop").write_lock()};
+    return kinds.at(kind);
+  };
+  for (std::size_t kind = 0; kind < 5; ++kind) {
+    ReentrantLock lock = lock_of(manager_, kind);
+    ReentrantLock other = lock_of(other_manager_, kind);
+    EXPECT_FALSE(lock.state()->is_locked);
+    EXPECT_EQ(lock.state()->lease_left_ms, 0);
+    EXPECT_FALSE(*lock.force_release());
+    ASSERT_TRUE(lock.acquire(60'000).ok() && lock.acquire(60'000).ok());
+    for (ReentrantLock* const asked : {&lock, &other}) {
+      const LockState state = *asked->state();
+      EXPECT_TRUE(state.is_locked) << kind;
+      EXPECT_EQ(state.holds, asked == &lock ? 2 : 0) << kind;
+      EXPECT_GT(state.lease_left_ms, 50'000);
+      EXPECT_LE(state.lease_left_ms, 60'000);
+    }
+    EXPECT_TRUE(*other.force_release()) << "of another owner";
+    EXPECT_FALSE(other.state()->is_locked);
+    EXPECT_TRUE(absl::IsFailedPrecondition(lock.release()));
+    EXPECT_TRUE(*other.try_acquire(0));
+    EXPECT_TRUE(other.release().ok());
+  }
+}
+
+TEST_P(ReentrantLockTest, ReadWriteSidesAreLockedByThemselves) {
+  ReadWriteLock prices(manager_, "shop");
+  ASSERT_TRUE(prices.write_lock().acquire().ok());
+  ASSERT_TRUE(prices.read_lock().acquire().ok());
+  EXPECT_TRUE(prices.write_lock().state()->is_locked);
+  EXPECT_FALSE(prices.read_lock().state()->is_locked) << "there is a writer, which also reads";
+  EXPECT_EQ(prices.read_lock().state()->holds, 1);
+  EXPECT_FALSE(*prices.read_lock().force_release());
+  EXPECT_TRUE(*prices.write_lock().force_release());
+  EXPECT_EQ(prices.read_lock().state()->holds, 0);
+}
+
+TEST_P(ReentrantLockTest, ForcedReleaseWakesWaiter) {
+  (*client_)("HSET", "shop", "jvm-9:1", 1);  // without a lease
+  EXPECT_EQ(lock_.state()->lease_left_ms, -1);
+  const PendingLock waiter = begin(other_, kOther);
+  while ((*client_)("PUBSUB", "NUMSUB", kLockChannel).elements()[1] == Reply::integer(0)) {
+  }
+  EXPECT_TRUE(*lock_.force_release());
+  EXPECT_TRUE(*waiter.result());
+}
+
 /// The classic `synchronized` is a separate mutex in each process.
 TEST_P(ReentrantLockTest, LockHoldsAmongProcesses) {
   std::mutex in_process;
@@ -204,6 +257,18 @@ TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
 }
 
 /// In the classic way, and in RLock, the first error ends renewal while the holder works on.
+/// The second waiter has seen only the first holder's lease, and a lease ends without a message.
+TEST_P(ReentrantLockInManualTimeTest, LostLockWakesNextWaiter) {
+  ASSERT_TRUE(other_.acquire(600'000).ok());
+  const PendingLock slow = begin(lock_, kOther, ReentrantLock::kForever, 5'000);
+  const PendingLock next = begin(lock_, kOther + 1);
+  ASSERT_TRUE(other_.release().ok());
+  ASSERT_TRUE(slow.is_done());
+  EXPECT_FALSE(next.is_done());
+  advance_ms(5'000);
+  EXPECT_TRUE(next.is_done()) << "the first one's work outlasted its lease";
+}
+
 TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
   bool fails = false;
   FaultyBackend lossy(*backend_, [&](const Request& request) {

@@ -73,6 +73,16 @@ TEST_P(SemaphoreTest, PermitIsReleasedOnce) {
   EXPECT_EQ((*client_)("INCR", "gate"), Reply::integer(2)) << "the wrong way";
 }
 
+/// Redisson 3.13 keeps the digits of the id.
+TEST_P(SemaphoreTest, PermitOfOlderRedissonIsReleased) {
+  const std::string permit = "00112233445566778899aabbccddeeff";
+  (*client_)("SET", "gate", 0);
+  (*client_)("ZADD", kHeld, "922337203685477", permit);
+  EXPECT_TRUE(gate_.release(permit).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release(permit)));
+  EXPECT_EQ(*gate_.available(), 1);
+}
+
 TEST_P(SemaphoreTest, WaiterIsWokenByRelease) {
   ASSERT_TRUE(*gate_.try_set_permits(1));
   const std::string permit = **gate_.acquire(0);
@@ -165,6 +175,50 @@ TEST(SemaphoreThreadsTest, HoldersNeverExceedPermits) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// ---- PlainSemaphore ----
+
+class PlainSemaphoreTest : public RecipeTest {
+ protected:
+  LockManager manager_{*backend_};
+  LockManager other_manager_{*backend_};
+  PlainSemaphore stock_{manager_, "gate"};
+  PlainSemaphore other_{other_manager_, "gate"};
+};
+INSTANTIATE_TEST_SUITE_P(Backends, PlainSemaphoreTest, all_recipe_kinds(), recipe_name);
+
+TEST_P(PlainSemaphoreTest, PermitsAreTakenAllOrNone) {
+  EXPECT_FALSE(*stock_.acquire(1, 0)) << "never set";
+  EXPECT_TRUE(*stock_.try_set_permits(5));
+  EXPECT_FALSE(*other_.try_set_permits(9));
+  EXPECT_TRUE(*stock_.acquire(3, 0));
+  EXPECT_FALSE(*other_.acquire(3, 0));
+  EXPECT_EQ((*client_)("GET", "gate"), Reply::bulk("2")) << "as RSemaphore keeps it";
+  EXPECT_TRUE(*other_.acquire(2, 0));
+  EXPECT_TRUE(other_.release(4).ok()) << "by anyone, without an id";
+  EXPECT_EQ(*stock_.available(), 4);
+  EXPECT_EQ(*stock_.drain(), 4);
+  EXPECT_EQ(*stock_.drain(), 0);
+  for (const std::int64_t count : {0, -1}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(stock_.acquire(count, 0).status()));
+    EXPECT_TRUE(absl::IsInvalidArgument(stock_.release(count)));
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(stock_.try_set_permits(-1).status()));
+}
+
+TEST_P(PlainSemaphoreTest, WaiterIsWokenOnceEnoughAreFree) {
+  ASSERT_TRUE(*stock_.try_set_permits(0));
+  PendingLock waiter;
+  other_.acquire_async(3, PlainSemaphore::kForever, waiter.callback());
+  while ((*client_)("PUBSUB", "NUMSUB", kSemaphoreChannel).elements()[1] != Reply::integer(1)) {
+  }
+  ASSERT_TRUE(stock_.release(2).ok());
+  EXPECT_FALSE(waiter.is_done());
+  (*client_)("INCRBY", "gate", 1);  // as RSemaphore releases
+  (*client_)("PUBLISH", kSemaphoreChannel, 3);
+  EXPECT_TRUE(*waiter.result());
+  EXPECT_EQ(*stock_.available(), 0);
 }
 
 }  // namespace
