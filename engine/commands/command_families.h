@@ -32,6 +32,7 @@ CommandFamily saving_commands();
 CommandFamily memory_commands();
 CommandFamily latency_commands();
 CommandFamily slowlog_commands();
+CommandFamily module_commands();
 CommandFamily monitor_commands();
 CommandFamily debug_commands();
 CommandFamily key_commands();

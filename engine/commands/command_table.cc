@@ -30,6 +30,7 @@ constexpr Family* kFamilies[] = {
     memory_commands,
     latency_commands,
     slowlog_commands,
+    module_commands,
     monitor_commands,
     debug_commands,
     key_commands,
