@@ -13,6 +13,7 @@
 #include "tests/crash/asked_sale.h"
 #include "tests/crash/sale_process.h"
 #include "tests/support/redis_server/redis_server.h"
+#include "tests/support/sweep.h"
 #include <rushgate/random_seed.h>
 #include <rushgate/redis_backend.h>
 
@@ -124,12 +125,12 @@ class ServerKillTest : public ::testing::TestWithParam<Setting> {
 INSTANTIATE_TEST_SUITE_P(Settings, ServerKillTest, ::testing::ValuesIn(kSettings), setting_name);
 
 TEST_P(ServerKillTest, NothingIsOversoldUnderAnySetting) {
-  constexpr int kKills = 24;
+  const int kills_wanted = testing::is_full_run() ? 24 : 8;
   constexpr int kKillsOfSale = 4;
   SCOPED_TRACE(seed_text(seed_));
   std::cout << seed_text(seed_) << '\n';
   int sales = 0;
-  for (int kills = 0; kills < kKills && !HasFailure(); ++sales) kills += sell(kKillsOfSale);
+  for (int kills = 0; kills < kills_wanted && !HasFailure(); ++sales) kills += sell(kKillsOfSale);
   std::cout << sales << " sales, " << lost_ << " orders lost\n";
 }
 

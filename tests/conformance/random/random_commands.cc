@@ -39,7 +39,7 @@ std::vector<std::string> families(const std::function<bool(const Grammar&)>& con
 std::size_t commands_wanted(std::size_t usual) {
   const char* chosen = std::getenv("RUSHGATE_RANDOM_COMMANDS");
   if (chosen != nullptr) return std::strtoull(chosen, nullptr, 10);
-  return is_full_run() ? usual : usual / 2;
+  return is_full_run() ? usual : usual / 4;
 }
 
 std::string command_to_repeat(std::uint64_t seed) {

@@ -153,6 +153,7 @@ TEST_F(SalesProgramTest, UnwrittenResultsAreFailure) {
                                                           files_.command("audit", {"--json"}),
                                                           files_.command("orders"),
                                                           files_.command("status", {id}),
+                                                          files_.command("status", {"9"}),
                                                           files_.command("dead-letters"),
                                                           {"--help"}};
   for (const std::vector<std::string>& command : commands) {
