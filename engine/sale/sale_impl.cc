@@ -343,6 +343,7 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
     }
   }
   std::vector<OrderId> unused;
+  unused.reserve(results.size());
   orders.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].outcome == Outcome::kAccepted) orders.push_back(results[i].order);

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -179,9 +178,16 @@ class SpareIds {
   static constexpr std::size_t kIdsMax = 4'096;  // in a list
 
   struct alignas(64) List {
+    /// Returns false if another thread is using the list. Otherwise release() must follow.
+    bool try_take() { return !is_taken.exchange(true, std::memory_order_acquire); }
+    void release() {
+      size.store(ids.size(), std::memory_order_relaxed);
+      is_taken.store(false, std::memory_order_release);
+    }
+
     std::atomic<std::size_t> size{0};
-    std::mutex mutex;
-    std::vector<std::int64_t> ids;  // guarded by mutex; the last one is taken first
+    std::atomic<bool> is_taken{false};
+    std::vector<std::int64_t> ids;  // guarded by is_taken; the last one is taken first
   };
 
   static std::size_t number_of_thread() {
