@@ -18,7 +18,7 @@ struct ArchivedVoucher {
   VoucherVersion last = {};         // the version in force at its end
   std::int64_t archived_at_ms = 0;  // since 1970 UTC
   bool has_unmoved_orders = false;  // its archiving was interrupted
-  bool is_deleted = false;  // its orders are being deleted, or were
+  bool is_deleted = false;          // its orders are being deleted, or were
 };
 
 /// Keeps ended sales apart. Thread-safe. Errors, durability and atomicity are those of OrderStore.
