@@ -345,13 +345,17 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<OrderId> unused;
   unused.reserve(results.size());
   orders.clear();
+  bool are_some_repeated = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].outcome == Outcome::kAccepted) orders.push_back(results[i].order);
+    if (results[i].outcome == Outcome::kAccepted) {
+      orders.push_back(results[i].order);
+      are_some_repeated = are_some_repeated || results[i].is_repeated;
+    }
     if (leaves_id_unused(results[i])) unused.push_back(buyers[i].order);
   }
   queued_.add(orders);
   ids_.give_back(unused);
-  for (BuyResult& result : results) note_status(result);
+  for (std::size_t i = 0; are_some_repeated && i < results.size(); ++i) note_status(results[i]);
   for (std::size_t i = 0; recent_ && i < results.size(); ++i) {
     name_order(requests[i].voucher, requests[i].user, results[i]);
   }

@@ -165,13 +165,13 @@ class SpareIds {
  public:
   /// Returns true if this thread's list is empty.
   [[nodiscard]] bool is_empty() const { return mine().size.load(std::memory_order_relaxed) == 0; }
-  /// Adds ids, unless they are below the last forget(). Drops ids that a list has no space for.
+  /// Adds ids. Drops those that a list has no space for.
   void add(std::span<const std::int64_t> ids);
-  /// Takes up to ids.size() ids that are not below `first`, and drops others that it meets. Returns
-  /// the number of ids taken.
+  /// Takes up to ids.size() ids. Drops ids below `first` or below the last forget() that it meets.
+  /// Returns the number of ids taken.
   std::size_t take(std::span<std::int64_t> ids, std::int64_t first);
-  /// Drops all ids below `first`, also of later add() calls.
-  void forget(std::int64_t first);
+  /// From now on, takes no id below `first`.
+  void forget(std::int64_t first) { first_.store(first, std::memory_order_relaxed); }
 
  private:
   static constexpr std::size_t kLists = 8;
@@ -199,7 +199,7 @@ class SpareIds {
 
   static inline std::atomic<std::size_t> threads_{0};
   std::array<List, kLists> lists_;
-  std::atomic<std::int64_t> first_{0};  // smaller ids are not kept
+  std::atomic<std::int64_t> first_{0};  // smaller ids are not taken
 };
 
 /// A value type.

@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <cstddef>
 #include <new>
-#include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include <rushgate/ids.h>
@@ -12,36 +13,27 @@ void SpareIds::add(std::span<const std::int64_t> ids) {
   List& list = mine();
   if (!list.try_take()) return;
   const absl::Cleanup release = [&list] { list.release(); };
-  const std::int64_t first = first_.load(std::memory_order_relaxed);
+  const std::size_t space = kIdsMax - list.ids.size();
+  const std::size_t begin = ids.size() - std::min(ids.size(), space);
   try {
     // In this order, so that the smallest one is given first.
-    for (auto id = ids.rbegin(); id != ids.rend() && list.ids.size() < kIdsMax; ++id) {
-      if (*id >= first) list.ids.push_back(*id);
-    }
-  } catch (const std::bad_alloc&) {  // the rest is lost, which does no harm
+    list.ids.insert(list.ids.end(), ids.rbegin(), ids.rend() - static_cast<std::ptrdiff_t>(begin));
+  } catch (const std::bad_alloc&) {  // they are lost, which does no harm
   }
 }
 
 std::size_t SpareIds::take(std::span<std::int64_t> ids, std::int64_t first) {
   List& list = mine();
   if (!list.try_take()) return 0;
-  std::size_t taken = 0;
-  while (taken < ids.size() && !list.ids.empty()) {
-    const std::int64_t id = list.ids.back();
-    list.ids.pop_back();
-    if (id >= first) ids[taken++] = id;
-  }
+  first = std::max(first, first_.load(std::memory_order_relaxed));
+  const std::size_t count = std::min(ids.size(), list.ids.size());
+  std::copy_n(list.ids.rbegin(), count, ids.begin());
+  list.ids.resize(list.ids.size() - count);
   list.release();
-  return taken;
-}
-
-void SpareIds::forget(std::int64_t first) {
-  first_.store(first, std::memory_order_relaxed);
-  for (List& list : lists_) {
-    while (!list.try_take()) std::this_thread::yield();
-    std::erase_if(list.ids, [first](std::int64_t id) { return id < first; });
-    list.release();
-  }
+  const std::span<std::int64_t> taken = ids.first(count);
+  const auto end =
+      std::remove_if(taken.begin(), taken.end(), [first](auto id) { return id < first; });
+  return static_cast<std::size_t>(end - taken.begin());
 }
 
 }  // namespace rushgate
