@@ -42,14 +42,13 @@ void StoreRecovery::start() {
 }
 
 void StoreRecovery::stop() {
-  std::thread ending;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    ending = std::move(thread_);
   }
   changed_.notify_all();
-  if (ending.joinable()) ending.join();
+  const std::lock_guard lock(joining_);  // a second caller waits, too, until the thread has ended
+  if (thread_.joinable()) thread_.join();
 }
 
 void StoreRecovery::loop() {
@@ -81,8 +80,12 @@ void StoreRecovery::attempt() {
   const absl::Status reopened = reopen();
   if (!reopened.ok() && !is_final(reopened)) return;
   run_in_turn_([&] {
-    reopened.ok() ? store_.recover() : store_.give_up(reopened);
-    ended_();
+    try {
+      reopened.ok() ? store_.recover() : store_.give_up(reopened);
+      ended_();
+    } catch (
+        const std::bad_alloc&) {  // only for the message: writes are refused with the earlier one
+    }
   });
 }
 

@@ -30,7 +30,8 @@ class StoreRecovery {
 
   /// Starts the thread, if the store can be reopened.
   void start();
-  /// Ends the thread after its current attempt. The turn must not be taken for good before.
+  /// Ends the thread after its current attempt, and returns when it has ended, on each thread that
+  /// calls it. The turn must not be taken for good before.
   void stop();
 
   /// Returns when the next attempt is due (monotonic ms), or ServiceThread::kNever. Manual mode.
@@ -54,7 +55,8 @@ class StoreRecovery {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  std::mutex joining_;
+  std::thread thread_;  // guarded by joining_, after start()
 };
 
 }  // namespace rushgate

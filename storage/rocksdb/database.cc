@@ -20,6 +20,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/make_directory.h"
+#include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/inspect.h"
@@ -222,18 +223,18 @@ void RocksDatabase::close() {
 
 absl::Status RocksDatabase::reopen(const RocksDbStoreOptions& options,
                                    const std::shared_ptr<WriteFailure>& failure,
-                                   std::uint64_t last) {
+                                   const KeptOperations& kept) {
   close();
   if (!lock_.is_of(dir_)) {  // the file system vanished and came back, or the directory is a copy
     absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir_);
     if (!lock.ok()) return lock.status();
     lock_ = *std::move(lock);
   }
-  absl::Status opened = start(options, failure, last);
-  if (opened.ok() && db_->GetLatestSequenceNumber() != last) {
+  absl::Status opened = start(options, failure, kept);
+  if (opened.ok() && db_->GetLatestSequenceNumber() != kept.last) {
     opened =
         absl::DataLossError(concat("the store in ", dir_.string(), " was reopened up to operation ",
-                                   db_->GetLatestSequenceNumber(), " instead of ", last));
+                                   db_->GetLatestSequenceNumber(), " instead of ", kept.last));
   }
   if (!opened.ok()) close();
   return opened;
@@ -241,26 +242,32 @@ absl::Status RocksDatabase::reopen(const RocksDbStoreOptions& options,
 
 /// Returns the number of the first operation that the recovery must not restore.
 absl::StatusOr<std::uint64_t> RocksDatabase::limit_recovery(
-    rocksdb::Env& env, std::uint64_t found_end, std::optional<std::uint64_t> last) const {
+    rocksdb::Env& env, std::uint64_t found_end, std::optional<KeptOperations> kept) const {
   const auto limit = read_recovery_limit(env, dir_);
   if (!limit.ok()) return limit.status();
   const std::uint64_t end = std::min(found_end, limit->value_or(found_end));
-  if (!last || end == *last + 1) return end;
-  if (end <= *last) {
+  if (!kept || end == kept->last + 1) return end;
+  if (end <= kept->last) {
     return absl::DataLossError(concat("the store in ", dir_.string(),
-                                      " has lost operations: up to ", *last,
+                                      " has lost operations: up to ", kept->last,
                                       " were acknowledged, and ", end, " cannot be read"));
   }
-  absl::Status written = write_recovery_limit(env, dir_, *last + 1);
+  if (end > kept->last + kept->failed + 1) {  // while the lock was lost
+    return absl::DataLossError(concat("the store in ", dir_.string(), " has operations up to ",
+                                      end - 1, " of another process: this one wrote up to ",
+                                      kept->last + kept->failed));
+  }
+  absl::Status written = write_recovery_limit(env, dir_, kept->last + 1);
   if (written.ok()) written = sync_directory_of(env, dir_);
   if (!written.ok()) return written;
-  return *last + 1;
+  return kept->last + 1;
 }
 
 absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
                                   const std::shared_ptr<WriteFailure>& failure,
-                                  std::optional<std::uint64_t> last) {
+                                  std::optional<KeptOperations> kept) {
   rocksdb::Env& env = env_of(options);
+  env.DeleteFile((dir_ / kProbeName).string());  // of a process that ended while it probed the disk
   const absl::StatusOr<std::uint64_t> torn = cut_torn_manifest(env, dir_);
   if (!torn.ok()) return torn.status();
   if (*torn > 0 && options.logger) {
@@ -282,7 +289,7 @@ absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
     if (!noted.ok()) return noted;
     const absl::Status log = check_log(env, dir_, found->recovery_end);
     if (!log.ok()) return log;
-    const absl::StatusOr<std::uint64_t> end = limit_recovery(env, found->recovery_end, last);
+    const absl::StatusOr<std::uint64_t> end = limit_recovery(env, found->recovery_end, kept);
     if (!end.ok()) return end.status();
     database.wal_filter = &recovery_end_.emplace(*end);
   }

@@ -26,6 +26,12 @@ struct WorkCounters {
   std::atomic<std::uint64_t> stalls = 0;
 };
 
+/// The operations that a database has after a failure, by their numbers.
+struct KeptOperations {
+  std::uint64_t last = 0;    // the last one that was acknowledged
+  std::uint64_t failed = 0;  // the number of those after it, of the failed commit
+};
+
 /// The open database and the lock of its directory. Closes both.
 class RocksDatabase {
  public:
@@ -37,12 +43,12 @@ class RocksDatabase {
       const std::filesystem::path& dir, const RocksDbStoreOptions& options,
       const std::shared_ptr<WriteFailure>& failure);
 
-  /// Closes the database and opens it again after a failure, without any operation after number
-  /// `last`. Keeps the lock, or takes it again if the directory has another lock file. If it fails,
-  /// the database stays closed, and only reopen() may be called. kDataLoss: an operation up to
-  /// `last` cannot be read. Other errors: as open().
+  /// Closes the database and opens it again after a failure, without the operations of the failed
+  /// commit. Keeps the lock, or takes it again if the directory has another lock file. If it fails,
+  /// the database stays closed, and only reopen() may be called. kDataLoss: an acknowledged operation
+  /// cannot be read, or another process has written some. Other errors: as open().
   absl::Status reopen(const RocksDbStoreOptions& options,
-                      const std::shared_ptr<WriteFailure>& failure, std::uint64_t last);
+                      const std::shared_ptr<WriteFailure>& failure, const KeptOperations& kept);
 
   RocksDatabase(const RocksDatabase&) = delete;
   RocksDatabase& operator=(const RocksDatabase&) = delete;
@@ -61,9 +67,9 @@ class RocksDatabase {
 
   absl::Status start(const RocksDbStoreOptions& options,
                      const std::shared_ptr<WriteFailure>& failure,
-                     std::optional<std::uint64_t> last);
+                     std::optional<KeptOperations> kept);
   absl::StatusOr<std::uint64_t> limit_recovery(rocksdb::Env& env, std::uint64_t found_end,
-                                               std::optional<std::uint64_t> last) const;
+                                               std::optional<KeptOperations> kept) const;
   void close();
   absl::Status write_format();
 

@@ -36,15 +36,14 @@ struct RocksDbStore::Impl {
 
   // Used by reopen() alone.
   std::unique_ptr<RocksDatabase> closed;
-  std::uint64_t last_kept = 0;  // number of the last operation that `closed` must keep
+  KeptOperations kept;  // that `closed` must keep
 
   const absl::Status no_memory = absl::ResourceExhaustedError("no memory");
 
   // Used only by the thread that commits and reads.
   rocksdb::WriteBatch writes{1'024};  // kept for its memory; space for the first record
   bool loaded = false;
-  std::optional<std::uint64_t>
-      before_failed;  // number of the last operation before a failed commit
+  std::optional<KeptOperations> before_failed;  // before a failed commit
   FirstSegments first_segments;
 
   // Used by the threads that commit and sync.
@@ -159,7 +158,7 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
   if (impl_->failure->occurred()) return impl_->failure->refusal();
   const std::uint64_t before = impl_->database->db().GetLatestSequenceNumber();
   absl::Status written = impl_->write(batch);
-  if (!written.ok()) impl_->before_failed = before;
+  if (!written.ok()) impl_->before_failed = {before, impl_->writes.Count()};
   return written;
 }
 
@@ -191,11 +190,12 @@ absl::Status RocksDbStore::reopen(Exclusively exclusively) {
   if (absl::Status probed = probe_disk(env, impl.dir); !probed.ok()) return probed;
   exclusively([&impl] {
     if (!impl.database) return;  // an earlier attempt has closed it
-    impl.last_kept = impl.before_failed.value_or(impl.database->db().GetLatestSequenceNumber());
+    impl.kept = impl.before_failed.value_or(
+        KeptOperations{.last = impl.database->db().GetLatestSequenceNumber()});
     impl.closed = std::move(impl.database);
   });
   const auto failure = std::make_shared<WriteFailure>(impl.options.logger);
-  absl::Status opened = impl.closed->reopen(impl.options, failure, impl.last_kept);
+  absl::Status opened = impl.closed->reopen(impl.options, failure, impl.kept);
   if (!opened.ok()) return opened;
   exclusively([&] {
     impl.database = std::move(impl.closed);

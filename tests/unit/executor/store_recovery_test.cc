@@ -156,5 +156,18 @@ TEST_F(StoreRecoveryTest, ThreadReopensStoreUnderLoad) {
   expect_appends(accepted);
 }
 
+TEST_F(StoreRecoveryTest, EachCloseWaitsForRecovery) {
+  for (int round = 0; round < 10; ++round) {
+    open(nullptr);
+    disk_->fill_up_after(2'000);
+    append_until_failure();
+    disk_->make_space();  // from now on it is reopened at any moment
+    std::thread another([this] { engine_->close(EndOfScripts::kKill); });
+    engine_->close();
+    another.join();
+    close();
+  }
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 // A store that failed goes on: it is reopened without the failed commit, also after further faults.
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -134,6 +135,36 @@ TEST_F(ReopeningTest, DirectoryTakenByAnotherIsAwaited) {
   }
   ASSERT_EQ(reopen(*store_), absl::OkStatus());
   EXPECT_TRUE(is_held_by_another(DirectoryLock::take(dir()).status()));
+  expect_goes_on();
+}
+
+TEST_F(ReopeningTest, OperationsOfAnotherAreKept) {
+  start_over();
+  fail_sync();
+  fs::remove(dir() / kLockFileName);
+  constexpr std::uint64_t kAll = 3 * kKeptCommits;
+  {
+    const auto lock = DirectoryLock::take(dir());
+    EXPECT_TRUE(is_held_by_another(reopen(*store_)));  // from now on RocksDB is closed
+  }
+  {
+    const auto another = open();
+    for (std::uint64_t number = count_commits(*another) + 1; number <= kAll; ++number) {
+      ASSERT_EQ(commit_number(*another, number), absl::OkStatus());
+    }
+  }
+  const absl::Status reopened = reopen(*store_);
+  EXPECT_EQ(reopened.code(), absl::StatusCode::kDataLoss) << reopened;
+  EXPECT_THAT(std::string(reopened.message()), HasSubstr("of another process"));
+  store_.reset();
+  EXPECT_EQ(count_commits(*open()), kAll);
+}
+
+TEST_F(ReopeningTest, ProbeOfKilledProcessIsRemoved) {
+  start_over();
+  store_.reset();
+  std::ofstream(dir() / "rushgate.probe") << "zeros";
+  store_ = open();
   expect_goes_on();
 }
 
