@@ -1,6 +1,7 @@
 #include "engine/sale/audit/repair.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -248,9 +249,9 @@ class Repair {
       for (const WrongKey& key : *wrong) without_keys.insert(key.voucher);
       return absl::OkStatus();
     };
-    const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
-    if (!unstored.ok()) return unstored.status();
-    if (absl::Status checked = check(unstored->queued); !checked.ok()) return checked;
+    const auto queued = read_queued();
+    if (!queued.ok()) return queued.status();
+    if (absl::Status checked = check(*queued); !checked.ok()) return checked;
     std::vector<Order> portion;
     const auto check_portion = [&] {
       absl::Status checked = check(portion);
@@ -268,6 +269,21 @@ class Repair {
       lines_.push_back(concat("voucher ", voucher, ": rebuilt with its lost idempotency keys"));
     }
     return absl::OkStatus();
+  }
+
+  /// Returns the orders in the stream that the group has not acknowledged. The others are stored, or
+  /// dead and without their keys.
+  absl::StatusOr<std::vector<Order>> read_queued() {
+    auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
+    if (!unstored.ok()) return unstored.status();
+    const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
+    if (!acknowledged.ok()) return acknowledged.status();
+    std::vector<Order> queued;
+    for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
+      if (acknowledged->contains(unstored->queued_as[i])) continue;
+      queued.push_back(std::move(unstored->queued[i]));
+    }
+    return queued;
   }
 
   /// Runs a script that returns 1 if it did its work, else 0.

@@ -164,13 +164,14 @@ end
 return {0}
 )lua";
 
-// A key of another voucher stays that voucher's.
+// A key of another voucher stays that voucher's. GET fails on a key of another type, which SET
+// replaces.
 constexpr const char* kLoadRequests = R"lua(
 if redis.call('HGET', KEYS[1], 'closed') ~= ARGV[1] then return {5} end
 for i = 2, #KEYS do
   local known = redis.pcall('GET', KEYS[i])
   local its_voucher = type(known) == 'string' and string.match(known, '^[^ ]+ (%-?%d+)') or ARGV[2]
-  if type(known) ~= 'table' and its_voucher == ARGV[2] then
+  if its_voucher == ARGV[2] then
     redis.call('SET', KEYS[i], ARGV[2 * i - 1], 'PXAT', ARGV[2 * i])
   end
 end
