@@ -55,30 +55,6 @@ bool lacks_keyspace(AdmissionCode code) {
          code == AdmissionCode::kRebuilding;
 }
 
-/// Returns true if the order id that was drawn for the request is used nowhere: it was refused, or has
-/// the order of an earlier one.
-bool leaves_id_unused(const BuyResult& result) {
-  switch (result.outcome) {
-    case Outcome::kAccepted:
-      return result.is_repeated;
-    case Outcome::kSoldOut:
-    case Outcome::kLimitReached:
-    case Outcome::kDayLimitReached:
-    case Outcome::kNotStarted:
-    case Outcome::kEnded:
-    case Outcome::kUnknownVoucher:
-    case Outcome::kKeyReused:
-    case Outcome::kRefused:
-      return true;
-    case Outcome::kOverloaded:
-    case Outcome::kUnavailable:
-    case Outcome::kOutcomeUnknown:
-    case Outcome::kFailed:
-      break;
-  }
-  return false;
-}
-
 /// Returns the result of a request for `order` that got an error.
 BuyResult buy_failure(const Reply& reply, OrderId order) {
   const absl::Status status = to_status(reply, "buying");
@@ -270,6 +246,31 @@ BuyResult Sale::Impl::buy(const BuyRequest& request) {
   note_status(result);
   if (recent_) name_order(request.voucher, request.user, result);
   return result;
+}
+
+/// Returns true if the order id that was drawn for the request is used nowhere: it was refused, or has
+/// the order of an earlier one. A custom script that refused it may have kept the id.
+bool Sale::Impl::leaves_id_unused(const BuyResult& result) const {
+  if (custom_ != nullptr) return false;
+  switch (result.outcome) {
+    case Outcome::kAccepted:
+      return result.is_repeated;
+    case Outcome::kSoldOut:
+    case Outcome::kLimitReached:
+    case Outcome::kDayLimitReached:
+    case Outcome::kNotStarted:
+    case Outcome::kEnded:
+    case Outcome::kUnknownVoucher:
+    case Outcome::kKeyReused:
+    case Outcome::kRefused:
+      return true;
+    case Outcome::kOverloaded:
+    case Outcome::kUnavailable:
+    case Outcome::kOutcomeUnknown:
+    case Outcome::kFailed:
+      break;
+  }
+  return false;
 }
 
 /// Looks for the present status of the order of a repeated purchase.

@@ -77,6 +77,7 @@ class Sale::Impl {
  private:
   Reply admit(const BuyRequest& request, OrderId order);
   [[nodiscard]] bool has_fault(const BuyRequest& request) const;
+  [[nodiscard]] bool leaves_id_unused(const BuyResult& result) const;
   [[nodiscard]] std::string find_fault(const UserId& user) const;
   [[nodiscard]] std::string describe_fault(const BuyRequest& request) const;
   std::vector<BuyResult> buy_each(std::span<const BuyRequest> requests);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -162,6 +163,28 @@ TEST_P(CustomAdmissionTest, OwnCodesHaveTheirOutcomes) {
   ASSERT_TRUE(dead.ok());
   EXPECT_EQ(dead->size(), 0U);
   expect_audit_passes();
+}
+
+TEST_P(CustomAdmissionTest, IdKeptByRefusingScriptStaysUnique) {
+  CustomAdmission keeping = counting();
+  keeping.text =
+      "if redis.call('SISMEMBER', KEYS[5], ARGV[1]) == 1 then "
+      "redis.call('RPUSH', KEYS[7], ARGV[2]) end\n" +
+      keeping.text;
+  keeping.keys.emplace_back("tries");
+  reopen_with(keeping);
+  ASSERT_TRUE(sale_->publish(voucher(1, 4)).ok());
+  backend_.client()("SADD", "blocked", 666);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(sale_->buy(1, 666).outcome, Outcome::kRefused);
+  EXPECT_THAT(sale_->buy_all(std::vector<BuyRequest>(2, {.voucher = 1, .user = 666})),
+              ::testing::Each(::testing::Field(&BuyResult::outcome, Outcome::kRefused)));
+  const BuyResult bought = sale_->buy(1, 7);
+  EXPECT_EQ(bought.outcome, Outcome::kAccepted);
+  const Reply tries = backend_.client()("LRANGE", "tries", 0, -1);
+  std::set<std::string> ids = {std::to_string(bought.order)};
+  for (const Reply& id : tries.elements()) ids.insert(id.text());
+  EXPECT_EQ(tries.elements().size(), 4U);
+  EXPECT_EQ(ids.size(), 5U);
 }
 
 // ---- Rules that the sale adds -----------------------------------------------------------------
