@@ -240,7 +240,12 @@ OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
     OrderResult result = check_order(order, rivals_of(order, remaining));
     if (result.kind != OrderResult::Kind::kStored) return result;
     // The orders above its limit were admitted later, under a higher one.
-    if (!insert(order)) return {OrderResult::Kind::kRefused, "a unique index forbids it"};
+    if (!insert(order)) {
+      // The index may have live orders alone. Then a cancellation makes room in it.
+      return {.kind = OrderResult::Kind::kRefused,
+              .reason = "a unique index forbids it",
+              .lacks_pieces = true};
+    }
   }
   remaining.add(pieces_taken(order));
   return {};

@@ -118,7 +118,8 @@ struct OrderResult {
   };
 
   Kind kind = Kind::kStored;
-  std::string reason = {};  // why it was refused
+  std::string reason = {};    // why it was refused
+  bool lacks_pieces = false;  // kRefused: it may be stored once a cancellation gave pieces back
 };
 
 /// Returns "stored", "already stored", "refused" or "too early".

@@ -17,7 +17,9 @@ bool is_redelivery(const Order& stored, const Order& again) {
 
 /// Returns the result for an order that lacks pieces, of which some are being refunded.
 OrderResult lacks_pieces(std::string why, std::int64_t lacking, std::int64_t refunding) {
-  if (refunding < lacking) return {OrderResult::Kind::kRefused, std::move(why)};
+  if (refunding < lacking) {
+    return {.kind = OrderResult::Kind::kRefused, .reason = std::move(why), .lacks_pieces = true};
+  }
   absl::StrAppend(&why, ", and ", refunding, " of them are being refunded");
   return {OrderResult::Kind::kTooEarly, std::move(why)};
 }

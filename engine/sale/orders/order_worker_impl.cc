@@ -411,7 +411,7 @@ void OrderWorker::Impl::append_results(EntrySpan entries, std::span<const OrderR
     auto fate = Decided::Fate::kStored;
     if (results[i].kind == OrderResult::Kind::kRefused) fate = Decided::Fate::kRefused;
     if (results[i].kind == OrderResult::Kind::kTooEarly) fate = Decided::Fate::kTooEarly;
-    decided.push_back({entries[i], fate, results[i].reason});
+    decided.push_back({entries[i], fate, results[i].reason, results[i].lacks_pieces});
   }
 }
 
@@ -904,7 +904,7 @@ absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write
   const absl::Status wrote = write(writes.all(), now);
   if (!wrote.ok()) return wrote;
   for (std::size_t i = 0; i < written.size(); ++i) {
-    now[i].seen = written[i]->seen;
+    if (now[i].lacks_pieces) now[i].seen = written[i]->seen;
     *written[i] = std::move(now[i]);
     if (written[i]->fate == Decided::Fate::kStored) late.push_back(*written[i]);
   }

@@ -59,8 +59,9 @@ class OrderWorker::Impl {
     const OrderEntry* entry;
     enum class Fate : std::uint8_t { kStored, kRefused, kFault, kTooEarly } fate;
     std::string reason;
+    bool lacks_pieces = false;          // as OrderResult says
     bool may_need_earlier = false;      // an entry that another worker has not applied yet
-    std::optional<SeenEnds> seen = {};  // if it is an order that write_again() wrote
+    std::optional<SeenEnds> seen = {};  // if write_again() wrote it, and it lacks pieces
   };
 
   /// A part of Writes.

@@ -211,6 +211,28 @@ TEST_P(PaymentWorkersTest, OrderCancelledDuringRefusalIsNotBuried) {
   expect_audit_passes();
 }
 
+/// The cancellation of another order cures no order whose key is used.
+TEST_P(PaymentWorkersTest, IncurableOrderCancelledBesideIsBuried) {
+  Voucher unlimited = paid_voucher(9);
+  unlimited.limits.per_user = 0;
+  ASSERT_TRUE(sale_->publish(unlimited).ok());
+  const OrderId other = bought(6);
+  EXPECT_EQ(sale_->buy(1, 5, "click").outcome, Outcome::kAccepted);
+  drain();
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  EXPECT_EQ(sale_->buy(1, 5, "click").outcome, Outcome::kAccepted);
+  constexpr int kWrittenAgain = 2;
+  backend_.orders().at_every_point([&, write = 0](Point point) mutable {
+    if (point != Point::kBeforeWrite || ++write != kWrittenAgain) return;
+    EXPECT_EQ(sale_->cancel(other, "no").outcome, ChangeOutcome::kDone);
+  });
+
+  const Step step = worker_->step();
+
+  EXPECT_EQ(step.buried, 1U);
+  EXPECT_EQ(step.faulted, 0U);
+}
+
 /// As above, but before the order is written again, another refund begins and remains unfinished, and its
 /// piece is sold and stored. The order waits, and its payment with it: neither has a fault, even where one
 /// would bury it.
