@@ -528,6 +528,8 @@ absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
   const VoucherId id = version.voucher.id;
   const std::string token = name_ + ':' + std::to_string(++rebuilds_);
   const bool even_if_whole = before != nullptr || lost != nullptr;
+  // Copies of a database have one identity: only the copy with the lease rebuilds.
+  if (absl::Status leased = owner_.renew_lease(client_); !leased.ok()) return leased;
   auto begun = begin_rebuild(id, token, even_if_whole);
   if (begun.ok() && *begun == voucher_scripts::kUnclaimed) {
     const absl::Status verified = owner_.verify(client_);

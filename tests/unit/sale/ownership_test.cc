@@ -201,6 +201,21 @@ TEST_P(CopiedDatabaseTest, LeaseOfClosedDatabaseEnds) {
   EXPECT_TRUE(absl::IsFailedPrecondition(sale_->publish(voucher(2, 3))));
 }
 
+TEST_P(CopiedDatabaseTest, CopyWithoutLeaseRebuildsNothing) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
+  const auto copy = copied();
+  backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  const auto moved = open_sale(*copy);
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ((*moved)->buy(1, 1).outcome, Outcome::kAccepted);
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  const BuyResult refused = sale_->buy(1, 2);
+  EXPECT_EQ(refused.outcome, Outcome::kFailed);
+  EXPECT_THAT(refused.detail, HasSubstr("another copy of this order database is open"));
+  EXPECT_EQ(backend_.client()("EXISTS", SaleKeys{}.stock(1)), Reply::integer(0));
+  EXPECT_EQ((*moved)->buy(1, 2).outcome, Outcome::kSoldOut);
+}
+
 TEST_P(CopiedDatabaseTest, RestoredBackupReplacesFile) {
   copied().reset();
   const std::string file = backend_.orders_file().string();
