@@ -97,6 +97,11 @@ OrderWorker::Step paused(const std::string& reason) {
   return step;
 }
 
+WorkerOptions with_consumer(WorkerOptions options) {
+  if (options.consumer.empty()) options.consumer = "c1";
+  return options;
+}
+
 }  // namespace
 
 OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKeys& keys,
@@ -105,7 +110,7 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       stores_(stores),
       clock_(backend.clock()),
       keys_(keys),
-      options_(std::move(options)),
+      options_(with_consumer(std::move(options))),
       owner_(stores, keys,
              {.is_shared = !backend.capabilities().runs_native_scripts, .logger = options_.logger}),
       vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
@@ -218,7 +223,7 @@ absl::Status OrderWorker::Impl::ensure_group() {
   if (!state.ok()) return state.status();
   if (state->epoch != database_.epoch) drop_batch();  // it was read in another epoch
   database_ = *state;
-  consumer_ = consumer_name(options_.consumer.empty() ? "c1" : options_.consumer, *identity);
+  consumer_ = consumer_name(options_.consumer, *identity);
   group_exists_ = true;
   return absl::OkStatus();
 }
