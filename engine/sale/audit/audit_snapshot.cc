@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "engine/base/numbers.h"
+#include "engine/client/hash_scan.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
@@ -120,25 +120,6 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
   return counters;
 }
 
-/// Visits the fields of a hash, in bounded portions.
-absl::Status for_each_field(Client& client, const std::string& key,
-                            absl::FunctionRef<void(std::string_view, std::string_view)> visit) {
-  constexpr int kFieldsPerScan = 1'000;
-  std::string cursor = "0";
-  do {
-    const Reply page = client("HSCAN", key, cursor, "COUNT", kFieldsPerScan);
-    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
-                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-    if (!is_page) return to_status(page, "reading " + key);
-    cursor = page.elements()[0].text();
-    const auto& pairs = page.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (pairs[i].is_text() && pairs[i + 1].is_text()) visit(pairs[i].text(), pairs[i + 1].text());
-    }
-  } while (cursor != "0");
-  return absl::OkStatus();
-}
-
 /// Reads "<day>:<pieces>".
 std::optional<DayRecord> read_day(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -152,16 +133,18 @@ std::optional<DayRecord> read_day(std::string_view text) {
 /// Reads the records of admission and refunds other than the buyers.
 absl::Status read_records(Client& client, const SaleKeys& keys, VoucherId voucher,
                           VoucherSnapshot& snapshot) {
-  const absl::Status read =
-      for_each_field(client, keys.days(voucher), [&](std::string_view user, std::string_view text) {
+  constexpr int kFieldsPerScan = 1'000;
+  const std::string days = keys.days(voucher);
+  const absl::Status read = for_each_field(
+      client, days, kFieldsPerScan, "reading " + days,
+      [&](std::string_view user, std::string_view text) {
         const auto day = read_day(text);
         if (day) snapshot.days.insert_or_assign(UserId(user), *day);
-        if (!day)
-          snapshot.faults.push_back("user " + std::string(user) + " has no day in " +
-                                    keys.days(voucher));
+        if (!day) snapshot.faults.push_back("user " + std::string(user) + " has no day in " + days);
       });
   if (!read.ok()) return read;
-  return for_each_field(client, keys.refunds(voucher),
+  const std::string refunds = keys.refunds(voucher);
+  return for_each_field(client, refunds, kFieldsPerScan, "reading " + refunds,
                         [&](std::string_view order, std::string_view) {
                           snapshot.refunds.push_back(parse_int64(order).value_or(0));
                         });

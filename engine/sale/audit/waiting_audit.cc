@@ -1,7 +1,6 @@
 #include "engine/sale/audit/waiting_audit.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/client/hash_scan.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/payments/waiting_list.h"
 
@@ -65,23 +65,15 @@ class WaitingAuditor {
   }
 
   absl::Status read_lists() {
+    constexpr int kUsersPerScan = 1'000;
     const auto users = read_waiting_list(client_, keys_, id_);
     if (!users.ok()) return users.status();
     for (const UserId& user : *users) waiting_[user.text()].is_listed = true;
-    std::string cursor = "0";
-    do {
-      const Reply page = client_("HSCAN", keys_.waiting_orders(id_), cursor, "COUNT", 1'000);
-      const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
-                           page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-      if (!is_page) return to_status(page, "reading the orders of a waiting list");
-      cursor = page.elements()[0].text();
-      const auto& pairs = page.elements()[1].elements();
-      for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-        if (!pairs[i].is_text() || !pairs[i + 1].is_text()) continue;
-        waiting_[pairs[i].text()].order = pairs[i + 1].text();
-      }
-    } while (cursor != "0");
-    return absl::OkStatus();
+    return for_each_field(client_, keys_.waiting_orders(id_), kUsersPerScan,
+                          "reading the orders of a waiting list",
+                          [&](std::string_view user, std::string_view order) {
+                            waiting_[std::string(user)].order = order;
+                          });
   }
 
   absl::Status check_user(const std::string& user, const Waiting& read) {

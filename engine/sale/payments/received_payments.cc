@@ -4,6 +4,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/client/hash_scan.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/orders/order_entry.h"
 
@@ -60,20 +61,11 @@ absl::StatusOr<bool> is_noted_as_stored(Client& client, const SaleKeys& keys, st
 absl::Status for_each_received_payment(Client& client, const SaleKeys& keys,
                                        absl::FunctionRef<void(const ReceivedPayment&)> visit) {
   constexpr int kPaymentsPerScan = 1'000;
-  std::string cursor = "0";
-  do {
-    const Reply page = client("HSCAN", keys.payments(), cursor, "COUNT", kPaymentsPerScan);
-    const bool is_page = page.is_aggregate() && page.elements().size() == 2 &&
-                         page.elements()[0].is_text() && page.elements()[1].is_aggregate();
-    if (!is_page) return to_status(page, "reading the payments in the keyspace");
-    cursor = page.elements()[0].text();
-    const auto& pairs = page.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (!pairs[i].is_text() || !pairs[i + 1].is_text()) continue;
-      visit(ReceivedPayment::read(pairs[i].text(), pairs[i + 1].text()));
-    }
-  } while (cursor != "0");
-  return absl::OkStatus();
+  return for_each_field(client, keys.payments(), kPaymentsPerScan,
+                        "reading the payments in the keyspace",
+                        [&](std::string_view id, std::string_view value) {
+                          visit(ReceivedPayment::read(id, value));
+                        });
 }
 
 }  // namespace rushgate

@@ -7,6 +7,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/client/hash_scan.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/payments/payment_scripts.h"
 
@@ -157,23 +158,14 @@ absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const Sale
 absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client& client,
                                                                          const SaleKeys& keys,
                                                                          VoucherId voucher) {
-  constexpr int kPortion = 1'000;
-  constexpr std::string_view kDoing = "reading the orders of a waiting list";
+  constexpr int kUsersPerScan = 1'000;
   absl::flat_hash_map<OrderId, UserId> users;
-  std::string cursor = "0";
-  do {
-    const Reply scanned = client("HSCAN", keys.waiting_orders(voucher), cursor, "COUNT", kPortion);
-    const bool is_scan = scanned.is_aggregate() && scanned.elements().size() == 2 &&
-                         scanned.elements()[0].is_text() && scanned.elements()[1].is_aggregate();
-    if (!is_scan) return to_status(scanned, kDoing);
-    const auto& pairs = scanned.elements()[1].elements();
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (!pairs[i].is_text() || !pairs[i + 1].is_text()) return to_status(pairs[i], kDoing);
-      const auto order = parse_int64(pairs[i + 1].text());
-      if (order) users.emplace(*order, UserId(pairs[i].text()));
-    }
-    cursor = scanned.elements()[0].text();
-  } while (cursor != "0");
+  const auto add = [&](std::string_view user, std::string_view order) {
+    if (const auto id = parse_int64(order)) users.emplace(*id, UserId(user));
+  };
+  const absl::Status read = for_each_field(client, keys.waiting_orders(voucher), kUsersPerScan,
+                                           "reading the orders of a waiting list", add);
+  if (!read.ok()) return read;
   return users;
 }
 
