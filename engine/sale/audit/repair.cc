@@ -78,10 +78,10 @@ class Repair {
   /// Removes an end that is stored or was given up.
   absl::Status forget_end(const EndedHold& ended, const UnstoredOrders& unstored) {
     const OrderId id = ended.order.id;
+    if (on_their_way_.contains(id)) return absl::OkStatus();
     const auto order = stores_.orders.find(id);
     if (!order.ok()) return order.status();
     const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
-    if (on_their_way_.contains(id)) return absl::OkStatus();
     if (is_stored || unstored.discarded.contains(id)) {
       const auto removed = remove_held(client_, keys_, {&id, 1});
       if (!removed.ok()) return removed.status();
