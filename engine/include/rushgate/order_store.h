@@ -277,6 +277,10 @@ absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
 /// Returns true if an order in this state is neither cancelled nor refunded.
 constexpr bool is_live(OrderStatus status) { return status <= OrderStatus::kRefunding; }
 inline bool is_live(const Order& order) { return is_live(order.status); }
+/// Returns true if the refund of an order in this state was begun.
+constexpr bool is_refund(OrderStatus status) {
+  return status == OrderStatus::kRefunding || status == OrderStatus::kRefunded;
+}
 /// Returns the pieces that the order takes from the stock of its voucher.
 inline std::int64_t pieces_taken(const Order& order) {
   return is_live(order) || order.keeps_stock ? order.quantity : 0;

@@ -22,27 +22,6 @@ OrderStatus first_status(const Order& order) {
   return order.due_at_ms > 0 ? OrderStatus::kUnpaid : OrderStatus::kCreated;
 }
 
-/// Returns true if check_event() allows such a change.
-bool is_possible(OrderStatus from, OrderStatus to) {
-  const bool is_open =
-      from == OrderStatus::kCreated || from == OrderStatus::kPaid || from == OrderStatus::kUsed;
-  switch (to) {
-    case OrderStatus::kPaid:
-    case OrderStatus::kCancelled:
-      return from == OrderStatus::kUnpaid;
-    case OrderStatus::kUsed:
-      return from == OrderStatus::kCreated || from == OrderStatus::kPaid;
-    case OrderStatus::kRefunding:
-      return is_open;
-    case OrderStatus::kRefunded:
-      return from == OrderStatus::kRefunding;
-    case OrderStatus::kCreated:
-    case OrderStatus::kUnpaid:
-      break;
-  }
-  return false;
-}
-
 /// Returns true if the order must have a kept payment.
 bool needs_payment(const Order& order) {
   const bool is_settled = order.status == OrderStatus::kPaid || order.status == OrderStatus::kUsed;
@@ -72,9 +51,7 @@ std::int64_t& sum_of(Payment::State state, MoneyAudit& money) {
 
 /// Returns true if the payment of the order must be due or refunded.
 bool has_returned_payment(const Order& order) {
-  const bool is_given_up =
-      order.status == OrderStatus::kRefunding || order.status == OrderStatus::kRefunded;
-  return is_given_up && order.due_at_ms > 0;
+  return is_refund(order.status) && order.due_at_ms > 0;
 }
 
 }  // namespace
@@ -128,7 +105,7 @@ std::string find_fault(const Order& order) {
 void OrderRecords::add(const OrderChange& change) {
   if (!has_history_) first_ = change.from;
   const bool follows =
-      (!has_history_ || change.from == last_) && is_possible(change.from, change.to);
+      (!has_history_ || change.from == last_) && may_become(change.from, change.to);
   if (!follows && break_.empty()) {
     break_ = concat(name_of(has_history_ ? last_ : change.from), ", then ", name_of(change.from),
                     " to ", name_of(change.to));

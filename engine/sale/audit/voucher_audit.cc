@@ -185,9 +185,7 @@ absl::Status VoucherAuditor::count_stored() {
     if (!portion.ok()) return portion.status();
     if (absl::Status read = late_changes_.refresh(); !read.ok()) return read;
     for (const Order& order : *portion) {
-      const bool is_refunded =
-          order.status == OrderStatus::kRefunding || order.status == OrderStatus::kRefunded;
-      if (is_refunded) refunded_.insert(order.id);
+      if (is_refund(order.status)) refunded_.insert(order.id);
       if (is_after_audit(order)) {
         later_buyers_.insert(order.user);
         continue;
@@ -605,8 +603,7 @@ absl::Status VoucherAuditor::compare_refunds() {
     const auto order = orders_.find(id);
     if (!order.ok()) return order.status();
     const bool is_right =
-        order->has_value() && (*order)->voucher == result_.voucher &&
-        ((*order)->status == OrderStatus::kRefunding || (*order)->status == OrderStatus::kRefunded);
+        order->has_value() && (*order)->voucher == result_.voucher && is_refund((*order)->status);
     if (is_right) continue;
     problem("order " + std::to_string(id) + " was given back as a refund, and " +
             (order->has_value() ? "is " + std::string(order_status_name((*order)->status))

@@ -15,11 +15,16 @@ EventDecision already_stored() { return only(OrderResult::Kind::kAlreadyStored);
 EventDecision refused_event(std::string reason) {
   return only(OrderResult::Kind::kRefused, std::move(reason));
 }
-EventDecision become(OrderStatus status) { return {.status = status}; }
 
 EventDecision wrong_state(const OrderEvent& event, const Order& order) {
   return refused_event(concat("order ", order.id, " is ", order_status_name(order.status), ": ",
                               order_event_name(event.kind), " is not possible"));
+}
+
+/// Changes the order's state, if that is possible.
+EventDecision become(OrderStatus status, const OrderEvent& event, const Order& order) {
+  if (!may_become(order.status, status)) return wrong_state(event, order);
+  return {.status = status};
 }
 
 /// Returns the event's payment in a state.
@@ -50,7 +55,7 @@ EventDecision check_payment(const OrderEvent& event, const EventContext& context
   if (event.kind == EventKind::kSurplusPayment) {
     return {.payment = received(event, Payment::State::kDue, event.reason)};
   }
-  if (order.status != OrderStatus::kUnpaid) {
+  if (!may_become(order.status, OrderStatus::kPaid)) {
     return {.payment = received(event, Payment::State::kDue,
                                 concat("the order was ", order_status_name(order.status)))};
   }
@@ -123,6 +128,25 @@ absl::Status for_each_payment(PaymentStore& store, PaymentFilter filter,
   }
 }
 
+bool may_become(OrderStatus from, OrderStatus to) {
+  switch (to) {
+    case OrderStatus::kPaid:
+    case OrderStatus::kCancelled:
+      return from == OrderStatus::kUnpaid;
+    case OrderStatus::kUsed:
+      return from == OrderStatus::kCreated || from == OrderStatus::kPaid;
+    case OrderStatus::kRefunding:
+      return from == OrderStatus::kCreated || from == OrderStatus::kPaid ||
+             from == OrderStatus::kUsed;
+    case OrderStatus::kRefunded:
+      return from == OrderStatus::kRefunding;
+    case OrderStatus::kCreated:
+    case OrderStatus::kUnpaid:
+      break;
+  }
+  return false;
+}
+
 EventDecision check_event(const OrderEvent& event, const EventContext& context) {
   if (event.kind == EventKind::kPaymentRefunded) return check_refund_of_payment(event, context);
   if (!context.order) {
@@ -130,31 +154,25 @@ EventDecision check_event(const OrderEvent& event, const EventContext& context) 
   }
   const Order& order = *context.order;
   const OrderStatus status = order.status;
-  const bool is_open = status == OrderStatus::kCreated || status == OrderStatus::kPaid ||
-                       status == OrderStatus::kUsed;
   switch (event.kind) {
     case EventKind::kPaid:
     case EventKind::kSurplusPayment:
       return check_payment(event, context);
     case EventKind::kCancelled:
       if (status == OrderStatus::kCancelled) return already_stored();
-      return status == OrderStatus::kUnpaid ? become(OrderStatus::kCancelled)
-                                            : wrong_state(event, order);
+      return become(OrderStatus::kCancelled, event, order);
     case EventKind::kUsed:
       if (status == OrderStatus::kUsed) return already_stored();
-      return is_open ? become(OrderStatus::kUsed) : wrong_state(event, order);
+      return become(OrderStatus::kUsed, event, order);
     case EventKind::kRefundBegun: {
-      const bool is_begun = status == OrderStatus::kRefunding || status == OrderStatus::kRefunded;
-      if (is_begun) return already_stored();
-      if (!is_open) return wrong_state(event, order);
-      EventDecision decision = become(OrderStatus::kRefunding);
-      decision.are_payments_due = true;
+      if (is_refund(status)) return already_stored();
+      EventDecision decision = become(OrderStatus::kRefunding, event, order);
+      decision.are_payments_due = decision.status.has_value();
       return decision;
     }
     case EventKind::kRefundEnded:
       if (status == OrderStatus::kRefunded) return already_stored();
-      return status == OrderStatus::kRefunding ? become(OrderStatus::kRefunded)
-                                               : wrong_state(event, order);
+      return become(OrderStatus::kRefunded, event, order);
     case EventKind::kAdmitted:
     case EventKind::kPaymentRefunded:
       break;
