@@ -18,10 +18,10 @@
 namespace rushgate {
 namespace {
 
-// KEYS voucher, stock, order stream, refunds, buyers. ARGV the number of fields, fields of the voucher,
-// refunded orders.
+// KEYS voucher, stock, order stream, refunds, buyers, vouchers. ARGV the voucher's id, the number of
+// fields, fields of the voucher, refunded orders.
 // Returns {values of the counters, stock, last id of the stream, TIME, values of the fields, type of the
-// buyers, values of the refunds}, nil for a missing value.
+// buyers, values of the refunds, 1 if the voucher is listed}, nil for a missing value.
 const Script& counters_script() {
   static const Script* const kScript = new Script(R"lua(
 local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted', 'withheld',
@@ -33,11 +33,11 @@ if redis.call('EXISTS', KEYS[3]) == 1 then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
-local count = tonumber(ARGV[1])
-local fields = count > 0 and redis.call('HMGET', KEYS[1], unpack(ARGV, 2, count + 1)) or {}
-local refunds = #ARGV > count + 1 and redis.call('HMGET', KEYS[4], unpack(ARGV, count + 2)) or {}
+local count = tonumber(ARGV[2])
+local fields = count > 0 and redis.call('HMGET', KEYS[1], unpack(ARGV, 3, count + 2)) or {}
+local refunds = #ARGV > count + 2 and redis.call('HMGET', KEYS[4], unpack(ARGV, count + 3)) or {}
 return {terms, redis.call('GET', KEYS[2]), last, redis.call('TIME'), fields,
-        redis.call('TYPE', KEYS[5]).ok, refunds}
+        redis.call('TYPE', KEYS[5]).ok, refunds, redis.call('SISMEMBER', KEYS[6], ARGV[1])}
 )lua");
   return *kScript;
 }
@@ -75,15 +75,15 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
                                               std::span<const std::string_view> fields,
                                               std::span<const OrderId> refunding,
                                               std::vector<std::optional<std::int64_t>>& values) {
-  const std::string names[] = {keys.voucher(voucher), keys.stock(voucher), keys.order_stream,
-                               keys.refunds(voucher), keys.buyers(voucher)};
+  const std::string names[] = {keys.voucher(voucher), keys.stock(voucher),  keys.order_stream,
+                               keys.refunds(voucher), keys.buyers(voucher), keys.vouchers()};
   const std::vector<std::string_view> views(std::begin(names), std::end(names));
-  std::vector<std::string> arguments = {std::to_string(fields.size())};
+  std::vector<std::string> arguments = {std::to_string(voucher), std::to_string(fields.size())};
   arguments.insert(arguments.end(), fields.begin(), fields.end());
   for (const OrderId order : refunding) arguments.push_back(std::to_string(order));
   const std::vector<std::string_view> texts(arguments.begin(), arguments.end());
   const Reply reply = client.run(counters_script(), views, texts);
-  constexpr std::size_t kParts = 7;
+  constexpr std::size_t kParts = 8;
   const std::string doing = "reading the counters of voucher " + std::to_string(voucher);
   if (reply.kind() != Reply::Kind::kArray || reply.elements().size() != kParts)
     return to_status(reply, doing);
@@ -100,6 +100,7 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
     if (!parts[list].is_aggregate()) return to_status(parts[list], doing);
   }
   if (!parts[5].is_text()) return to_status(parts[5], doing);
+  if (!parts[7].is_integer()) return to_status(parts[7], doing);
   values.clear();
   for (const Reply& value : parts[4].elements()) values.push_back(number_in(value));
   VoucherCounters counters{.version = number_in(terms[kAtVersion]),
@@ -109,6 +110,7 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
                            .given_back = number_in(terms[kAtGivenBack]).value_or(0),
                            .withheld = number_in(terms[kAtWithheld]).value_or(0),
                            .epoch = number_in(terms[kAtEpoch]).value_or(0),
+                           .is_unlisted = !terms[kAtVersion].is_nil() && parts[7].integer() == 0,
                            .is_counted = number_in(terms[kAtCounted]) == 1,
                            .buyers_type = parts[5].text(),
                            .taken_at = {.last = *last, .time_ms = *time_ms}};

@@ -39,6 +39,7 @@ struct VoucherCounters {
   std::int64_t epoch = 0;  // of the database when the voucher was last rebuilt
   /// The time when a rebuild last renewed its claim; empty: the voucher is not closed.
   std::optional<std::int64_t> closed_at_ms = {};
+  bool is_unlisted = false;          // it has a version, and SaleKeys::vouchers() lacks it
   bool is_counted = false;           // the terms say that the buyers are a hash
   std::string buyers_type = "none";  // as TYPE says
   /// The orders that were given back, of the requested ones. Each with keeps_of().
