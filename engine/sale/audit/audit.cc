@@ -22,6 +22,7 @@
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/archive_store.h>
 
 namespace rushgate {
@@ -68,12 +69,6 @@ absl::StatusOr<std::vector<OrderId>> find_refunding(OrderStore& orders, VoucherI
   for (const Order& order : *refunding) ids.push_back(order.id);
   are_all = ids.size() < kOrdersMax;
   return ids;
-}
-
-/// Returns the archived vouchers, in ascending order of ids.
-absl::StatusOr<std::vector<ArchivedVoucher>> read_archived(OrderStore& orders) {
-  if (orders.archive() == nullptr) return std::vector<ArchivedVoucher>{};
-  return orders.archive()->archived_vouchers();
 }
 
 /// Reads a voucher in the keyspace, and its versions in the database. A version is recorded as
@@ -127,7 +122,7 @@ class AuditPass {
     // that moves meanwhile is met in one of them. An entry that was acknowledged after its order
     // was stored is in the database.
     for (const VoucherId voucher : vouchers) {
-      if (find_archived(voucher) != nullptr) continue;
+      if (is_archived(archived_, voucher)) continue;
       auto evidence = read_voucher(client_, stores_, keys_, voucher);
       if (!evidence.ok()) return evidence.status();
       sales_.emplace(voucher, evidence->snapshot.counters);
@@ -144,7 +139,7 @@ class AuditPass {
     if (read.ok()) read = audit_waiting_lists(client_, stores_, keys_, report);
     if (read.ok()) read = audit_archived(report);
     for (auto it = evidence_.begin(); it != evidence_.end() && read.ok(); ++it) {
-      if (find_archived(it->first) != nullptr) continue;
+      if (is_archived(archived_, it->first)) continue;
       VoucherAuditor auditor(it->first, it->second, changes_, client_, stores_.orders, keys_);
       read = auditor.run(report);
       it->second = {};
@@ -180,13 +175,6 @@ class AuditPass {
   }
 
  private:
-  [[nodiscard]] const ArchivedVoucher* find_archived(VoucherId voucher) const {
-    const auto found = std::ranges::find_if(archived_, [voucher](const ArchivedVoucher& one) {
-      return one.last.voucher.id == voucher;
-    });
-    return found == archived_.end() ? nullptr : &*found;
-  }
-
   /// An archived voucher leaves the keyspace before its orders move. An interrupted move is no fault: it
   /// is finished by a repetition.
   absl::Status audit_archived(AuditReport& report) {

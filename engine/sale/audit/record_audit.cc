@@ -7,6 +7,7 @@
 
 #include "absl/container/btree_set.h"
 #include "engine/base/concat.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/archive_store.h>
 
 namespace rushgate {
@@ -245,14 +246,12 @@ class RecordPass {
 
   /// The payments of archived orders are in no list: they are read for a suspect alone.
   absl::Status read_archive() {
-    ArchiveStore* const archive = orders_.archive();
-    if (archive == nullptr) return absl::OkStatus();
-    const auto vouchers = archive->archived_vouchers();
+    const auto vouchers = read_archived(orders_);
     if (!vouchers.ok()) return vouchers.status();
     has_archive_ = !vouchers->empty();
     OrderFilter filter{.count_max = kRecordsPerRead};
     while (has_archive_) {
-      const auto portion = archive->list_archived(filter);
+      const auto portion = orders_.archive()->list_archived(filter);
       if (!portion.ok()) return portion.status();
       for (const Order& order : *portion) compare(order, false);
       if (portion->size() < filter.count_max) break;

@@ -198,8 +198,7 @@ absl::StatusOr<std::vector<VoucherId>> Archiving::find_unfinished(
 
 absl::StatusOr<std::vector<VoucherId>> Archiving::finish() {
   std::vector<VoucherId> finished;
-  if (stores_.orders.archive() == nullptr) return finished;
-  const auto archived = stores_.orders.archive()->archived_vouchers();
+  const auto archived = read_archived(stores_.orders);
   if (!archived.ok()) return archived.status();
   for (std::span<const ArchivedVoucher> left = *archived; !left.empty();) {
     const auto portion = left.first(std::min(left.size(), kVouchersPerStep));
