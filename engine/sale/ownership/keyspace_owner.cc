@@ -10,6 +10,7 @@
 #include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/orders/entry_time.h"
 
 namespace rushgate {
 namespace {
@@ -24,12 +25,11 @@ enum Standing : int {
 
 // Renews the lease of a copy of the database. Returns nothing, or the name of another copy that has
 // the lease and the ms left of it. A copy in the same place replaces that one. A lease that ends later
-// than it can is of a clock set back.
+// than any can was granted before the clock was set back. It is ignored.
 constexpr const char* kLease = R"lua(
 local function find_other_copy(owner, copy, place, name, lease_ms)
   if copy == '' then return nil end
-  local time = redis.call('TIME')
-  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  local now = time_ms()
   local held = redis.call('HMGET', owner, 'instance', 'instance_place', 'instance_name',
                           'instance_until')
   local left = held[1] and tonumber(held[4]) - now or 0
@@ -41,11 +41,13 @@ local function find_other_copy(owner, copy, place, name, lease_ms)
 end
 )lua";
 
+std::string with_lease(const char* script) { return absl::StrCat(kEntryTimeLua, kLease, script); }
+
 // KEYS owner of the stream, owner of the prefix, order stream, vouchers
 // ARGV identity, checkpoint, adopt (1/0), and of this copy of the database: id, place, name, lease in
 // ms
 const Script& claim_script() {
-  static const Script* const kScript = new Script(absl::StrCat(kLease, R"lua(
+  static const Script* const kScript = new Script(with_lease(R"lua(
 local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
 if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
 if not of_stream and ARGV[3] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
@@ -95,7 +97,7 @@ return 1
 
 // KEYS owner of the stream. ARGV as of kDraw. Without an owner, the next draw or claim finds it lost.
 const Script& renew_script() {
-  static const Script* const kScript = new Script(absl::StrCat(kLease, R"lua(
+  static const Script* const kScript = new Script(with_lease(R"lua(
 if redis.call('HGET', KEYS[1], 'identity') ~= ARGV[1] then return 0 end
 return find_other_copy(KEYS[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]) or 0
 )lua"));
@@ -114,14 +116,14 @@ return redis.call('HINCRBY', KEYS[1], 'checkpoint', 1)
 )lua";
 
 const Script& draw_script() {
-  static const Script* const kScript = new Script(absl::StrCat(kLease, kDraw));
+  static const Script* const kScript = new Script(with_lease(kDraw));
   return *kScript;
 }
 
 // Workers free memory, so they continue when memory is exhausted.
 const Script& draw_without_memory_script() {
   static const Script* const kScript =
-      new Script(absl::StrCat("#!lua flags=allow-oom\n", kLease, kDraw));
+      new Script(absl::StrCat("#!lua flags=allow-oom\n", with_lease(kDraw)));
   return *kScript;
 }
 
@@ -295,43 +297,44 @@ absl::Status KeyspaceOwner::other_instance(const Reply& lease) const {
                    " ends in ", lease.elements()[1].integer(), " ms, unless it is renewed)"));
 }
 
+/// Runs renew_script(), or one of kDraw. Returns its reply, which is no lease of another copy.
+absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script) {
+  const auto identity = this->identity();
+  if (!identity.ok()) return identity.status();
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view names[] = {stream_owner};
+  const DecimalText lease_ms(kLeaseMs);
+  const std::string_view arguments[] = {*identity, instance->id, instance->place, instance->name,
+                                        lease_ms};
+  Reply reply = client.run(script, names, arguments);
+  if (reply.is_aggregate()) return other_instance(reply);
+  return reply;
+}
+
 absl::Status KeyspaceOwner::renew_lease(Client& client) {
   const auto instance = this->instance();
   if (!instance.ok()) return instance.status();
   if (instance->id.empty()) return absl::OkStatus();
-  const auto identity = this->identity();
-  if (!identity.ok()) return identity.status();
-  const std::string stream_owner = keys_.stream_owner();
-  const std::string_view names[] = {stream_owner};
-  const DecimalText lease_ms(kLeaseMs);
-  const std::string_view arguments[] = {*identity, instance->id, instance->place, instance->name,
-                                        lease_ms};
-  const Reply renewed = client.run(renew_script(), names, arguments);
-  if (renewed.is_aggregate()) return other_instance(renewed);
-  if (has_code(renewed, redis_error_code::kOutOfMemory))
+  const auto renewed = run_leased(client, renew_script());
+  if (!renewed.ok()) return renewed.status();
+  if (has_code(*renewed, redis_error_code::kOutOfMemory)) {
     return absl::OkStatus();  // the next draw can
-  return renewed.is_integer() ? absl::OkStatus() : to_status(renewed, "renewing the lease");
+  }
+  return renewed->is_integer() ? absl::OkStatus() : to_status(*renewed, "renewing the lease");
 }
 
 absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
-  const auto identity = this->identity();
-  if (!identity.ok()) return identity.status();
-  const auto instance = this->instance();
-  if (!instance.ok()) return instance.status();
-  const std::string stream_owner = keys_.stream_owner();
-  const std::string_view names[] = {stream_owner};
-  const DecimalText lease_ms(kLeaseMs);
-  const std::string_view arguments[] = {*identity, instance->id, instance->place, instance->name,
-                                        lease_ms};
-  Reply drawn = client.run(draw_script(), names, arguments);
-  if (has_code(drawn, redis_error_code::kOutOfMemory)) {
-    drawn = client.run(draw_without_memory_script(), names, arguments);
+  auto drawn = run_leased(client, draw_script());
+  if (drawn.ok() && has_code(*drawn, redis_error_code::kOutOfMemory)) {
+    drawn = run_leased(client, draw_without_memory_script());
   }
-  if (drawn.is_aggregate()) return other_instance(drawn);
-  if (!drawn.is_integer()) return to_status(drawn, "drawing a checkpoint");
-  if (drawn.integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
-  if (drawn.integer() < 0) return anothers_keyspace(keys_);
-  return drawn.integer();
+  if (!drawn.ok()) return drawn.status();
+  if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
+  if (drawn->integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
+  if (drawn->integer() < 0) return anothers_keyspace(keys_);
+  return drawn->integer();
 }
 
 }  // namespace rushgate

@@ -78,6 +78,7 @@ class KeyspaceOwner {
  private:
   absl::StatusOr<DatabaseInstance> instance();
   absl::Status other_instance(const Reply& lease) const;
+  absl::StatusOr<Reply> run_leased(Client& client, const Script& script);
   absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
   absl::Status recover(Client& client, const DatabaseState& state);
 
