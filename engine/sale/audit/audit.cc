@@ -196,7 +196,7 @@ class AuditPass {
 
   /// Reads the order stream and the dead letters, once for all vouchers. Audits the holds with them.
   absl::Status audit_streams(Vouchers& vouchers, AuditReport& report) {
-    HoldAuditor holds(client_, stores_, keys_);
+    HoldAuditor holds(client_, stores_.orders, keys_);
     if (absl::Status read = holds.read(); !read.ok()) return read;
     auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
     if (!unstored.ok()) return unstored.status();

@@ -102,11 +102,9 @@ absl::Status HoldAuditor::compare_orders() {
     const auto found = held_.find(id);
     if (found == held_.end() && is_unheld(order)) suspects_.insert(id);
     if (found == held_.end() || found->second.is_met) continue;
-    const Held& held = found->second;
-    const bool is_usual = !held.hold.ended && held.hold.text == describe_hold(order) &&
-                          held.deadline_ms > 0 && held.deadline_ms <= order.due_at_ms;
+    Held& held = found->second;
     const bool has_ended = held.hold.ended && ended_.contains(id);
-    if (is_usual || has_ended) found->second.is_met = true;
+    held.is_met = has_ended || held.is_of(order);
   }
   for (const auto& [id, held] : held_) {
     if (!held.is_met) suspects_.insert(id);
@@ -125,9 +123,7 @@ void HoldAuditor::compare(const Order& order) {
   }
   Held& held = found->second;
   const bool has_ended = held.hold.ended && (!is_unpaid || ended_.contains(order.id));
-  const bool is_usual = is_unpaid && !held.hold.ended && held.hold.text == describe_hold(order) &&
-                        held.deadline_ms > 0 && held.deadline_ms <= order.due_at_ms;
-  held.is_met = has_ended || is_usual;
+  held.is_met = has_ended || (is_unpaid && held.is_of(order));
 }
 
 /// Returns true if an order that is not stored needs a hold. A dead one may have lost it.
@@ -217,8 +213,7 @@ absl::Status HoldAuditor::examine_hold(const Order& order, const KnownHold& hold
     return absl::OkStatus();
   }
   const auto found = held_.find(order.id);
-  const std::int64_t first_ms = found == held_.end() ? 0 : found->second.deadline_ms;
-  if (first_ms > 0 && first_ms <= order.due_at_ms) return absl::OkStatus();
+  if (found != held_.end() && found->second.is_in_time(order)) return absl::OkStatus();
   const auto has_deadline = has_deadline_at(client_, keys_, order.id, order.due_at_ms);
   if (!has_deadline.ok()) return has_deadline.status();
   if (*has_deadline) return absl::OkStatus();

@@ -33,8 +33,8 @@ struct HoldFault {
     kLostPayment,      // a payment was acknowledged, and the event of that is lost
     kOtherPayment,     // a payment is stored, and the keyspace says something else of it
     kUnqueuedPayment,  // an event has a payment that the keyspace does not know so
-    kWithoutOrder,     // a hold or an event is of an order that no store has
-    kForgedClosing,    // the holds of a voucher are closed, and no rebuild closed it
+    kWithoutOrder,     // a hold or an event has no order in any store, or one that is not its own
+    kForgedClosing,    // the holds of a voucher are closed, and no rebuild closed them
   };
 
   Kind kind = Kind::kNotHeld;
@@ -53,8 +53,8 @@ struct HoldFault {
 /// the order stream, which moves to the database. Memory: some hundred bytes for each hold.
 class HoldAuditor {
  public:
-  HoldAuditor(Client& client, const SaleStores& stores, const SaleKeys& keys)
-      : client_(client), stores_(stores), orders_(stores.orders), keys_(keys) {}
+  HoldAuditor(Client& client, OrderStore& orders, const SaleKeys& keys)
+      : client_(client), orders_(orders), keys_(keys) {}
 
   /// Reads the keyspace in bounded portions. Does nothing if the store keeps no payments.
   absl::Status read();
@@ -72,6 +72,15 @@ class HoldAuditor {
     KnownHold hold;
     std::int64_t deadline_ms = 0;  // the first one; 0: none
     bool is_met = false;           // its order was found
+
+    /// Returns true if it has a deadline not after the order's.
+    [[nodiscard]] bool is_in_time(const Order& order) const {
+      return deadline_ms > 0 && deadline_ms <= order.due_at_ms;
+    }
+    /// Returns true if it is the hold of this unpaid order, and is in time.
+    [[nodiscard]] bool is_of(const Order& order) const {
+      return !hold.ended && hold.text == describe_hold(order) && is_in_time(order);
+    }
   };
   /// An order and its hold that stayed the same between two looks.
   struct Look {
@@ -99,7 +108,6 @@ class HoldAuditor {
   void add(HoldFault::Kind kind, const ReceivedPayment& payment, std::string_view problem);
 
   Client& client_;
-  const SaleStores stores_;
   OrderStore& orders_;
   const SaleKeys& keys_;
   // Read from the keyspace:

@@ -36,7 +36,7 @@ class Repair {
 
   absl::StatusOr<Lines> run() {
     // In this order: an event moves from the stream to the database, and its end is removed then.
-    HoldAuditor auditor(client_, stores_, keys_);
+    HoldAuditor auditor(client_, stores_.orders, keys_);
     if (absl::Status read = auditor.read(); !read.ok()) return read;
     const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
     if (!unstored.ok()) return unstored.status();
