@@ -344,7 +344,7 @@ absl::Status HoldAuditor::examine_lost(const ReceivedPayment& payment) {
   }
   const auto is_lost_end = [&](const HoldFault& fault) {
     return fault.kind == FaultKind::kLostEnd && fault.order.id == payment.order &&
-           fault.hold->ended->how == concat("paid ", payment.id);
+           fault.hold->ended->payment() == payment.id;
   };
   if (std::ranges::any_of(faults_, is_lost_end)) return absl::OkStatus();  // one event of both
   add(FaultKind::kLostPayment, payment,

@@ -97,15 +97,14 @@ class Repair {
   /// Makes an order unpaid again whose payment was discarded. A discarded cancellation has given the
   /// pieces back, so that order stays as it is.
   absl::Status hold_again(const EndedHold& ended) {
-    constexpr std::string_view kPaid = "paid ";
-    if (!ended.how.starts_with(kPaid)) return absl::OkStatus();
-    const std::string payment = ended.how.substr(kPaid.size());
-    const Reply removed = client_("HDEL", keys_.payments(), payment);
+    const auto payment = ended.payment();
+    if (!payment) return absl::OkStatus();
+    const Reply removed = client_("HDEL", keys_.payments(), *payment);
     if (!removed.is_integer()) return to_status(removed, "removing a discarded payment");
     const absl::Status rebuilt = vouchers_.rebuild_holds(ended.order.voucher);
     if (!rebuilt.ok()) return rebuilt;
-    lines_.push_back(
-        concat("order ", ended.order.id, ": is unpaid again, payment ", payment, " was discarded"));
+    lines_.push_back(concat("order ", ended.order.id, ": is unpaid again, payment ", *payment,
+                            " was discarded"));
     return absl::OkStatus();
   }
 

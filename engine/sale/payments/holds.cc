@@ -14,6 +14,10 @@
 namespace rushgate {
 namespace {
 
+// The beginnings of EndedHold::how.
+constexpr std::string_view kEndPaid = "paid ";
+constexpr std::string_view kEndCancelled = "cancelled ";
+
 std::optional<std::int64_t> number_in(const Reply& reply) {
   return reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
 }
@@ -224,7 +228,7 @@ std::string describe_hold(const Order& order) {
 
 std::string describe_end(const Order& order, const OrderEvent& event) {
   const bool is_paid = event.kind == OrderEvent::Kind::kPaid;
-  return concat(order.voucher, " ", order.user.text(), is_paid ? " paid " : " cancelled ",
+  return concat(order.voucher, " ", order.user.text(), " ", is_paid ? kEndPaid : kEndCancelled,
                 is_paid ? event.payment.id : event.actor);
 }
 
@@ -236,17 +240,22 @@ std::optional<EndedHold> EndedHold::read(OrderId order, std::string_view value) 
   if (!voucher) return std::nullopt;
   EndedHold ended;
   ended.how = std::string(value.substr(second + 1));
-  if (!ended.how.starts_with("paid ") && !ended.how.starts_with("cancelled ")) return std::nullopt;
+  const bool is_paid = ended.payment().has_value();
+  if (!is_paid && !ended.how.starts_with(kEndCancelled)) return std::nullopt;
   ended.order.id = order;
   ended.order.voucher = *voucher;
   ended.order.user = UserId(value.substr(first + 1, second - first - 1));
-  ended.order.status =
-      ended.how.starts_with("paid ") ? OrderStatus::kPaid : OrderStatus::kCancelled;
+  ended.order.status = is_paid ? OrderStatus::kPaid : OrderStatus::kCancelled;
   return ended;
 }
 
 std::string EndedHold::value() const {
   return concat(order.voucher, " ", order.user.text(), " ", how);
+}
+
+std::optional<std::string_view> EndedHold::payment() const {
+  if (!how.starts_with(kEndPaid)) return std::nullopt;
+  return std::string_view(how).substr(kEndPaid.size());
 }
 
 absl::StatusOr<std::optional<KnownHold>> find_hold(Client& client, const SaleKeys& keys,

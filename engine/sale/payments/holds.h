@@ -69,6 +69,8 @@ struct EndedHold {
   static std::optional<EndedHold> read(OrderId order, std::string_view value);
   /// Returns the value that read() reads.
   [[nodiscard]] std::string value() const;
+  /// Returns the id of the payment that ended it, a part of `how`; empty if it was cancelled.
+  [[nodiscard]] std::optional<std::string_view> payment() const;
 };
 
 /// An order in SaleKeys::held().
