@@ -12,7 +12,10 @@ namespace rushgate {
 
 AdmissionRequests::AdmissionRequests(const Client& client, const SaleKeys& keys,
                                      std::int64_t request_ttl_ms)
-    : client_(client), keys_(keys), request_ttl_ms_(request_ttl_ms) {}
+    : client_(client),
+      keys_(keys),
+      request_ttl_ms_(request_ttl_ms),
+      request_prefix_bytes_(keys.request("").size()) {}
 
 AdmissionRequests::~AdmissionRequests() {
   for (const auto& known : known_) delete known.load();
@@ -76,7 +79,7 @@ Request AdmissionRequests::beginning(const Purchase& purchase,
   const bool is_usual = requests.empty() && is_plain(purchase);
   const std::string options = is_usual ? ""
                                        : concat(purchase.quantity, " ", request_ttl_ms_, " ",
-                                                keys_.request("").size(), " ", purchase.reference);
+                                                request_prefix_bytes_, " ", purchase.reference);
   const std::array<std::string_view, 2> arguments = {voucher_text, options};
   return client_.script_request(admission_script(), keys, arguments);
 }

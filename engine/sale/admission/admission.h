@@ -90,6 +90,7 @@ class AdmissionRequests {
   const Client& client_;
   const SaleKeys keys_;
   const std::int64_t request_ttl_ms_;
+  const std::size_t request_prefix_bytes_;  // of each idempotency key in the keyspace
   // By voucher, modulo; never replaced. Requests for a voucher whose place is taken are built from
   // scratch.
   mutable std::array<std::atomic<const Known*>, kKnown> known_{};

@@ -67,12 +67,10 @@ constexpr const char* kGuard = R"lua(
   local function shown(value) return type(value) == 'number' and string.format('%.0f', value) or 'nothing' end
   local function fail(what) error({err = 'ADMISSION the script ' .. what}) end
 
-  local function newest_entry() return redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1] end
-
   local function check_entry()
     local fields, expected = {}, {userId = user, voucherId = voucher, id = order, limit = terms[5],
                                   request_key = key, request_until = key_until}
-    local entry = newest_entry()[2]
+    local id, entry = unpack(redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1])
     for i = 1, #entry, 2 do fields[entry[i]] = fields[entry[i]] or entry[i + 1] end
     for _, name in ipairs({'userId', 'voucherId', 'id', 'limit', 'request_key', 'request_until'}) do
       local is_needed = expected[name] and (name ~= 'limit' or per_user ~= 1)
@@ -84,6 +82,7 @@ constexpr const char* kGuard = R"lua(
     for _, name in ipairs({RESERVED}) do
       if fields[name] then fail('appended an entry with the field ' .. name .. ', which is the worker\'s') end
     end
+    return id, entry
   end
 
   local function check_acceptance(after)
@@ -101,11 +100,10 @@ constexpr const char* kGuard = R"lua(
     if after.entries ~= before.entries + 1 then
       fail(accepted .. ' and left ' .. shown(after.entries) .. ' entries in the order stream instead of ' .. shown(before.entries + 1))
     end
-    check_entry()
+    return check_entry()
   end
 
-  local function keep_time_of_decision()
-    local id, entry = unpack(newest_entry())
+  local function keep_time_of_decision(id, entry)
     if tonumber(string.match(id, '^%d+')) < tonumber(terms[3]) then return end
     entry[#entry + 1] = 'ADMITTED'
     entry[#entry + 1] = string.format('%.0f-0', now)
@@ -120,8 +118,7 @@ constexpr const char* kGuard = R"lua(
     if is_acceptance == nil then fail('returned ' .. shown(code) .. ', which is none of its codes') end
     local after = state()
     if is_acceptance then
-      check_acceptance(after)
-      keep_time_of_decision()
+      keep_time_of_decision(check_acceptance(after))
       if request then redis.call('SET', request, user .. ' ' .. voucher .. ' 0 ' .. order, 'PXAT', key_until) end
     else
       for _, name in ipairs({'stock', 'bought', 'entries'}) do
