@@ -511,6 +511,7 @@ void VoucherAuditor::compare_counters() {
             std::to_string(result_.withheld));
   }
   compare_pieces();
+  compare_rebuild();
 }
 
 /// Compares the counters with the orders. Of orders that were discarded some were never admitted. A
@@ -530,6 +531,10 @@ void VoucherAuditor::compare_pieces() {
   };
   compare("given_back", result_.given_back, given_back_);
   compare("withheld", result_.withheld, withheld_);
+}
+
+/// Compares what a rebuild sets: the type of the buyers, and the epoch.
+void VoucherAuditor::compare_rebuild() {
   const bool is_hash = counters().buyers_type == "hash";
   if (counters().buyers_type != "none" && is_hash != counters().is_counted) {
     problem("its buyers are a " + counters().buyers_type + ", and the field counted says a " +
@@ -596,7 +601,7 @@ void VoucherAuditor::compare_days() {
   }
 }
 
-/// Each order that was given back as a refund is one in the database, which begins it.
+/// Checks that the database has begun the refund of each order that was given back as one.
 absl::Status VoucherAuditor::compare_refunds() {
   for (const OrderId id : evidence_.snapshot.refunds) {
     if (refunded_.contains(id)) continue;

@@ -99,6 +99,7 @@ class VoucherAuditor {
   [[nodiscard]] bool count_admitted(const UserId& user, std::int64_t admitted);
   void compare_counters();
   void compare_pieces();
+  void compare_rebuild();
   void compare_limits();
   void compare_days();
   absl::Status compare_refunds();
