@@ -279,7 +279,8 @@ struct AuditReport {
   MoneyAudit money = {};                  // of the payments in the database
   std::vector<std::string> repairs = {};  // by repair()
   std::vector<std::string> problems;      // each names the voucher, and the user or order
-  /// Consumers of other systems, which may cause problems, and dead letters without stock.
+  /// Consumers of other systems, dead letters without stock, and vouchers that are being rebuilt or
+  /// archived.
   std::vector<std::string> warnings;
 
   [[nodiscard]] bool passed() const { return problems.empty(); }

@@ -1,11 +1,11 @@
 #include "engine/sale/audit/record_audit.h"
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "engine/base/concat.h"
 #include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/archive_store.h>
@@ -62,10 +62,12 @@ std::string find_fault(const Payment& payment) {
   if (payment.id.empty() || payment.id.size() > Payment::kIdBytesMax) {
     return concat("has an id of ", payment.id.size(), " bytes");
   }
-  if (payment.amount_cents <= 0) return concat("is of ", payment.amount_cents, " cents");
+  if (payment.amount_cents <= 0) return concat("has an amount of ", payment.amount_cents, " cents");
   switch (payment.state) {
     case State::kKept:
-      if (!payment.reason.empty()) return concat("is kept and due: ", payment.reason);
+      if (!payment.reason.empty()) {
+        return concat("is kept, but has a reason for a refund: ", payment.reason);
+      }
       [[fallthrough]];
     case State::kDue:
       if (payment.refunded_at_ms != 0) {
@@ -74,7 +76,7 @@ std::string find_fault(const Payment& payment) {
       }
       return {};
     case State::kRefunded:
-      return payment.refunded_at_ms > 0 ? "" : "is refunded at no time";
+      return payment.refunded_at_ms > 0 ? "" : "is refunded, but has no time of the refund";
   }
   return concat("has the unknown state ", static_cast<int>(payment.state));
 }
@@ -84,11 +86,11 @@ std::string find_fault(const Order& order) {
     return concat("has the unknown status ", static_cast<int>(order.status));
   }
   if (order.quantity < 1 || order.quantity > Order::kQuantityMax) {
-    return concat("is of ", order.quantity, " pieces");
+    return concat("has a quantity of ", order.quantity);
   }
   if (order.limit < 0) return concat("has a limit of ", order.limit);
   if (order.idempotency_key.empty() && order.key_expires_at_ms != 0) {
-    return concat("has no idempotency key, which expires at ", order.key_expires_at_ms, " ms");
+    return concat("has an expiry (", order.key_expires_at_ms, " ms) but no idempotency key");
   }
   if (is_live(order) && (order.keeps_stock || order.keeps_allowance)) {
     return concat("is ", name_of(order.status), " and keeps pieces as if it had ended");

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 #include <rushgate/sale.h>

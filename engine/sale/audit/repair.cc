@@ -1,6 +1,5 @@
 #include "engine/sale/audit/repair.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -225,7 +224,7 @@ class Repair {
     if (!removed.ok()) return removed.status();
     if (*removed) {
       lines_.push_back(
-          concat("payment ", payment.id, ": removed its entry, the database has it otherwise"));
+          concat("payment ", payment.id, ": removed its entry, which differs from the database"));
     }
     return absl::OkStatus();
   }

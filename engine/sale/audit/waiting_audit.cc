@@ -93,9 +93,9 @@ class WaitingAuditor {
     const std::string its_order(now.is_nil() ? "" : now.text());
     if (*before != *after || its_order != read.order) return absl::OkStatus();
     if (*after != !its_order.empty()) {
-      problem(concat("user ", user,
-                     *after ? " waits without an order" : " does not wait, with order ",
-                     its_order));
+      problem(*after ? concat("user ", user, " waits without an order")
+                     : concat("user ", user, " is not on the waiting list, but has order ",
+                              its_order, " ready"));
     } else if (*after) {
       problem(concat("user ", user, " waits with order \"", its_order,
                      order ? "\", which is stored" : "\", which is no number"));
