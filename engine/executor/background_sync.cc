@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-BackgroundSync::BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
+BackgroundSync::BackgroundSync(absl::AnyInvocable<void()> sync,
                                absl::AnyInvocable<void(const absl::Status&)> report)
     : sync_(std::move(sync)), report_(std::move(report)) {}
 
@@ -50,8 +50,7 @@ void BackgroundSync::loop() {
 
 void BackgroundSync::sync() {
   try {
-    const absl::Status synced = sync_();
-    if (!synced.ok()) report_(synced);
+    sync_();
   } catch (const std::exception&) {  // out of memory: the synced position stays as it was
     report_(thrown_);
   }

@@ -16,9 +16,9 @@ class BackgroundSync {
  public:
   static constexpr std::int64_t kEveryMs = 1'000;
 
-  /// `sync` runs on a thread of its own. `report`, which must throw nothing, gets its result if
-  /// that is an error, and an error if it throws.
-  BackgroundSync(absl::AnyInvocable<absl::Status()> sync,
+  /// `sync` runs on a thread of its own. `report`, which must throw nothing, gets an error if `sync`
+  /// throws.
+  BackgroundSync(absl::AnyInvocable<void()> sync,
                  absl::AnyInvocable<void(const absl::Status&)> report);
   ~BackgroundSync() { stop(); }
 
@@ -34,7 +34,7 @@ class BackgroundSync {
   void sync();
 
   const absl::Status thrown_ = absl::ResourceExhaustedError("the sync threw an exception");
-  absl::AnyInvocable<absl::Status()> sync_;
+  absl::AnyInvocable<void()> sync_;
   absl::AnyInvocable<void(const absl::Status&)> report_;
   std::thread thread_;
   std::mutex mutex_;

@@ -1,7 +1,6 @@
 #include "engine/executor/store_guard.h"
 
 #include <new>
-#include <string>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -15,12 +14,8 @@ StoreGuard::StoreGuard(std::unique_ptr<Store> store, const Clock& clock, bool is
       durability_(store->durability()),
       can_recover_(store->can_reopen()),
       store_(std::move(store)),
-      background_sync_(
-          [this] {
-            static_cast<void>(sync());  // a failure is kept, and may have ended by now
-            return absl::OkStatus();
-          },
-          [this](const absl::Status& reason) { fail(reason); }) {}
+      background_sync_([this] { static_cast<void>(sync()); },  // a failure is kept: health()
+                       [this](const absl::Status& reason) { fail(reason); }) {}
 
 void StoreGuard::start() {
   if (durability_ == Durability::kEverySec && !is_manual_) background_sync_.start();
@@ -92,8 +87,8 @@ void StoreGuard::give_up(const absl::Status& reason) {
   const std::lock_guard lock(mutex_);
   is_given_up_ = true;
   failure_ = absl::Status(absl::IsUnavailable(failure_) ? reason.code() : failure_.code(),
-                          concat(std::string(failure_.message()), "; it cannot go on (",
-                                 std::string(reason.message()), "): open it again"));
+                          concat(failure_.message(), "; the store cannot be reopened (",
+                                 reason.message(), "): open it again"));
 }
 
 void StoreGuard::note_commit() {

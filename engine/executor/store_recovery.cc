@@ -10,8 +10,9 @@
 namespace rushgate {
 namespace {
 
-// The first attempts wait so long, and each twice as long as the one before. An attempt on a disk
-// that is still full is short. A long one, which writes much, is followed by a pause of many times its length.
+// The first attempt comes kFirstWaitMs after the failure. Each wait is twice the one before, up to
+// kWaitMsMax. A long attempt, which wrote much, is followed by a pause of kPauseFactor times its
+// length, up to kPauseMsMax.
 constexpr std::int64_t kFirstWaitMs = 10;
 constexpr std::int64_t kWaitMsMax = 100;
 constexpr std::int64_t kPauseFactor = 20;
@@ -81,17 +82,21 @@ void StoreRecovery::attempt() {
   if (!reopened.ok() && !is_final(reopened)) return;
   run_in_turn_([&] {
     try {
-      reopened.ok() ? store_.recover() : store_.give_up(reopened);
+      if (reopened.ok()) {
+        store_.recover();
+      } else {
+        store_.give_up(reopened);
+      }
       ended_();
-    } catch (
-        const std::bad_alloc&) {  // only for the message: writes are refused with the earlier one
+    } catch (const std::bad_alloc&) {
+      // Only for the message: writes are refused with the earlier one.
     }
   });
 }
 
 absl::Status StoreRecovery::reopen() {
   try {
-    return store_.reopen([this](absl::FunctionRef<void()> run) { run_in_turn_(run); });
+    return store_.reopen(run_in_turn_);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("");  // tried again, so that it is never read
   }

@@ -11,7 +11,7 @@ namespace {
 
 TEST(BackgroundSyncTest, ExceptionIsReported) {
   std::vector<absl::Status> reported;
-  BackgroundSync sync([]() -> absl::Status { throw std::bad_alloc(); },
+  BackgroundSync sync([] { throw std::bad_alloc(); },
                       [&](const absl::Status& reason) { reported.push_back(reason); });
   sync.start();
   sync.note_write();
