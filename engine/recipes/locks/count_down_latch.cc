@@ -1,7 +1,5 @@
-#include <array>
 #include <utility>
 
-#include "engine/client/reply_status.h"
 #include "engine/recipes/locks/lock_core.h"
 #include <rushgate/locks.h>
 
@@ -38,20 +36,17 @@ CountDownLatch::CountDownLatch(LockManager& manager, std::string name)
 
 absl::StatusOr<bool> CountDownLatch::try_set_count(std::int64_t count) {
   if (count <= 0) return absl::InvalidArgumentError("the count of a latch must be positive");
-  const std::string text = std::to_string(count);
-  const std::string_view argument = text;
-  const auto reply =
-      core_->run_for({.name = name_, .kind = LockKind::kLatch}, set_count_script(), {&argument, 1});
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, "setting a latch");
-  return reply->integer() == 1;
+  const auto is_set = core_->run_for_number({.name = name_, .kind = LockKind::kLatch},
+                                            set_count_script(), "setting a latch", count);
+  if (!is_set.ok()) return is_set.status();
+  return *is_set == 1;
 }
 
 absl::Status CountDownLatch::count_down() {
-  const auto reply =
-      core_->run_for({.name = name_, .kind = LockKind::kLatch}, count_down_script(), {});
-  if (!reply.ok()) return reply.status();
-  return reply->is_integer() ? absl::OkStatus() : to_status(*reply, "counting down");
+  return core_
+      ->run_for_number({.name = name_, .kind = LockKind::kLatch}, count_down_script(),
+                       "counting down")
+      .status();
 }
 
 absl::StatusOr<std::int64_t> CountDownLatch::count() { return core_->count(name_); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "engine/base/numbers.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/client/thread_wait.h"
@@ -37,7 +38,8 @@ absl::StatusOr<std::int64_t> read_count(const Reply& reply) {
   std::int64_t count = 0;
   if (reply.is_error()) return to_status(reply, "reading a count");
   if (absl::SimpleAtoi(reply.text(), &count)) return count;
-  return absl::FailedPreconditionError("a count was " + reply.text());
+  return absl::FailedPreconditionError("the count of a latch or semaphore is no number: " +
+                                       reply.text());
 }
 
 absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
@@ -296,14 +298,14 @@ absl::StatusOr<LockState> LockCore::state(const LockHold& hold) {
 
 absl::StatusOr<bool> LockCore::force_release(const LockHold& hold) {
   const std::string_view mode = mode_of(hold.kind);
-  const auto reply =
-      run_for({.name = hold.name, .kind = hold.kind}, force_release_script(hold.kind), {&mode, 1});
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, "releasing a lock by force");
-  return reply->integer() == 1;
+  const auto was_held =
+      run_for_number({.name = hold.name, .kind = hold.kind}, force_release_script(hold.kind),
+                     "releasing a lock by force", {&mode, 1});
+  if (!was_held.ok()) return was_held.status();
+  return *was_held == 1;
 }
 
-// ---- Latches and semaphores ----
+// ---- Scripts ----
 
 absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& script,
                                         std::span<const std::string_view> arguments) {
@@ -311,6 +313,25 @@ absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& scri
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
   return client_->run(script, views_of(keys), arguments);
 }
+
+absl::StatusOr<std::int64_t> LockCore::run_for_number(const LockWish& wish, const Script& script,
+                                                      std::string_view action,
+                                                      std::span<const std::string_view> arguments) {
+  const auto reply = run_for(wish, script, arguments);
+  if (!reply.ok()) return reply.status();
+  if (!reply->is_integer()) return to_status(*reply, action);
+  return reply->integer();
+}
+
+absl::StatusOr<std::int64_t> LockCore::run_for_number(const LockWish& wish, const Script& script,
+                                                      std::string_view action,
+                                                      std::int64_t argument) {
+  const DecimalText text(argument);
+  const std::string_view view = text.view();
+  return run_for_number(wish, script, action, {&view, 1});
+}
+
+// ---- Latches and semaphores ----
 
 void LockCore::give_back(const LockWish& wish) {
   if (is_closed()) return;

@@ -76,9 +76,14 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   absl::StatusOr<bool> release_once(const LockHold& hold);
   /// Releases the permit of a semaphore, if it is held, without waiting for the reply.
   void give_back(const LockWish& wish);
-  /// Runs a script whose KEYS are keys_of() the lock, latch or semaphore.
-  absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
-                                std::span<const std::string_view> arguments);
+  /// Runs a script whose KEYS are keys_of() the lock, latch or semaphore, and returns its number.
+  /// `action` is for the messages of errors.
+  absl::StatusOr<std::int64_t> run_for_number(const LockWish& wish, const Script& script,
+                                              std::string_view action,
+                                              std::span<const std::string_view> arguments = {});
+  /// The same with a number as the only argument.
+  absl::StatusOr<std::int64_t> run_for_number(const LockWish& wish, const Script& script,
+                                              std::string_view action, std::int64_t argument);
   /// Returns the count of a latch or a PlainSemaphore; 0 if there is none.
   absl::StatusOr<std::int64_t> count(const std::string& name);
 
@@ -93,6 +98,8 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   absl::StatusOr<Attempt> attempt(const LockWish& wish);
   /// Waits until `deadline_ms`, or for ever. `done` runs as a callback.
   void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
+  absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
+                                std::span<const std::string_view> arguments);
   [[nodiscard]] std::vector<std::string> arguments_of(const LockWish& wish) const;
   [[nodiscard]] Request request_of(const LockWish& wish, bool by_text) const;
   absl::StatusOr<Attempt> read(const LockWish& wish, std::int64_t sent_at_ms, const Reply& reply);

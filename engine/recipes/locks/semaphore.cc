@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "engine/client/reply_status.h"
 #include "engine/recipes/locks/lock_core.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
 #include <rushgate/locks.h>
@@ -40,22 +39,9 @@ absl::Status needs_positive_count() {
   return absl::InvalidArgumentError("the number of permits must be positive");
 }
 
-absl::StatusOr<std::int64_t> permit_number(const absl::StatusOr<Reply>& reply, const char* action) {
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, action);
-  return reply->integer();
-}
-
-absl::StatusOr<std::int64_t> run_with(LockCore& core, const LockWish& wish, const Script& script,
-                                      std::int64_t number, const char* action) {
-  const std::string text = std::to_string(number);
-  const std::string_view argument = text;
-  return permit_number(core.run_for(wish, script, {&argument, 1}), action);
-}
-
 absl::StatusOr<bool> set_permits(LockCore& core, const LockWish& wish, std::int64_t count) {
   if (count < 0) return absl::InvalidArgumentError("the number of permits must not be negative");
-  const auto is_set = run_with(core, wish, set_permits_script(), count, "setting permits");
+  const auto is_set = core.run_for_number(wish, set_permits_script(), "setting permits", count);
   if (!is_set.ok()) return is_set.status();
   return *is_set == 1;
 }
@@ -70,9 +56,8 @@ absl::StatusOr<bool> Semaphore::try_set_permits(std::int64_t count) {
 }
 
 absl::StatusOr<std::int64_t> Semaphore::available() {
-  return permit_number(
-      core_->run_for({.name = name_, .kind = LockKind::kSemaphore}, free_permits_script(), {}),
-      "counting permits");
+  return core_->run_for_number({.name = name_, .kind = LockKind::kSemaphore}, free_permits_script(),
+                               "counting permits");
 }
 
 absl::StatusOr<Semaphore::Permit> Semaphore::acquire(std::int64_t wait_ms, std::int64_t lease_ms) {
@@ -107,11 +92,11 @@ absl::Status Semaphore::release(const std::string& permit) {
     return absl::InvalidArgumentError("the id of a permit has 32 hexadecimal digits");
   }
   const std::array<std::string_view, 2> arguments = {bytes, permit};
-  const auto reply = core_->run_for({.name = name_, .kind = LockKind::kSemaphore},
-                                    release_permit_script(), arguments);
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, "releasing a permit");
-  if (reply->integer() == 1) return absl::OkStatus();
+  const auto was_held =
+      core_->run_for_number({.name = name_, .kind = LockKind::kSemaphore}, release_permit_script(),
+                            "releasing a permit", arguments);
+  if (!was_held.ok()) return was_held.status();
+  if (*was_held == 1) return absl::OkStatus();
   return absl::FailedPreconditionError("the permit " + permit + " of " + name_ +
                                        " is not held, or its lease has ended");
 }
@@ -141,15 +126,15 @@ void PlainSemaphore::acquire_async(std::int64_t count, std::int64_t wait_ms, Cal
 
 absl::Status PlainSemaphore::release(std::int64_t count) {
   if (count <= 0) return needs_positive_count();
-  return run_with(*core_, {.name = name_, .kind = LockKind::kPlainSemaphore},
-                  release_count_script(), count, "releasing permits")
+  return core_
+      ->run_for_number({.name = name_, .kind = LockKind::kPlainSemaphore}, release_count_script(),
+                       "releasing permits", count)
       .status();
 }
 
 absl::StatusOr<std::int64_t> PlainSemaphore::drain() {
-  return permit_number(
-      core_->run_for({.name = name_, .kind = LockKind::kPlainSemaphore}, drain_script(), {}),
-      "taking all permits");
+  return core_->run_for_number({.name = name_, .kind = LockKind::kPlainSemaphore}, drain_script(),
+                               "taking all permits");
 }
 
 }  // namespace rushgate
