@@ -20,8 +20,19 @@ enum class LockKind : std::uint8_t {
 
 /// Returns true for the kinds of ReentrantLock.
 constexpr bool has_owner(LockKind kind) {
-  return kind != LockKind::kLatch && kind != LockKind::kSemaphore &&
-         kind != LockKind::kPlainSemaphore;
+  switch (kind) {
+    case LockKind::kPlain:
+    case LockKind::kFenced:
+    case LockKind::kFair:
+    case LockKind::kRead:
+    case LockKind::kWrite:
+      return true;
+    case LockKind::kLatch:
+    case LockKind::kSemaphore:
+    case LockKind::kPlainSemaphore:
+      break;
+  }
+  return false;
 }
 
 }  // namespace rushgate

@@ -46,8 +46,8 @@ void LockLeases::begin(const LockHold& hold, Lease& lease, std::int64_t sent_at_
   if (hold.kind == LockKind::kRead) certain_ms = std::min(certain_ms, watchdog_lease_ms_);
   lease.ends_at_ms = ends_at_ms;
   lease.certain_until_ms = sent_at_ms + certain_ms;
-  const bool is_set_again = lease.is_renewed || lease.certain_until_ms < ends_at_ms;
-  set_timer(hold, lease, is_set_again ? sent_at_ms + certain_ms / kRenewalsPerLease : ends_at_ms);
+  set_timer(hold, lease,
+            lease.is_set_again() ? sent_at_ms + certain_ms / kRenewalsPerLease : ends_at_ms);
 }
 
 std::optional<std::int64_t> LockLeases::begin_release(const LockHold& hold) {
@@ -139,8 +139,7 @@ void LockLeases::fire(const LockHold& hold, std::uint64_t generation) {
     Lease* const lease = find(hold, generation);
     if (lease == nullptr) return;
     lease->timer.reset();
-    const bool is_set_again = lease->is_renewed || lease->certain_until_ms < lease->ends_at_ms;
-    if (is_set_again && now_ms < lease->ends_at_ms) {
+    if (lease->is_set_again() && now_ms < lease->ends_at_ms) {
       lease_ms = std::to_string(lease->is_renewed ? lease->lease_ms : lease->ends_at_ms - now_ms);
     } else {
       leases_.erase(hold);
@@ -165,16 +164,14 @@ void LockLeases::renewed(const LockHold& hold, std::uint64_t generation, std::in
     const std::lock_guard lock(mutex_);
     Lease* const lease = find(hold, generation);
     if (lease == nullptr) return;
-    const bool is_gone = reply.is_integer() && reply.integer() == 0;
-    if (!is_gone) {
-      if (reply.is_integer()) {
-        const bool is_fixed = !lease->is_renewed;
-        return begin(hold, *lease, sent_at_ms,
-                     is_fixed ? lease->ends_at_ms : sent_at_ms + lease->lease_ms);
-      }
+    if (!reply.is_integer()) {
       const std::int64_t retry_ms = std::max<std::int64_t>(
           std::min(lease->lease_ms, watchdog_lease_ms_) / kRetriesPerLease, 1);
       return set_timer(hold, *lease, std::min(clock_.monotonic_ms() + retry_ms, lease->ends_at_ms));
+    }
+    if (reply.integer() != 0) {
+      return begin(hold, *lease, sent_at_ms,
+                   lease->is_renewed ? sent_at_ms + lease->lease_ms : lease->ends_at_ms);
     }
     leases_.erase(hold);
   }

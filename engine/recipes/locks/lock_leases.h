@@ -61,6 +61,9 @@ class LockLeases : public std::enable_shared_from_this<LockLeases> {
     std::int64_t token = 0;
     std::uint64_t generation = 0;  // of its timer
     std::optional<Scheduler::TimerId> timer = {};
+
+    /// Returns true if requests set it again while it lasts.
+    [[nodiscard]] bool is_set_again() const { return is_renewed || certain_until_ms < ends_at_ms; }
   };
 
   void begin(const LockHold& hold, Lease& lease, std::int64_t sent_at_ms, std::int64_t ends_at_ms);

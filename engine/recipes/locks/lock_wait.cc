@@ -84,19 +84,15 @@ void LockWait::attempted(const absl::StatusOr<LockCore::Attempt>& attempted) {
 /// on as a reader: readers try again whenever the time that they waited has doubled. An attempt
 /// renews the place in a queue.
 void LockWait::pause_for(std::int64_t lease_left_ms) {
-  if (wish_.kind == LockKind::kFair) {
-    const std::int64_t place_ms = wish_.queue_ms / kAttemptsPerPlace;
-    lease_left_ms = lease_left_ms < 0 ? place_ms : std::min(lease_left_ms, place_ms);
-  }
-  if (wish_.kind == LockKind::kRead) {
-    const std::int64_t pause_ms =
-        std::max(core_->clock().monotonic_ms() - began_at_ms_, kReaderPauseMsMin);
-    lease_left_ms = lease_left_ms < 0 ? pause_ms : std::min(lease_left_ms, pause_ms);
-  }
-  if (lease_left_ms < 0) return;
-  const std::int64_t due_ms =
-      core_->clock().monotonic_ms() + std::max<std::int64_t>(lease_left_ms, 1);
-  set_timer(pause_timer_, due_ms, &LockWait::pause_ended);
+  const std::int64_t now_ms = core_->clock().monotonic_ms();
+  std::int64_t pause_ms = lease_left_ms;  // negative: for ever
+  const auto shorten_to = [&pause_ms](std::int64_t ms) {
+    pause_ms = pause_ms < 0 ? ms : std::min(pause_ms, ms);
+  };
+  if (wish_.kind == LockKind::kFair) shorten_to(wish_.queue_ms / kAttemptsPerPlace);
+  if (wish_.kind == LockKind::kRead) shorten_to(std::max(now_ms - began_at_ms_, kReaderPauseMsMin));
+  if (pause_ms < 0) return;
+  set_timer(pause_timer_, now_ms + std::max<std::int64_t>(pause_ms, 1), &LockWait::pause_ended);
 }
 
 void LockWait::pause_ended() {
