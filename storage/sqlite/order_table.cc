@@ -25,10 +25,6 @@ constexpr char kLive[] = "status <= 5";
 static_assert(is_live(OrderStatus{5}) && !is_live(OrderStatus{6}));
 static_assert(OrderStatus::kRefunding == OrderStatus{5});
 
-// Bits of the column `keeps`.
-constexpr std::int64_t kKeepsStock = 1;
-constexpr std::int64_t kKeepsAllowance = 2;
-
 std::int64_t keeps_of(const Order& order) {
   return (order.keeps_stock ? kKeepsStock : 0) + (order.keeps_allowance ? kKeepsAllowance : 0);
 }

@@ -48,6 +48,10 @@ inline constexpr char kOrderColumns[] =
     "idempotency_key, key_expires_at_ms";
 Order to_order(const Query& row);
 
+// Bits of the column `keeps`.
+inline constexpr std::int64_t kKeepsStock = 1;
+inline constexpr std::int64_t kKeepsAllowance = 2;
+
 class OrderWriter {
  public:
   explicit OrderWriter(const SQLite::Database& database);
