@@ -25,9 +25,10 @@ bool is_begun_in_database(OrderEvent::Kind kind) {
 }
 
 template <class Map, class Key>
-auto value_or_default(const Map& map, const Key& key) {
+const typename Map::mapped_type& value_or_default(const Map& map, const Key& key) {
+  static const typename Map::mapped_type none{};
   const auto found = map.find(key);
-  return found == map.end() ? typename Map::mapped_type() : found->second;
+  return found == map.end() ? none : found->second;
 }
 
 }  // namespace
@@ -350,7 +351,7 @@ absl::StatusOr<std::size_t> MemoryOrderStore::archive_orders(VoucherId voucher,
                                                              std::size_t count_max) {
   const std::lock_guard lock(mutex_);
   if (!archived_vouchers_.contains(voucher)) return not_archived(voucher);
-  const Ids ids = value_or_default(of_voucher_, voucher);
+  const Ids ids = value_or_default(of_voucher_, voucher);  // a copy: the loop changes it
   std::size_t moved = 0;
   for (auto id = ids.begin(); id != ids.end() && moved < count_max; ++id, ++moved) {
     move_to_archive(Order(orders_.at(*id)));
