@@ -8,6 +8,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
+#include "engine/base/random_name.h"
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 
@@ -18,7 +19,7 @@ namespace {
 /// stay, so that a crash leaves no consumers behind. Others draw a part of their names.
 std::string draw_names(const std::string& wanted, bool is_alone) {
   if (!wanted.empty()) return wanted + '.';
-  return is_alone ? "c" : concat(new_database_identity(), ".c");
+  return is_alone ? "c" : concat(random_name(), ".c");
 }
 
 std::unique_ptr<ChangeFeed> make_feed(Backend& backend, const SaleStores& stores,
@@ -73,8 +74,9 @@ OrderWorkerThread::AfterStep SaleWorkers::after_step() {
   return [this] { return feed_->report(); };
 }
 
-/// Takes over the entries that earlier workers left pending. If other processes may have workers, the
-/// entries wait until they are idle (WorkerOptions::claim_idle_ms).
+/// Takes over the entries that earlier workers left pending, if no other process can have workers.
+/// Otherwise removes the idle consumers that have no entries: the workers themselves take over
+/// entries that are idle for WorkerOptions::claim_idle_ms.
 absl::Status SaleWorkers::join_group() {
   const auto state = stores_.orders.state();
   if (!state.ok()) return state.status();
