@@ -171,10 +171,6 @@ rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::st
   return status;
 }
 
-rocksdb::Env& env_of(const RocksDbStoreOptions& options) {
-  return options.env != nullptr ? *options.env : *rocksdb::Env::Default();
-}
-
 absl::Status sync_directory_of(const rocksdb::Env& env, const std::filesystem::path& dir) {
   if (::access(dir.c_str(), R_OK) != 0) return absl::OkStatus();  // as sync_directory() does
   const rocksdb::IOOptions options;
@@ -208,6 +204,10 @@ absl::Status prepare_new(rocksdb::Env& env, const std::filesystem::path& dir,
 }
 
 }  // namespace
+
+rocksdb::Env& env_of(const RocksDbStoreOptions& options) {
+  return options.env != nullptr ? *options.env : *rocksdb::Env::Default();
+}
 
 RocksDatabase::~RocksDatabase() { close(); }
 

@@ -32,6 +32,9 @@ struct KeptOperations {
   std::uint64_t failed = 0;  // the number of those after it, of the failed commit
 };
 
+/// Returns the environment of a database with these options.
+rocksdb::Env& env_of(const RocksDbStoreOptions& options);
+
 /// The open database and the lock of its directory. Closes both.
 class RocksDatabase {
  public:

@@ -186,8 +186,7 @@ absl::Status RocksDbStore::Impl::write(const StoreBatch& batch) {
 
 absl::Status RocksDbStore::reopen(Exclusively exclusively) {
   Impl& impl = *impl_;
-  rocksdb::Env& env = impl.options.env != nullptr ? *impl.options.env : *rocksdb::Env::Default();
-  if (absl::Status probed = probe_disk(env, impl.dir); !probed.ok()) return probed;
+  if (absl::Status probed = probe_disk(env_of(impl.options), impl.dir); !probed.ok()) return probed;
   exclusively([&impl] {
     if (!impl.database) return;  // an earlier attempt has closed it
     impl.kept = impl.before_failed.value_or(
