@@ -24,7 +24,8 @@ absl::Status WriteFailure::fail(const absl::Status& reason) {
 void WriteFailure::log(const absl::Status& reason) noexcept {
   if (logger_ == nullptr) return;
   try {
-    log_error(*logger_, concat(reason.ToString(), "; nothing is written until it is reopened"));
+    log_error(*logger_,
+              concat(reason.ToString(), "; nothing is written until the store is reopened"));
   } catch (const std::bad_alloc&) {  // the caller returns the reason, too
   }
 }

@@ -54,10 +54,11 @@ struct RocksDbWork {
 bool is_held_by_another(const absl::Status& opened);
 
 /// Thread safety is that of <rushgate/store.h>. With kEverySec a commit is as durable as with kOs;
-/// the store's owner calls sync() every second. After a failed commit() or sync(), all further ones
-/// fail with the first reason; reads continue. reopen() undoes a failed commit and goes on. Opening
-/// the directory again recovers the durable
-/// data, and possibly more, up to some commit and never a part of one. The message has the
+/// the store's owner calls sync() every second.
+///
+/// After a failed commit() or sync(), all further ones fail with the first reason until reopen()
+/// succeeds, which undoes a failed commit. Reads continue. Opening the directory again recovers the
+/// durable data, and possibly more, up to some commit and never a part of one. The message has the
 /// directory and RocksDB's message. Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is
 /// such a failure: SIGXFSZ is blocked on writing threads. The log reads the limit when it begins a
 /// file, so set the limit before opening the store. Errors:

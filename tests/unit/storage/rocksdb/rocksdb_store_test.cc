@@ -298,7 +298,7 @@ TEST_F(RocksDbTest, OnlyFirstFailureIsLogged) {
   for (std::uint64_t number = 1; number <= 2; ++number) {
     EXPECT_FALSE(commit_number(*store, number).ok());
   }
-  EXPECT_THAT(heard.str(), HasSubstr("nothing is written until it is reopened"));
+  EXPECT_THAT(heard.str(), HasSubstr("nothing is written until the store is reopened"));
   EXPECT_EQ(heard.str().find("nothing more"), heard.str().rfind("nothing more"));
 }
 
