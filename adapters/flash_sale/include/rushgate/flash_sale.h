@@ -47,12 +47,13 @@ struct FlashSaleOptions {
   int workers = 1;
   bool start_workers = true;           // by open(); false: by start_workers()
   std::size_t submitted_max = 65'536;  // submitted requests without a completion yet
-  /// How long drain() with running workers waits for a keyspace that is unreachable.
+  /// How long drain() with running workers waits for a keyspace that is unreachable: as long as the
+  /// programs wait.
   std::int64_t patience_ms = 13'000;
   bool names_order_at_limit = true;  // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
-  /// Options of each worker. `worker.consumer` begins the names of its consumers: <consumer>.1, …
-  /// Empty: c1, c2, …, or unique names where other processes may have workers.
+  /// Options of each worker. `worker.consumer` is the prefix of the consumers' names: <consumer>.1,
+  /// <consumer>.2, … Empty: c1, c2, …, or unique names where other processes may have workers.
   /// `worker.on_stored` reports stored orders. A block_ms of 0 stands for 10 s.
   WorkerOptions worker = {};
   /// Called for each recorded change of an order's state above the position `on_state_after`, in
@@ -112,8 +113,9 @@ class FlashSale {
                                                          const FlashSaleOptions& options = {});
   /// Opens your own keyspace and order database, also for tests with a manual clock. On a Redis any
   /// number of processes may do so with one order database. Each takes over the orders that another
-  /// one left after worker.claim_idle_ms; or at once if it has the same worker.consumer, which no
-  /// running process may have. Ignores create_if_missing and orders_dir.
+  /// one left after worker.claim_idle_ms. A process that starts with the worker.consumer of an
+  /// earlier one takes over its orders at once. No two running processes may have the same one.
+  /// Ignores create_if_missing and orders_dir.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
                                                          std::unique_ptr<OrderStore> orders,
                                                          const FlashSaleOptions& options = {});
@@ -169,8 +171,12 @@ class FlashSale {
   /// Blocks until every submitted request is decided, every accepted order is stored or a dead
   /// letter, and on_state has returned for every recorded change. Calls `waiting` with the reason
   /// every few milliseconds. Without running workers, stores and reports on the calling thread
-  /// without waiting for retries. kUnavailable: the workers made no progress for 30 s, or the
-  /// keyspace did not reply for patience_ms. Any other code: the keyspace is unusable for good.
+  /// without waiting for retries. Errors:
+  /// - kUnavailable: the workers made no progress for 30 s, or the keyspace did not reply for
+  ///   patience_ms. Without running workers: something waits for a retry, or the keyspace or the
+  ///   order database is unavailable.
+  /// - any other: with running workers, the keyspace is unusable for good. Without: an error of the
+  ///   order database or the keyspace.
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting = wait_silently);
 
   // ---- Paying, cancelling, refunding: as in Sale ----
