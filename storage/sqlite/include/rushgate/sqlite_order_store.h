@@ -89,8 +89,8 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<std::vector<ArchivedVoucher>> archived_vouchers() override;
   absl::StatusOr<std::vector<Order>> list_archived(const OrderFilter& filter) override;
 
-  /// Returns the file: its device and inode on this host, as it was opened. So processes that open
-  /// one file share it, and a copy is another instance.
+  /// Returns the file as it was opened: the running system (its boot id), device and inode. So
+  /// processes that open one file share the instance, and a copy is another one.
   absl::StatusOr<DatabaseInstance> instance() override;
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
