@@ -66,12 +66,11 @@ absl::Status check_times(const ReplayArguments& arguments, const ParsedRequests&
   if (!arguments.real_time || requests.rows.empty()) return absl::OkStatus();
   const RequestRow& last = requests.rows.back();
   if (last.at_ms <= kLongestMs) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{}:{}: at_ms {} is {} days after the beginning of the replay, and in real time "
-                  "at most {} days "
-                  "are allowed. at_ms counts milliseconds from the beginning, not from 1970",
-                  arguments.requests.string(), last.line, last.at_ms, last.at_ms / kDayMs,
-                  kLongestMs / kDayMs));
+  return absl::InvalidArgumentError(fmt::format(
+      "{}:{}: at_ms {} is {} days, and --real-time allows {}. at_ms counts milliseconds "
+      "from the start of the replay, not from 1970",
+      arguments.requests.string(), last.line, last.at_ms, last.at_ms / kDayMs,
+      kLongestMs / kDayMs));
 }
 
 absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
