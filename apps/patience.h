@@ -47,6 +47,14 @@ bool may_pass(const absl::StatusOr<T>& result) {
   return may_pass(result.status());
 }
 
+/// Returns true if the outcome says nothing about the decision: the request has no reply yet.
+inline bool is_undecided(Outcome outcome) {
+  return may_pass(outcome) || outcome == Outcome::kFailed;
+}
+inline bool is_undecided(ChangeOutcome outcome) {
+  return may_pass(outcome) || outcome == ChangeOutcome::kFailed;
+}
+
 inline std::string reason_of(const ChangeResult& result) { return result.detail; }
 inline std::string reason_of(const absl::Status& status) { return std::string(status.message()); }
 template <class T>

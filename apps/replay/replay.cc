@@ -13,12 +13,6 @@
 namespace rushgate {
 namespace {
 
-bool is_final(Outcome outcome) { return !may_pass(outcome) && outcome != Outcome::kFailed; }
-
-bool is_final(ChangeOutcome outcome) {
-  return !may_pass(outcome) && outcome != ChangeOutcome::kFailed;
-}
-
 EventCounts& counts_of(const RequestRow& row, ReplayResult& result) {
   return row.event == RowEvent::kPay ? result.pays : result.cancels;
 }
@@ -255,14 +249,14 @@ void Replay::count(const RequestRow& row, const BuyResult& result, ReplayResult&
     orders_[static_cast<std::size_t>(&row - rows_.data())] = result.order;
     ++accepted_;
   }
-  if (is_final(result.outcome)) return;
+  if (!is_undecided(result.outcome)) return;
   fail(mine, fmt::format("line {}: {}: {}", row.line, outcome_name(result.outcome), result.detail));
 }
 
 void Replay::count(const RequestRow& row, const ChangeResult& result, ReplayResult& mine) {
   ++counts_of(row, mine).outcomes[static_cast<std::size_t>(result.outcome)];
   ++completed_;
-  if (is_final(result.outcome)) return;
+  if (!is_undecided(result.outcome)) return;
   fail(mine, fmt::format("line {}: {}: {}", row.line, change_outcome_name(result.outcome),
                          result.detail));
 }

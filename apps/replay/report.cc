@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/audit_text.h"
+#include "apps/patience.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -22,17 +23,6 @@ constexpr std::array<Outcome, kOutcomes - 1> kRowsOfTable = {
     Outcome::kDayLimitReached, Outcome::kNotStarted,     Outcome::kEnded,
     Outcome::kUnknownVoucher,  Outcome::kKeyReused,      Outcome::kOverloaded,
     Outcome::kUnavailable,     Outcome::kOutcomeUnknown, Outcome::kFailed};
-
-/// Returns true if the outcome says nothing about the decision: the row has no reply yet.
-bool is_undecided(Outcome outcome) {
-  return outcome == Outcome::kOverloaded || outcome == Outcome::kUnavailable ||
-         outcome == Outcome::kOutcomeUnknown || outcome == Outcome::kFailed;
-}
-
-bool is_undecided(ChangeOutcome outcome) {
-  return outcome == ChangeOutcome::kOverloaded || outcome == ChangeOutcome::kUnavailable ||
-         outcome == ChangeOutcome::kOutcomeUnknown || outcome == ChangeOutcome::kFailed;
-}
 
 /// Returns true if each row has an outcome that decides it.
 bool is_decided(const EventCounts& counts) {
