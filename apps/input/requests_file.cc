@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,12 +18,12 @@ namespace rushgate {
 namespace {
 
 constexpr std::array<std::string_view, 3> kRequired = {"at_ms", "user_id", "voucher_id"};
+enum RequiredColumn : std::size_t { kAtMs, kUserId, kVoucherId };
 constexpr std::string_view kRequiredText = "at_ms,user_id,voucher_id";
 enum OptionalColumn : std::size_t { kEvent, kKey, kAmount, kQuantity, kPayment, kReference };
 constexpr std::array<std::string_view, 6> kOptional = {"event",    "key",     "amount_cents",
                                                        "quantity", "payment", "reference"};
 constexpr std::size_t kBadLinesKept = 100;
-constexpr std::int64_t kAmountMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kExcerptMax = 40;
 
 using Fields = std::vector<std::string_view>;
@@ -65,15 +64,12 @@ std::optional<std::string> read_header(const Fields& fields, Columns& columns) {
   }
   for (std::size_t i = kRequired.size(); i < fields.size(); ++i) {
     const auto name = std::ranges::find(kOptional, fields[i]);
-    std::size_t* const place =
-        name == kOptional.end()
-            ? nullptr
-            : &columns.places.at(static_cast<std::size_t>(name - kOptional.begin()));
-    if (place == nullptr || *place != 0) {
+    const auto column = static_cast<std::size_t>(name - kOptional.begin());
+    if (column == kOptional.size() || columns.places.at(column) != 0) {
       return fmt::format("after {} there may be the columns {}, each once, not {}", kRequiredText,
                          fmt::join(kOptional, ", "), excerpt(fields[i]));
     }
-    *place = i;
+    columns.places.at(column) = i;
     columns.names += fmt::format(",{}", fields[i]);
   }
   columns.count = fields.size();
@@ -105,23 +101,24 @@ std::optional<std::string> read_user(std::string_view field, Columns& columns, R
   return std::nullopt;
 }
 
+std::optional<std::string> read_number(RequiredColumn column, const Fields& fields,
+                                       std::int64_t& to) {
+  const auto value = parse_int64(fields[column]);
+  if (!value) {
+    return fmt::format("{} is not a whole number: {}", kRequired.at(column),
+                       excerpt(fields[column]));
+  }
+  to = *value;
+  return std::nullopt;
+}
+
 /// Returns the fault in the columns that every file has, if there is one.
 std::optional<std::string> read_request(const Fields& fields, Columns& columns, RequestRow& row) {
-  constexpr std::size_t kUser = 1;
-  std::int64_t unused = 0;
-  const std::array<std::int64_t*, kRequired.size()> numbers = {&row.at_ms, &unused, &row.voucher};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i == kUser) {
-      if (auto fault = read_user(fields[i], columns, row)) return fault;
-      continue;
-    }
-    const auto value = parse_int64(fields[i]);
-    if (!value)
-      return fmt::format("{} is not a whole number: {}", kRequired[i], excerpt(fields[i]));
-    *numbers[i] = *value;
-  }
-  if (row.at_ms < 0) return fmt::format("at_ms must not be negative: {}", row.at_ms);
-  return std::nullopt;
+  auto fault = read_number(kAtMs, fields, row.at_ms);
+  if (!fault) fault = read_user(fields[kUserId], columns, row);
+  if (!fault) fault = read_number(kVoucherId, fields, row.voucher);
+  if (!fault && row.at_ms < 0) fault = fmt::format("at_ms must not be negative: {}", row.at_ms);
+  return fault;
 }
 
 std::optional<std::string> read_event(std::string_view field, RequestRow& row) {
@@ -177,7 +174,7 @@ std::optional<std::string> read_optional(const Fields& fields, const Columns& co
   if (!fault) fault = check_event_of(kQuantity, quantity, RowEvent::kBuy, row);
   if (!fault) fault = check_event_of(kPayment, payment, RowEvent::kPay, row);
   if (!fault) fault = check_event_of(kReference, reference, RowEvent::kBuy, row);
-  if (!fault) fault = read_positive(kAmount, amount, kAmountMax, row.amount_cents);
+  if (!fault) fault = read_positive(kAmount, amount, Payment::kAmountCentsMax, row.amount_cents);
   if (!fault) fault = read_positive(kQuantity, quantity, Order::kQuantityMax, row.quantity);
   if (!fault) fault = read_name(kPayment, payment, Payment::kIdBytesMax, row.payment);
   if (!fault) fault = read_name(kReference, reference, Order::kReferenceBytesMax, row.reference);

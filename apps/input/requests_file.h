@@ -34,7 +34,7 @@ struct RequestRow {
   std::int64_t amount_cents = 0;  // that it pays; 0: the amount that is owed
   /// The index of the row with its key, or of the last buy row before it of its user and voucher.
   std::size_t purchase = kNoRow;
-  std::int64_t quantity = 1;   // that it buys, or that its purchase bought
+  std::int64_t quantity = 1;   // that a buy row buys; 1 in other rows
   std::string payment = {};    // the id of the payment that it pays; empty: the row's own
   std::string reference = {};  // of the order that it buys
 

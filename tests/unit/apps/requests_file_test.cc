@@ -137,6 +137,8 @@ TEST(RequestsFileTest, BadEventIsNamedWithField) {
   EXPECT_EQ(fault_of(head + "1,7,1,sell,,\n"), "3: event must be buy, pay or cancel, not \"sell\"");
   EXPECT_EQ(fault_of(head + "1,7,1,pay,,-5\n"),
             "3: amount_cents is not a positive whole number: \"-5\"");
+  EXPECT_EQ(fault_of(head + "1,7,1,pay,,1000000000000001\n"),
+            "3: amount_cents is at most 1000000000000000: 1000000000000001");
   EXPECT_EQ(fault_of(head + "1,7,1,cancel,,5\n"), "3: amount_cents is for pay rows: \"5\"");
   EXPECT_EQ(fault_of(head + "1,8,1,pay,,\n"),
             "3: event: no buy row of user 8 and voucher 1 is before this pay");
