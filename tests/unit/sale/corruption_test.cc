@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

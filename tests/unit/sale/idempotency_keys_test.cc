@@ -1,7 +1,5 @@
 // A request that is repeated with its idempotency key gets its order, whichever store was lost.
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -38,16 +36,6 @@ class IdempotencyKeysTest : public SaleTest {
   }
 
   [[nodiscard]] std::size_t rows() { return backend_.orders().list({.voucher = 1}).value().size(); }
-
-  /// Runs `happens` once, between the worker's next read and its write.
-  void before_next_write(std::function<void()> happens) {
-    backend_.orders().at_every_point([happens = std::move(happens),
-                                      done = false](faults::FaultyOrderStore::Point point) mutable {
-      if (done || point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
-      done = true;
-      happens();
-    });
-  }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, IdempotencyKeysTest, each_backend(), backend_name);
 

@@ -1,6 +1,5 @@
 // A keyspace that lost its newest writes while the database kept their orders.
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -38,16 +37,6 @@ class LostWritesTest : public SaleTest {
   }
 
   std::vector<DeadLetter> letters() { return sale_->dead_letters().value(); }
-
-  /// Runs `happens` once, between the worker's next read and its write.
-  void before_next_write(std::function<void()> happens) {
-    backend_.orders().at_every_point([happens = std::move(happens),
-                                      done = false](faults::FaultyOrderStore::Point point) mutable {
-      if (done || point != faults::FaultyOrderStore::Point::kBeforeWrite) return;
-      done = true;
-      happens();
-    });
-  }
 };
 
 /// Excludes memory: such a keyspace has no older state to return to.

@@ -5,7 +5,7 @@
 #include <random>
 #include <string_view>
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/payments/payment_scripts.h"

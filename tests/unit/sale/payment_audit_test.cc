@@ -23,11 +23,6 @@ using ::testing::UnorderedElementsAre;
 
 class PaymentAuditTest : public PaidSaleTest {
  protected:
-  std::vector<std::string> problems() {
-    const auto report = sale_->audit();
-    EXPECT_TRUE(report.ok()) << report.status();
-    return report.ok() ? report->problems : std::vector<std::string>{};
-  }
   std::vector<std::string> repairs() {
     const auto report = sale_->repair();
     EXPECT_TRUE(report.ok()) << report.status();

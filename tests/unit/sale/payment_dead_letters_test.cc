@@ -43,7 +43,6 @@ class DeadPaymentsTest : public PaidSaleTest {
       EXPECT_TRUE(*sale_->retry_dead_letter(letter.id));
     }
   }
-  std::vector<std::string> problems() { return sale_->audit()->problems; }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, DeadPaymentsTest, each_backend(), backend_name);
 

@@ -7,9 +7,7 @@
 // Then the order is unpaid and held again. A repetition of the payment pays it, and its deadline is
 // still the old one. These tests show it: LostPaymentIsPaidByItsRepetition.
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -22,17 +20,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Point = faults::FaultyOrderStore::Point;
 
 class PaymentLossesTest : public PaidSaleTest {
  protected:
-  /// Runs `happens` once, between the worker's next read and its write.
-  void before_next_write(std::function<void()> happens) {
-    backend_.orders().at_every_point(
-        [happens = std::move(happens), done = false](Point point) mutable {
-          if (point == Point::kBeforeWrite && !std::exchange(done, true)) happens();
-        });
-  }
   bool is_held(OrderId order) { return is_order_held(backend_.client(), order); }
   /// Steps the worker until it has stored everything, also after a pause.
   void drain_for_good() {
@@ -382,12 +372,6 @@ class RefundStepsTest : public PaymentLossesTest {
     EXPECT_EQ(buy(1, 5), Outcome::kAccepted);
     EXPECT_EQ(buy(1, 6), Outcome::kSoldOut);
     expect_right();
-  }
-  /// Runs `happens` once, before the `nth` write from now on.
-  void before_write(int nth, std::function<void()> happens) {
-    backend_.orders().at_every_point([happens = std::move(happens), nth](Point point) mutable {
-      if (point == Point::kBeforeWrite && --nth == 0) happens();
-    });
   }
   void lose_voucher() {
     const SaleKeys keys;

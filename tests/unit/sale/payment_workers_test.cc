@@ -222,10 +222,8 @@ TEST_P(PaymentWorkersTest, IncurableOrderCancelledBesideIsBuried) {
   backend_.client()("DEL", SaleKeys{}.request("click"));
   EXPECT_EQ(sale_->buy(1, 5, "click").outcome, Outcome::kAccepted);
   constexpr int kWrittenAgain = 2;
-  backend_.orders().at_every_point([&, write = 0](Point point) mutable {
-    if (point != Point::kBeforeWrite || ++write != kWrittenAgain) return;
-    EXPECT_EQ(sale_->cancel(other, "no").outcome, ChangeOutcome::kDone);
-  });
+  before_write(kWrittenAgain,
+               [&] { EXPECT_EQ(sale_->cancel(other, "no").outcome, ChangeOutcome::kDone); });
 
   const Step step = worker_->step();
 
@@ -295,8 +293,7 @@ TEST_P(PaymentWorkersTest, FaultOfOneOrderBuriesNoOther) {
   EXPECT_EQ(other_->step().stored, 2U);
   backend_.advance_ms(WorkerOptions{}.pause_ms_max);
   constexpr int kApplied = 2;
-  backend_.orders().at_every_point([&, write = 0](Point point) mutable {
-    if (point != Point::kBeforeWrite || ++write != kApplied) return;
+  before_write(kApplied, [&] {
     backend_.orders().poison([](const Order& order) { return order.user == 9; });
   });
 

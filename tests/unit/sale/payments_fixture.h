@@ -121,6 +121,12 @@ class PaidSaleTest : public SaleTest {
     }
     return all;
   }
+  /// Returns the problems that an audit names.
+  std::vector<std::string> problems() {
+    const auto report = sale_->audit();
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? report->problems : std::vector<std::string>{};
+  }
   std::int64_t free_stock() { return sale_->summary(1).value()->free.value_or(-1); }
 };
 

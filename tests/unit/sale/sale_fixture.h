@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -154,6 +155,16 @@ class SaleFixture : public ::testing::Test {
     backend_.advance_ms(1);
     open_if_embedded();
   }
+
+  /// Runs `happens` once, before the `nth` write to the database from now on.
+  void before_write(int nth, std::function<void()> happens) {
+    using Point = faults::FaultyOrderStore::Point;
+    backend_.orders().at_every_point([happens = std::move(happens), nth](Point point) mutable {
+      if (point == Point::kBeforeWrite && --nth == 0) happens();
+    });
+  }
+  /// Runs `happens` once, between a worker's next read and its write.
+  void before_next_write(std::function<void()> happens) { before_write(1, std::move(happens)); }
 
   std::unique_ptr<Sale> open_sale(Backend& keyspace) {
     auto sale = Sale::open(keyspace, backend_.orders(), options_);
