@@ -1,62 +1,25 @@
 // Durability `everysec` in manual mode: a power cut loses at most one second of the manual clock.
-#include <unistd.h>
-
-#include <filesystem>
-#include <memory>
+#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/support/faults/power_cut_file_system.h"
-#include <rushgate/engine.h>
-#include <rushgate/rocksdb_store.h>
+#include "tests/unit/executor/engine_on_disk.h"
 
 namespace rushgate {
 namespace {
 
-class EverySecondTest : public ::testing::Test {
+class EverySecondTest : public EngineOnDiskTest {
  protected:
-  EverySecondTest() {
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_ / "keyspace");
-    disk_ = faults::PowerCutFileSystem::make(root_ / "keyspace");
-    open();
-  }
-  ~EverySecondTest() override {
-    close();
-    std::filesystem::remove_all(root_);
-  }
+  EverySecondTest() { open(&clock_, Durability::kEverySec); }
 
-  void open() {
-    auto store = RocksDbStore::open(root_ / "keyspace",
-                                    {.durability = Durability::kEverySec, .env = disk_->env()});
-    ASSERT_TRUE(store.ok()) << store.status();
-    auto engine = Engine::open(*std::move(store), {.manual_clock = &clock_});
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
-    client_ = engine_->open_client();
-  }
-  void close() {
-    client_.reset();
-    engine_.reset();
-  }
   void cut_power_and_reopen() {
     disk_->cut_power();
     close();
     disk_->power_on();
-    open();
+    open(&clock_, Durability::kEverySec);
   }
-
-  const std::filesystem::path root_ =
-      std::filesystem::temp_directory_path() /
-      ("rushgate-everysec-" + std::to_string(getpid()) + '-' +
-       ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  std::shared_ptr<faults::PowerCutFileSystem> disk_;
-  ManualClock clock_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Client> client_;
 };
 
 TEST_F(EverySecondTest, SecondOldWriteSurvivesPowerCut) {
@@ -110,7 +73,7 @@ TEST_F(EverySecondTest, CloseSyncsEarlierWrites) {
   close();
   disk_->cut_power();
   disk_->power_on();
-  open();
+  open(&clock_, Durability::kEverySec);
   EXPECT_EQ((*client_)("GET", "k"), Reply::bulk("v"));
 }
 

@@ -1,41 +1,22 @@
 // An engine whose disk fills up, or fails for a while, goes on by itself.
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/faults/power_cut_file_system.h"
-#include "tests/support/temporary_directory.h"
-#include <rushgate/engine.h>
-#include <rushgate/rocksdb_store.h>
+#include "tests/unit/executor/engine_on_disk.h"
 
 namespace rushgate {
 namespace {
 
 using ::testing::HasSubstr;
 
-class StoreRecoveryTest : public ::testing::Test {
+class StoreRecoveryTest : public EngineOnDiskTest {
  protected:
-  void open(ManualClock* clock, Durability durability = Durability::kSync) {
-    auto store = RocksDbStore::open(dir(), {.durability = durability, .env = disk_->env()});
-    ASSERT_TRUE(store.ok()) << store.status();
-    auto engine = Engine::open(*std::move(store), {.manual_clock = clock});
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
-    client_ = engine_->open_client();
-  }
-  void close() {
-    client_.reset();
-    engine_.reset();
-  }
-  [[nodiscard]] std::filesystem::path dir() const { return scratch_.path() / "keyspace"; }
-
   /// Appends to a stream and counts until the store fails. Returns the number of accepted appends.
   int append_until_failure() {
     for (int accepted = 0;; ++accepted) {
@@ -55,12 +36,6 @@ class StoreRecoveryTest : public ::testing::Test {
 
   static constexpr const char* kAppend =
       "redis.call('INCR', 'count') return redis.call('XADD', 'stream', '*', 'field', 'value')";
-
-  const TemporaryDirectory scratch_;
-  const std::shared_ptr<faults::PowerCutFileSystem> disk_ = faults::PowerCutFileSystem::make(dir());
-  ManualClock clock_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Client> client_;
 };
 
 TEST_F(StoreRecoveryTest, FullDiskIsAwaited) {
