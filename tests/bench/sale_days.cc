@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "engine/base/time_units.h"
+#include "tests/bench/order_database.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
 #include <rushgate/order_worker.h>
-#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::bench {
 namespace {
@@ -28,7 +28,8 @@ void check(const absl::Status& status) {
 class Day {
  public:
   Day()
-      : shop_(Durability::kOs, &open_orders), worker_(shop_.engine(), shop_.orders(), SaleKeys{}) {}
+      : shop_(Durability::kOs, &open_orders_in),
+        worker_(shop_.engine(), shop_.orders(), SaleKeys{}) {}
 
   /// Sells a voucher: four of five orders are paid, the others are cancelled.
   void sell(VoucherId voucher, std::int64_t count) {
@@ -73,12 +74,6 @@ class Day {
     const std::string info(shop_.client()("INFO", "memory").text());
     const std::string field = "used_memory:";
     return std::stod(info.substr(info.find(field) + field.size()));
-  }
-
-  static std::unique_ptr<OrderStore> open_orders(const std::filesystem::path& dir) {
-    auto orders = SqliteOrderStore::open(dir / "orders.db");
-    if (!orders.ok()) fail(orders.status().ToString());
-    return *std::move(orders);
   }
 
   std::vector<OrderId> buy(VoucherId voucher, std::int64_t count) {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "tests/bench/order_database.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"
-#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate::bench {
 namespace {
@@ -23,6 +23,7 @@ namespace {
 constexpr std::int64_t kBatch = 1'000;
 constexpr double kMicroseconds = 1e6;
 constexpr double kPhaseSeconds = 3;
+constexpr VoucherId kNoVoucher = 1'000'000;  // and the ids after it
 
 /// A call of the library, which gets numbers that nothing has.
 struct Kind {
@@ -33,7 +34,7 @@ struct Kind {
 class Backlog {
  public:
   Backlog(std::int64_t orders, int buyers, Durability durability)
-      : buyers_(buyers), shop_(durability, &open_orders) {
+      : buyers_(buyers), shop_(durability, &open_orders_in) {
     for (std::int64_t done = 0; done < orders; done += kBatch) buy(kBatch);
   }
 
@@ -45,7 +46,6 @@ class Backlog {
   void show_purchases() {
     constexpr double kPaced = 1'000;  // calls a second
     constexpr double kUnpaced = 1e9;
-    constexpr VoucherId kNoVoucher = 1'000'000;
     // The cheapest call there is, to know the cost of a second thread.
     const Kind cheap{"made-up vouchers",
                      [&](std::int64_t n) { shop_.sale().buy(kNoVoucher + n, 1); }};
@@ -68,12 +68,6 @@ class Backlog {
   }
 
  private:
-  static std::unique_ptr<OrderStore> open_orders(const std::filesystem::path& dir) {
-    auto orders = SqliteOrderStore::open(dir / "orders.db");
-    if (!orders.ok()) fail(orders.status().ToString());
-    return *std::move(orders);
-  }
-
   void buy(std::int64_t count) {
     std::vector<BuyRequest> requests;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -91,7 +85,6 @@ class Backlog {
   std::vector<Kind> kinds() {
     Sale& sale = shop_.sale();
     const auto text = [](std::int64_t number) { return "made-up-" + std::to_string(number); };
-    constexpr VoucherId kNoVoucher = 1'000'000;
     return {
         {"pay()",
          [&, text](std::int64_t n) {
