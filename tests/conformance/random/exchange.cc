@@ -60,12 +60,14 @@ RandomCommand question(std::string_view directives, Request request) {
   return {kLookingSession, std::string(directives), take_slack(rest), std::move(request)};
 }
 
-/// Returns a command that shows the contents of a key of this type. Hash tables have any order.
-RandomCommand show(std::string_view type, bool is_table, const std::string& key) {
+/// Returns a command that shows the contents of a key of this type. The members of a hash or set that
+/// `is_unordered` may come in any order.
+RandomCommand show(std::string_view type, bool is_unordered, const std::string& key) {
   if (type == "hash") {
-    return question(is_table ? "@pairs-unordered" : "", Request::of("HGETALL", key));
+    return question(is_unordered ? "@pairs-unordered" : "", Request::of("HGETALL", key));
   }
-  if (type == "set") return question(is_table ? "@unordered" : "", Request::of("SMEMBERS", key));
+  if (type == "set")
+    return question(is_unordered ? "@unordered" : "", Request::of("SMEMBERS", key));
   if (type == "list") return question("", Request::of("LRANGE", key, 0, -1));
   if (type == "zset") return question("", Request::of("ZRANGE", key, 0, -1, "WITHSCORES"));
   if (type == "stream") {
@@ -103,8 +105,8 @@ std::optional<std::string> contents_of_one_differ(Backend& oracle, Backend& subj
   for (std::size_t i = 0; i < count; ++i) {
     const Reply encoding = parse_raw_reply(expected[count + 2 * i])->reply;
     const std::string& key = keys.elements()[i].text();
-    const bool is_table = encoding.text() == "hashtable" || in_any_order;
-    contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), is_table, key));
+    const bool is_unordered = encoding.text() == "hashtable" || in_any_order;
+    contents.push_back(show(parse_raw_reply(expected[i])->reply.text(), is_unordered, key));
   }
   const auto mismatch = send_to_both(oracle, subject, kLookingSession, contents);
   return mismatch ? std::optional(mismatch->what) : std::nullopt;

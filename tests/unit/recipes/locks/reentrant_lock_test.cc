@@ -256,7 +256,6 @@ TEST_P(ReentrantLockInManualTimeTest, RenewalEndsWithRelease) {
   EXPECT_EQ((*client_)("EXISTS", "naive"), Reply::integer(1)) << "the wrong way";
 }
 
-/// In the classic way, and in RLock, the first error ends renewal while the holder works on.
 /// The second waiter has seen only the first holder's lease, and a lease ends without a message.
 TEST_P(ReentrantLockInManualTimeTest, LostLockWakesNextWaiter) {
   ASSERT_TRUE(other_.acquire(600'000).ok());
@@ -269,6 +268,7 @@ TEST_P(ReentrantLockInManualTimeTest, LostLockWakesNextWaiter) {
   EXPECT_TRUE(next.is_done()) << "the first one's work outlasted its lease";
 }
 
+/// In the classic way, and in RLock, the first error ends renewal while the holder works on.
 TEST_P(ReentrantLockInManualTimeTest, FailedRenewalIsRepeated) {
   bool fails = false;
   FaultyBackend lossy(*backend_, [&](const Request& request) {

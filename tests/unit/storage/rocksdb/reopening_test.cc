@@ -3,7 +3,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
