@@ -139,19 +139,6 @@ configure(${project})
 run(${CMAKE_COMMAND} --build ${project}/build)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${project}/build --no-tests=error --output-on-failure)
 
-# Prints the processor time that the header of a whole sale costs a file.
-if(flash_sale IN_LIST MODULES)
-  file(WRITE ${SCRATCH}/empty.cc "")
-  file(WRITE ${SCRATCH}/header_alone.cc "#include <rushgate/flash_sale.h>\n")
-  foreach(file empty header_alone)
-    run(${CMAKE_COMMAND} -E env RUSHGATE_TIMES=${SCRATCH}/times
-      ${SOURCE}/tests/bench/build_time/timed
-      ${COMPILER} -std=c++20 -O2 -I${prefix}/include -c ${SCRATCH}/${file}.cc -o ${SCRATCH}/${file}.o)
-  endforeach()
-  file(READ ${SCRATCH}/times times)
-  message(STATUS "seconds of processor time to compile a file:\n${times}")
-endif()
-
 # The first program of README.md, linked as README.md shows.
 if(flash_sale IN_LIST MODULES)
   set(first ${SCRATCH}/first)
