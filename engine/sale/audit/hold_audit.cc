@@ -279,10 +279,14 @@ void HoldAuditor::compare_event(const OrderEvent& event, const Order& order) {
 
 absl::Status HoldAuditor::examine_payments() {
   absl::flat_hash_set<std::string> known;
+  std::vector<const ReceivedPayment*> lost;
   for (const ReceivedPayment& payment : payments_) {
     known.insert(payment.id);
-    if (absl::Status examined = examine_payment(payment); !examined.ok()) return examined;
+    const auto seems_lost = examine_payment(payment);
+    if (!seems_lost.ok()) return seems_lost.status();
+    if (*seems_lost) lost.push_back(&payment);
   }
+  if (absl::Status examined = examine_lost(lost); !examined.ok()) return examined;
   for (const OrderEvent& event : queued_events_) {
     if (event.payment.id.empty() || known.contains(event.payment.id)) continue;
     // It came after the payments were read, or is stored and forgotten.
@@ -299,8 +303,9 @@ absl::Status HoldAuditor::examine_payments() {
   return absl::OkStatus();
 }
 
-/// A payment that was acknowledged is in the stream, among the letters or in the database.
-absl::Status HoldAuditor::examine_payment(const ReceivedPayment& payment) {
+/// A payment that was acknowledged is in the stream, among the letters or in the database. Returns true
+/// if none of them has it, so that it seems lost.
+absl::StatusOr<bool> HoldAuditor::examine_payment(const ReceivedPayment& payment) {
   const auto differ = [&](OrderId its_order, std::int64_t amount_cents) {
     return payment.order != its_order || payment.amount_cents != amount_cents;
   };
@@ -315,47 +320,64 @@ absl::Status HoldAuditor::examine_payment(const ReceivedPayment& payment) {
       add(FaultKind::kUnqueuedPayment, payment,
           concat(there, describe(queued.payment.amount_cents, queued.order.id), " in the stream"));
     }
-    return absl::OkStatus();
+    return false;
   }
   const auto stored = orders_.payments()->find_payment(payment.id);
   if (!stored.ok()) return stored.status();
   const bool is_right = stored->has_value() && !differ((*stored)->order, (*stored)->amount_cents);
-  if (is_right) return absl::OkStatus();
-  const auto now = find_received_payment(client_, keys_, payment.id);
-  if (!now.ok()) return now.status();
-  if (!now->has_value() || (*now)->value != payment.value) return absl::OkStatus();
+  if (is_right) return false;
+  const auto is_there = is_there_still(payment);
+  if (!is_there.ok() || !*is_there) return is_there;
   if (stored->has_value()) {
     add(FaultKind::kOtherPayment, payment,
         concat(there, describe((*stored)->amount_cents, (*stored)->order), " in the database"));
-    return absl::OkStatus();
+    return false;
   }
-  return examine_lost(payment);
+  return true;
 }
 
-absl::Status HoldAuditor::examine_lost(const ReceivedPayment& payment) {
-  const auto order = orders_.find(payment.order);
-  if (!order.ok()) return order.status();
-  const auto waiting = unstored_.find(payment.order);
-  const bool is_waiting = waiting != unstored_.end() && !discarded_.contains(payment.order);
-  if (!order->has_value() && !is_waiting) {
-    const auto noted = is_noted_as_stored(client_, keys_, payment.id);
-    if (!noted.ok()) return noted.status();
-    if (*noted) return absl::OkStatus();  // it was deleted with its archived order
+/// Returns true if the keyspace has the payment as it was read.
+absl::StatusOr<bool> HoldAuditor::is_there_still(const ReceivedPayment& payment) {
+  const auto now = find_received_payment(client_, keys_, payment.id);
+  if (!now.ok()) return now.status();
+  return now->has_value() && (*now)->value == payment.value;
+}
+
+/// Examines payments that seem lost. One of them may have been stored, and deleted with its archived
+/// order: then it is noted as stored. A note is made before that, and forgotten with its payment. So the
+/// notes are read after the look-ups in the database, and the payments are looked for after the notes.
+absl::Status HoldAuditor::examine_lost(std::span<const ReceivedPayment* const> lost) {
+  std::vector<Order> orders;  // of the payments; id 0: no store has it
+  absl::flat_hash_set<std::string> without_order;
+  for (const ReceivedPayment* const payment : lost) {
+    const auto order = orders_.find(payment->order);
+    if (!order.ok()) return order.status();
+    const auto waiting = unstored_.find(payment->order);
+    const bool is_waiting = waiting != unstored_.end() && !discarded_.contains(payment->order);
+    orders.push_back(order->has_value() ? **order : is_waiting ? waiting->second : Order{});
+    if (orders.back().id == 0) without_order.insert(payment->id);
   }
+  const auto noted = find_noted_as_stored(client_, keys_, without_order);
+  if (!noted.ok()) return noted.status();
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    if (noted->contains(lost[i]->id)) continue;
+    const auto is_there = is_there_still(*lost[i]);
+    if (!is_there.ok()) return is_there.status();
+    if (*is_there) add_lost(*lost[i], orders[i]);
+  }
+  return absl::OkStatus();
+}
+
+void HoldAuditor::add_lost(const ReceivedPayment& payment, const Order& order) {
   const auto is_lost_end = [&](const HoldFault& fault) {
     return fault.kind == FaultKind::kLostEnd && fault.order.id == payment.order &&
            fault.hold->ended->payment() == payment.id;
   };
-  if (std::ranges::any_of(faults_, is_lost_end)) return absl::OkStatus();  // one event of both
+  if (std::ranges::any_of(faults_, is_lost_end)) return;  // one event of both
   add(FaultKind::kLostPayment, payment,
       concat("was received (", payment.amount_cents,
              " cents), and neither the stream nor the database has it"));
-  if (order->has_value()) {
-    faults_.back().order = **order;
-  } else if (is_waiting) {
-    faults_.back().order = waiting->second;
-  }
-  return absl::OkStatus();
+  faults_.back().order = order;
 }
 
 void HoldAuditor::add(HoldFault::Kind kind, const Order& order, std::string_view problem,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,13 +97,15 @@ class HoldAuditor {
   absl::Status examine_hold(const Order& order, const KnownHold& hold);
   absl::Status examine_events();
   absl::Status examine_payments();
-  absl::Status examine_payment(const ReceivedPayment& payment);
+  absl::StatusOr<bool> examine_payment(const ReceivedPayment& payment);
   absl::StatusOr<bool> is_closed(VoucherId voucher);
   absl::Status examine_closings();
   [[nodiscard]] bool is_unheld(const Order& order) const;
   void meet_events(const Order& order);
   void compare_event(const OrderEvent& event, const Order& order);
-  absl::Status examine_lost(const ReceivedPayment& payment);
+  absl::Status examine_lost(std::span<const ReceivedPayment* const> lost);
+  absl::StatusOr<bool> is_there_still(const ReceivedPayment& payment);
+  void add_lost(const ReceivedPayment& payment, const Order& order);
   void add(HoldFault::Kind kind, const Order& order, std::string_view problem,
            std::optional<KnownHold> hold = {});
   void add(HoldFault::Kind kind, const ReceivedPayment& payment, std::string_view problem);

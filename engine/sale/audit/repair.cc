@@ -47,6 +47,7 @@ class Repair {
     }
     const auto faults = auditor.find_faults(*unstored, *acknowledged);
     if (!faults.ok()) return faults.status();
+    if (absl::Status noted = find_noted(*faults); !noted.ok()) return noted;
     for (const HoldFault& fault : *faults) {
       if (absl::Status done = mend(fault); !done.ok()) return done;
     }
@@ -108,6 +109,18 @@ class Repair {
   }
 
   // ---- Faults ----
+
+  /// Finds the lost payments that the keyspace notes as stored.
+  absl::Status find_noted(const std::vector<HoldFault>& faults) {
+    absl::flat_hash_set<std::string> lost;
+    for (const HoldFault& fault : faults) {
+      if (fault.kind == HoldFault::Kind::kLostPayment) lost.insert(fault.payment->id);
+    }
+    auto noted = find_noted_as_stored(client_, keys_, lost);
+    if (!noted.ok()) return noted.status();
+    noted_ = *std::move(noted);
+    return absl::OkStatus();
+  }
 
   absl::Status mend(const HoldFault& fault) {
     switch (fault.kind) {
@@ -198,9 +211,8 @@ class Repair {
   /// Appends the lost event of a payment. Its order's hold ends by it, if the order is still held.
   absl::Status append_payment(const Order& its_order, const ReceivedPayment& payment) {
     if (its_order.id == 0) return absl::OkStatus();  // no event of it could be applied
-    const auto noted = is_noted_as_stored(client_, keys_, payment.id);
-    if (!noted.ok()) return noted.status();
-    if (*noted) return absl::OkStatus();  // the database lost it: its order may still count as paid
+    // The database lost it: its order may still count as paid.
+    if (noted_.contains(payment.id)) return absl::OkStatus();
     const Fields arguments = {payment.id,
                               payment.value,
                               concat(payment.order),
@@ -299,6 +311,7 @@ class Repair {
   Lines lines_;
   absl::flat_hash_set<OrderId> on_their_way_;  // ends whose events are in the stream or dead
   absl::flat_hash_set<OrderId> given_up_;      // ends whose events were discarded
+  absl::flat_hash_set<std::string> noted_;     // payments that were stored before they were lost
   absl::btree_set<VoucherId> incomplete_;
 };
 

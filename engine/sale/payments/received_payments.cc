@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/hash_scan.h"
@@ -33,29 +35,32 @@ absl::StatusOr<std::optional<ReceivedPayment>> find_received_payment(Client& cli
                                                                      std::string_view id) {
   const Reply value = client("HGET", keys.payments(), id);
   if (value.is_nil()) return std::nullopt;
-  if (!value.is_text() || value.is_error()) {
-    return to_status(value, concat("looking for payment ", id));
-  }
+  if (!value.is_text()) return to_status(value, concat("looking for payment ", id));
   return ReceivedPayment::read(id, value.text());
 }
 
-absl::StatusOr<bool> is_noted_as_stored(Client& client, const SaleKeys& keys, std::string_view id) {
+absl::StatusOr<absl::flat_hash_set<std::string>> find_noted_as_stored(
+    Client& client, const SaleKeys& keys, const absl::flat_hash_set<std::string>& payments) {
   constexpr std::size_t kBatchesPerRead = 16;  // each of up to 1,000 payments
-  const std::string wanted = concat(" ", id, " ");
+  absl::flat_hash_set<std::string> noted;
   std::string after = "-";
-  while (true) {
+  while (noted.size() < payments.size()) {
     const Reply page =
         client("XRANGE", keys.stored_payments(), after, "+", "COUNT", kBatchesPerRead);
     if (!page.is_aggregate()) return to_status(page, "reading the stored payments");
     for (const Reply& element : page.elements()) {
       const auto batch = read_entry(element);
       if (!batch) return to_status(element, "reading a batch of stored payments");
-      const auto ids = batch->field("ids");
-      if (ids && concat(" ", *ids, " ").find(wanted) != std::string::npos) return true;
+      const std::string_view ids = batch->field("ids").value_or("");
+      for (const absl::string_view id :
+           absl::StrSplit(absl::string_view(ids.data(), ids.size()), ' ')) {
+        if (payments.contains(id)) noted.emplace(id);
+      }
       after = concat("(", batch->id);
     }
-    if (page.elements().size() < kBatchesPerRead) return false;
+    if (page.elements().size() < kBatchesPerRead) break;
   }
+  return noted;
 }
 
 absl::Status for_each_received_payment(Client& client, const SaleKeys& keys,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,8 +35,10 @@ absl::StatusOr<std::optional<ReceivedPayment>> find_received_payment(Client& cli
                                                                      const SaleKeys& keys,
                                                                      std::string_view id);
 
-/// Returns true if the keyspace notes the payment as stored. It notes it before it forgets it.
-absl::StatusOr<bool> is_noted_as_stored(Client& client, const SaleKeys& keys, std::string_view id);
+/// Returns those of the payments (ids) that the keyspace notes as stored, in one pass. It notes a
+/// payment before it forgets it, and forgets both at once.
+absl::StatusOr<absl::flat_hash_set<std::string>> find_noted_as_stored(
+    Client& client, const SaleKeys& keys, const absl::flat_hash_set<std::string>& payments);
 
 /// Visits each payment, in no order and in bounded portions; one that is there during the whole call
 /// at least once.
