@@ -554,9 +554,9 @@ absl::StatusOr<std::optional<OrderState>> Sale::Impl::final_state(OrderId order)
 /// its sale is archived, or it was deleted: a stream that is not trimmed keeps its entry.
 absl::StatusOr<std::optional<OrderState>> Sale::Impl::state_of_queued(const Order& order,
                                                                       StreamId entry) {
-  const auto acknowledged = AcknowledgedEntries::read(*client_, options_.keys);
+  const auto acknowledged = is_acknowledged(*client_, options_.keys, entry);
   if (!acknowledged.ok()) return acknowledged.status();
-  if (!acknowledged->contains(entry)) {
+  if (!*acknowledged) {
     return OrderState{.kind = OrderState::Kind::kQueued, .order = order};
   }
   const auto archived = is_archived(stores_, order.voucher);

@@ -103,6 +103,18 @@ absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const Sal
   }
 }
 
+absl::StatusOr<bool> is_acknowledged(Client& client, const SaleKeys& keys, StreamId entry) {
+  // The last delivered id first: an entry that is delivered afterwards may be pending.
+  const auto progress = read_group_progress(client, keys);
+  if (!progress.ok()) return progress.status();
+  if (entry > progress->last_delivered) return false;
+  const std::string id = entry.to_string();
+  const Reply pending = client("XPENDING", keys.order_stream, keys.group, id, id, 1);
+  if (has_code(pending, "NOGROUP")) return true;
+  if (!pending.is_aggregate()) return to_status(pending, "looking for a pending entry");
+  return pending.elements().empty();
+}
+
 absl::StatusOr<AcknowledgedEntries> AcknowledgedEntries::read(Client& client,
                                                               const SaleKeys& keys) {
   const auto progress = read_group_progress(client, keys);

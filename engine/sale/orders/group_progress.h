@@ -29,6 +29,10 @@ absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKe
 /// each entry that is pending during the whole call. Empty where there is no such group.
 absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys);
 
+/// Returns true if a worker of the group has acknowledged this entry of the order stream. Costs the
+/// same however many entries are pending.
+absl::StatusOr<bool> is_acknowledged(Client& client, const SaleKeys& keys, StreamId entry);
+
 /// Entries of the order stream that a worker of the group has acknowledged.
 class AcknowledgedEntries {
  public:

@@ -333,9 +333,9 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find_queued(OrderId order, co
   auto found = find_in_stream(order, range);
   if (!found.ok()) return found.status();
   if (!found->has_value()) return std::nullopt;
-  const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
+  const auto acknowledged = is_acknowledged(client_, keys_, (*found)->entry);
   if (!acknowledged.ok()) return acknowledged.status();
-  if (acknowledged->contains((*found)->entry)) return std::nullopt;
+  if (*acknowledged) return std::nullopt;
   return std::move((*found)->order);
 }
 

@@ -93,7 +93,7 @@ class QueuedOrders {
   /// Returns the order as it was admitted. Empty where contains() returns false, or if the stream
   /// does not have it any more, or a worker has acknowledged it: a stream that is not trimmed keeps
   /// orders that were deleted since. Reads as contains() does, then one page of the stream, at most
-  /// kPageEntries, and the ids of pending entries.
+  /// kPageEntries, and whether its entry is pending.
   absl::StatusOr<std::optional<Order>> find(OrderId order);
   static constexpr std::size_t kPageEntries = 256;
 

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "engine/sale/orders/group_progress.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
 
@@ -37,6 +39,28 @@ TEST_F(BacklogTest, OrderIsUnstoredUntilAcknowledged) {
   EXPECT_TRUE(*has_unstored(*client_, keys_)) << "pending";
   (*client_)("XACK", keys_.order_stream, keys_.group, entry);
   EXPECT_FALSE(*has_unstored(*client_, keys_));
+}
+
+TEST_F(BacklogTest, OneEntryIsAcknowledgedAsAmongAll) {
+  const std::string acknowledged = add();
+  const std::string pending = add();
+  const std::string undelivered = add();
+  const auto check = [this](std::string_view text, bool expected) {
+    const StreamId entry = *StreamId::parse(text);
+    const auto one = is_acknowledged(*client_, keys_, entry);
+    ASSERT_TRUE(one.ok()) << one.status();
+    EXPECT_EQ(*one, expected) << text;
+    EXPECT_EQ(AcknowledgedEntries::read(*client_, keys_)->contains(entry), expected) << text;
+  };
+  check(acknowledged, false);  // no group
+  (*client_)("XGROUP", "CREATE", keys_.order_stream, keys_.group, "0");
+  read(2);
+  (*client_)("XACK", keys_.order_stream, keys_.group, acknowledged);
+  check(acknowledged, true);
+  check(pending, false);
+  check(undelivered, false);
+  (*client_)("DEL", keys_.order_stream);
+  check(acknowledged, false);  // no stream
 }
 
 TEST_F(BacklogTest, AdoptedPendingEntriesNameDeletedOnes) {
