@@ -207,6 +207,8 @@ absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
   const auto now_ms = keyspace_time_ms(client_);
   if (!now_ms.ok()) return now_ms.status();
   std::int64_t next_ms = kNeverEndsMs;
+  std::vector<VoucherId> opened;
+  std::vector<Request> requests;
   for (const VoucherVersion& version : *on_sale) {
     const Voucher& voucher = version.voucher;
     if (voucher.waiting_max == 0 || voucher.end_ms <= *now_ms) continue;
@@ -214,10 +216,15 @@ absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
       next_ms = std::min(next_ms, voucher.begin_ms);
       continue;
     }
-    const Reply serves = client_("HEXISTS", keys_.voucher(voucher.id), "serve");
+    opened.push_back(voucher.id);
+    requests.push_back(Request::of("HEXISTS", keys_.voucher(voucher.id), "serve"));
+  }
+  const std::vector<Reply> replies = client_.pipeline(requests);
+  for (std::size_t i = 0; i < opened.size(); ++i) {
+    const Reply& serves = replies[i];
     if (!serves.is_integer()) return to_status(serves, "looking for waiting users");
     if (serves.integer() == 0) continue;
-    const absl::Status served = serve_waiting_list(client_, keys_, voucher.id);
+    const absl::Status served = serve_waiting_list(client_, keys_, opened[i]);
     if (!served.ok()) return served;
   }
   return next_ms - *now_ms;
