@@ -899,9 +899,7 @@ absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write
   if (!seen_to.ok()) return seen_to.status();
   Writes writes;
   for (std::size_t i = 0; i < written.size(); ++i) {
-    if (events[i].kind == OrderEvent::Kind::kAdmitted) {
-      written[i]->seen = SeenEnds{.voucher = events[i].order.voucher, .to = *seen_to};
-    }
+    written[i]->seen = SeenEnds{.voucher = events[i].order.voucher, .to = *seen_to};
     writes.add(std::move(events[i]), *written[i]->entry);
   }
   // No refusal of the first write counts: it came before make_room().

@@ -11,13 +11,11 @@
 #include "engine/client/reply_status.h"
 #include "engine/sale/failure.h"
 #include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/orders/order_entry.h"
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/payments/waiting_list.h"
 #include "engine/sale/vouchers/archived_vouchers.h"
 #include "engine/sale/vouchers/voucher_terms.h"
-#include <rushgate/stream_id.h>
 
 namespace rushgate {
 namespace {
@@ -51,7 +49,7 @@ ChangeResult overloaded(std::string detail) {
 
 ChangeResult hold_being_rebuilt() { return overloaded("its hold is being rebuilt"); }
 
-ChangeResult changed_meanwhile() { return overloaded("it is changed by another call"); }
+ChangeResult changed_meanwhile() { return overloaded("another call is changing it"); }
 
 ChangeResult not_stored_yet() {
   return overloaded("its payment or cancellation is not stored yet");
@@ -251,9 +249,9 @@ absl::StatusOr<std::optional<OrderStatus>> OrderChanges::find_status(OrderId ord
   if (hold->has_value()) {
     return (*hold)->ended ? present_status(*(*hold)->ended) : OrderStatus::kUnpaid;
   }
-  const auto letter = look_up_dead(order, Standing{});
+  const auto letter = find_dead_letter(client_, keys_, order);
   if (!letter.ok()) return letter.status();
-  if (letter->kind == Standing::Kind::kDead) return std::nullopt;
+  if (letter->has_value()) return std::nullopt;
   const auto found = find_order(order);
   if (!found.ok()) return found.status();
   if (!found->has_value()) return std::nullopt;
@@ -307,26 +305,35 @@ ChangeResult OrderChanges::pay_without_hold(const PayRequest& request, bool may_
   if (recorded->has_value()) return **std::move(recorded);
   const auto found = look_up(request.order);
   if (!found.ok()) return failure(found.status());
+  if (found->kind != Standing::Kind::kSettled) {
+    const auto try_again = [&] { return conclude_pay(run_pay(request), request, false); };
+    return conclude_unsettled(request.order, *found, try_again, may_rebuild);
+  }
   const Order& order = found->order;
-  const auto try_again = [&] { return conclude_pay(run_pay(request), request, false); };
-  switch (found->kind) {
+  if (order.due_at_ms == 0) {
+    return refused(concat("order ", request.order, " demands no payment"));
+  }
+  return record_surplus(request, order, concat("the order was ", order_status_name(order.status)));
+}
+
+/// Concludes a change of an order that had no hold and is not settled, or does it once more: the order
+/// was changed meanwhile, or its hold was lost and is rebuilt.
+ChangeResult OrderChanges::conclude_unsettled(OrderId id, const Standing& found,
+                                              absl::FunctionRef<ChangeResult()> try_again,
+                                              bool may_rebuild) {
+  switch (found.kind) {
     case Standing::Kind::kUnknown:
-      return unknown(request.order);
+      return unknown(id);
     case Standing::Kind::kHeld:
     case Standing::Kind::kEnding:
-      return may_rebuild ? try_again() : changed_meanwhile();
     case Standing::Kind::kSettled:
-      if (order.due_at_ms == 0) {
-        return refused(concat("order ", request.order, " demands no payment"));
-      }
-      return record_surplus(request, order,
-                            concat("the order was ", order_status_name(order.status)));
+      return may_rebuild ? try_again() : changed_meanwhile();
     case Standing::Kind::kDead:
-      return dead(request.order, found->reason);
+      return dead(id, found.reason);
     case Standing::Kind::kLost:
       break;
   }
-  return may_rebuild ? rebuild_holds(order.voucher, try_again) : hold_being_rebuilt();
+  return may_rebuild ? rebuild_holds(found.order.voucher, try_again) : hold_being_rebuilt();
 }
 
 ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order& order,
@@ -403,22 +410,12 @@ ChangeResult OrderChanges::cancel_without_hold(OrderId id,
                                                bool may_rebuild) {
   const auto found = look_up(id);
   if (!found.ok()) return failure(found.status());
-  const OrderStatus status = found->order.status;
-  switch (found->kind) {
-    case Standing::Kind::kUnknown:
-      return unknown(id);
-    case Standing::Kind::kHeld:
-    case Standing::Kind::kEnding:
-      return may_rebuild ? try_again() : changed_meanwhile();
-    case Standing::Kind::kSettled:
-      if (status == OrderStatus::kCancelled) return done(status, true);
-      return too_late(status, "only an unpaid order can be cancelled");
-    case Standing::Kind::kDead:
-      return dead(id, found->reason);
-    case Standing::Kind::kLost:
-      break;
+  if (found->kind != Standing::Kind::kSettled) {
+    return conclude_unsettled(id, *found, try_again, may_rebuild);
   }
-  return may_rebuild ? rebuild_holds(found->order.voucher, try_again) : hold_being_rebuilt();
+  const OrderStatus status = found->order.status;
+  if (status == OrderStatus::kCancelled) return done(status, true);
+  return too_late(status, "only an unpaid order can be cancelled");
 }
 
 /// Returns an accepted order: a stored one, or one that is queued.
@@ -525,29 +522,22 @@ ChangeResult OrderChanges::refuse_unpaid(OrderId id, const std::string& reason,
                                          bool may_rebuild) {
   const auto found = look_up(id);
   if (!found.ok()) return failure(found.status());
-  switch (found->kind) {
-    case Standing::Kind::kHeld:
-      return too_late(OrderStatus::kUnpaid, reason);
-    case Standing::Kind::kEnding:
-      return not_stored_yet();
-    case Standing::Kind::kDead:
-      return dead(id, found->reason);
-    case Standing::Kind::kUnknown:
-    case Standing::Kind::kSettled:
-      return may_rebuild ? try_again() : changed_meanwhile();
-    case Standing::Kind::kLost:
-      break;
+  using Kind = Standing::Kind;
+  if (found->kind == Kind::kHeld) return too_late(OrderStatus::kUnpaid, reason);
+  if (found->kind == Kind::kEnding) return not_stored_yet();
+  if (found->kind == Kind::kUnknown || found->kind == Kind::kSettled) {
+    return may_rebuild ? try_again() : changed_meanwhile();
   }
-  return may_rebuild ? rebuild_holds(found->order.voucher, try_again) : hold_being_rebuilt();
+  return conclude_unsettled(id, *found, try_again, may_rebuild);
 }
 
 /// Says why an order cannot be changed in the database: it is not there yet, or no more.
 ChangeResult OrderChanges::explain_unstored(OrderId id) {
   const auto order = find_order(id);
   if (!order.ok()) return failure(order.status());
-  const auto letter = look_up_dead(id, Standing{});
+  const auto letter = find_dead_letter(client_, keys_, id);
   if (!letter.ok()) return failure(letter.status());
-  if (letter->kind == Standing::Kind::kDead) return dead(id, letter->reason);
+  if (letter->has_value()) return dead(id, (*letter)->reason);
   if (!order->has_value()) return unknown(id);
   const auto archived = is_archived(stores_, (*order)->voucher);
   if (!archived.ok()) return failure(archived.status());

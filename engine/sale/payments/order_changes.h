@@ -86,6 +86,8 @@ class OrderChanges {
   ChangeResult conclude_pay(const Reply& reply, const PayRequest& request, bool may_rebuild);
   ChangeResult pay_without_hold(const PayRequest& request, bool may_rebuild);
   ChangeResult pay_after_rebuild(const PayRequest& request, const Reply& reply, bool may_rebuild);
+  ChangeResult conclude_unsettled(OrderId order, const Standing& found,
+                                  absl::FunctionRef<ChangeResult()> try_again, bool may_rebuild);
   ChangeResult record_surplus(const PayRequest& request, const Order& order,
                               const std::string& reason);
   ChangeResult cancel_held(OrderId order, const std::string& reason, const std::string& actor,

@@ -88,7 +88,8 @@ local function is_total_reached(terms, keys)
   return tonumber(redis.call('HGET', keys.voucher, 'admitted') or 0) >= terms.total
 end
 
-local function sell(terms, keys, id, user, order, now)
+-- `day` and `count`: as allowance_of() returns them.
+local function sell(terms, keys, id, user, order, day, count, now)
   local due = string.format('%.0f', now + terms.pay_ms)
   local entry = {'userId', user, 'voucherId', id, 'id', order, 'limit', terms.per_user,
                  'version', terms.version, 'price', terms.price}
@@ -96,7 +97,6 @@ local function sell(terms, keys, id, user, order, now)
     entry[#entry + 1] = 'due'
     entry[#entry + 1] = due
   end
-  local day, count = allowance_of(terms, keys, user, now)
   local admitted = append_entry(keys.stream, now, unpack(entry))
   redis.call('DECR', keys.stock)
   if terms.counted then redis.call('HINCRBY', keys.buyers, user, 1) else redis.call('SADD', keys.buyers, user) end
@@ -117,9 +117,9 @@ local function serve(terms, keys, id, most, now)
     local user = redis.call('ZRANGE', keys.waiting, 0, 0)[1]
     if not user then break end
     local order = redis.call('HGET', keys.orders, user)
-    if order and allowance_of(terms, keys, user, now) then
-      sell(terms, keys, id, user, order, now)
-    end
+    local day, count
+    if order then day, count = allowance_of(terms, keys, user, now) end
+    if day then sell(terms, keys, id, user, order, day, count, now) end
     visited = visited + 1
     redis.call('ZREM', keys.waiting, user)
     redis.call('HDEL', keys.orders, user)
@@ -390,9 +390,8 @@ if redis.call('HGET', payments, payment) ~= known then return 0 end
 if redis.call('HEXISTS', held, 'closed:' .. voucher) == 1 then return 0 end
 local entry = {'event', kind, 'id', order, 'userId', user, 'voucherId', voucher,
                'payment', payment, 'amount', amount}
-local hold = hold_of(held, order)
-local its_voucher, _, _, due_amount = read_hold(hold or '')
-local ends_hold = kind == 'paid' and its_voucher and due_amount == amount
+local _, _, _, due_amount = read_hold(hold_of(held, order) or '')
+local ends_hold = kind == 'paid' and due_amount == amount
 if kind ~= 'paid' then
   entry[#entry + 1] = 'reason'
   entry[#entry + 1] = 'repaired'
