@@ -88,7 +88,7 @@ class OrderWorker {
 
   /// As step(), but waits for new orders for WorkerOptions::block_ms. If that is 0, waits until
   /// there is something to do. A pause is waited out first, on the calling thread. Waits at most
-  /// `wait_ms_max` for each of both. In manual time use step(): no other thread moves the clock.
+  /// `wait_ms_max` for each. In manual time use step(): no other thread moves the clock.
   Step wait_and_step(std::int64_t wait_ms_max = std::numeric_limits<std::int64_t>::max());
 
   /// Ends a wait for new orders, or for the end of a pause. Callable from any thread.

@@ -141,7 +141,8 @@ struct EventDecision {
 };
 /// Returns true if an event may change an order from the state `from` to `to`.
 bool may_become(OrderStatus from, OrderStatus to);
-/// Returns the reason of the change to kPaid: it names the payment, which is then known twice.
+/// Returns the reason of the change to kPaid. It names the payment, so the history is a second record
+/// of it.
 std::string paid_by(std::string_view payment);
 /// Decides on an event. Results:
 /// - kTooEarly: the order is not stored.
@@ -151,8 +152,8 @@ std::string paid_by(std::string_view payment);
 ///   no valid id.
 /// A payment is never refused for the order's state: one that pays nothing becomes due.
 EventDecision check_event(const OrderEvent& event, const EventContext& context);
-/// Returns true if the keyspace decides on such an event. Its archived order is a context as well: a
-/// keyspace that was rolled back repeats older events.
+/// Returns true for the kinds of event that the keyspace decides on. Such an event may come again for
+/// an archived order, from a keyspace that was rolled back.
 constexpr bool is_of_keyspace(OrderEvent::Kind kind) {
   return kind == OrderEvent::Kind::kPaid || kind == OrderEvent::Kind::kSurplusPayment ||
          kind == OrderEvent::Kind::kCancelled;

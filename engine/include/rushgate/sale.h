@@ -457,9 +457,9 @@ class Sale {
   /// stream's new entries since the last call, except those of this sale.
   absl::StatusOr<OrderState> status(OrderId order);
   /// Returns every accepted order of a user: created ones, then queued ones, then failed ones.
-  /// Reads the whole backlog (the order stream and the dead letters) in portions. So do not call it
-  /// for every page view while many orders are queued. OrderStore::list() returns the created ones
-  /// alone.
+  /// Reads the new entries of the order stream since the last call, the parts of the backlog that
+  /// have an order of this user, and all dead letters, in portions. OrderStore::list() returns the
+  /// created ones alone.
   absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
 
   /// Returns the recorded changes of all orders above the position `after`, in ascending order, at
@@ -501,8 +501,9 @@ class Sale {
   /// payments or changes.
   absl::StatusOr<AuditReport> audit();
   /// Repairs contradictions that are safe to repair, and audits after that: lost events and payments are
-  /// appended again, holds are made right, and lost ones rebuilt (docs/audit.md). AuditReport::repairs
-  /// lists the repairs. Names everything else as audit() does. May be interrupted and repeated.
+  /// appended again, wrong holds are corrected, and lost ones rebuilt (docs/audit.md).
+  /// AuditReport::repairs lists the repairs. Names everything else as audit() does. May be interrupted
+  /// and repeated.
   absl::StatusOr<AuditReport> repair();
 
   [[nodiscard]] const SaleOptions& options() const;

@@ -29,8 +29,9 @@ inline constexpr std::int64_t kNeverEndsMs = 253'402'300'799'999;
 struct Voucher {
   VoucherId id = 0;
   std::string title = {};
-  std::int64_t stock =
-      0;  // published in all, sold ones included: adding to it is a change of the voucher; at most 10^12
+  /// Pieces published in all, sold ones included: adding to it is a change of the voucher. At most
+  /// 10^12.
+  std::int64_t stock = 0;
   std::int64_t begin_ms = 0;           // ms since 1970 UTC; on sale from here …
   std::int64_t end_ms = kNeverEndsMs;  // … to before here
   std::int64_t price_cents = 0;        // of one piece

@@ -46,7 +46,7 @@ absl::Status adopt_from(std::string_view from, Client& client, const SaleKeys& k
 
 // KEYS order stream. ARGV group, consumer
 //
-// A consumer that is removed takes its pending entries with it, so that it must have none.
+// Removing a consumer also removes its pending entries, so it must have none.
 const Script& remove_consumer_script() {
   static const Script* const kScript = new Script(R"lua(
 if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) > 0 then return 0 end

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <utility>
 
 #include "engine/sale/orders/order_worker_impl.h"

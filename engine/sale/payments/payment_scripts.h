@@ -135,7 +135,7 @@ const Script& look_at_waiting_list();
 /// event. Returns 1 if it appended the event, else 0.
 const Script& append_event();
 
-/// Makes the hold of an unpaid order right, and sets its deadline, if the hold is as it was read and no
+/// Corrects the hold of an unpaid order, and sets its deadline, if the hold is as it was read and no
 /// rebuild checks it.
 ///
 /// KEYS held, deadlines. ARGV order, its hold as it was read, its right hold, its deadline (ms).
