@@ -1,5 +1,7 @@
 #include "storage/rocksdb/database.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -129,6 +131,13 @@ rocksdb::ColumnFamilyOptions stream_options() {
   options.compression = compression();
   options.table_factory = table_factory();
   return options;
+}
+
+/// Returns true on a tmpfs, where the space that RocksDB allocates ahead of each log (17 MiB) is
+/// memory that is filled with zeros.
+bool is_in_memory(const std::filesystem::path& dir) {
+  struct statfs file_system {};
+  return statfs(dir.c_str(), &file_system) == 0 && file_system.f_type == TMPFS_MAGIC;
 }
 
 rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions& wanted) {
@@ -279,6 +288,7 @@ absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
   env_ = make_fail_stop_env(env, failure, dir_);
   rocksdb::DBOptions database = database_options(*env_, options);
   database.listeners.push_back(std::make_shared<BackgroundEvents>(failure, work_, dir_));
+  database.allow_fallocate = !is_in_memory(dir_);
   if (found->fresh) {
     if (!options.create_if_missing) {
       return absl::NotFoundError("there is no store in " + dir_.string());
