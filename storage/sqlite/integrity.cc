@@ -57,11 +57,17 @@ WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
   return schema;
 }
 
-void check_schema(SQLite::Database& database, Problems& problems) {
+/// The schema of a new database.
+std::map<std::string, std::string> make_schema() {
   SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   for (const char* const migration : migrations()) fresh.exec(migration);
+  return read_schema(fresh);
+}
+
+void check_schema(SQLite::Database& database, Problems& problems) {
+  static const std::map<std::string, std::string> wanted = make_schema();
   const auto present = read_schema(database);
-  for (const auto& [part, declaration] : read_schema(fresh)) {
+  for (const auto& [part, declaration] : wanted) {
     const auto found = present.find(part);
     if (found == present.end()) {
       problems.push_back(absl::StrCat("its ", part, " is missing"));
