@@ -6,16 +6,12 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/client/reply_status.h"
+#include "engine/client/thread_wait.h"
 
 namespace rushgate {
 namespace {
 
 constexpr std::string_view kDrawing = "drawing ids";
-
-/// The number of round trips that a caller waits for a draw, before it pauses in a blocking read.
-/// On fibers the first reply comes after the completion of the draw before it. An idle server may
-/// take 100 ms for the shortest blocking read.
-constexpr int kPings = 64;
 
 /// Draws counters. Returns the last one drawn, or 0 if both the counter and the third argument are
 /// missing.
@@ -46,9 +42,11 @@ absl::StatusOr<std::int64_t> ask_reservations(
 
 }  // namespace
 
-IdDraws::IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
-                 const CounterKeys& keys, std::int64_t block_size)
+IdDraws::IdDraws(Client& client, const WaitMethod* wait, IdReservations* reservations,
+                 const Clock& clock, IdLayout layout, const CounterKeys& keys,
+                 std::int64_t block_size)
     : client_(client),
+      wait_(wait_method(wait)),
       reservations_(reservations),
       clock_(clock),
       layout_(layout),
@@ -166,23 +164,24 @@ void IdDraws::ask(std::int64_t day, std::int64_t count_min) {
 }
 
 absl::Status IdDraws::wait(std::int64_t day, std::int64_t count_min) {
-  std::uint64_t draws_ended_before = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    draws_ended_before = draws_ended_;
-  }
+  const std::uint64_t ended_before = draws_ended();
   const bool is_in_callback = client_.inside_callback();
-  for (int round = 0;; ++round) {
+  for (;;) {
     // Before the next draw begins: after a failure, that would fail for the next caller.
-    if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
-    if (!is_in_callback) ask(day, count_min);
-    if (auto ended = result(day, draws_ended_before)) return *std::move(ended);
+    const std::uint64_t ended = draws_ended();
+    if (auto its_result = result(day, ended_before)) return *std::move(its_result);
     if (is_in_callback) {
       draw_here(day, count_min);
     } else {
-      pause(round);
+      ask(day, count_min);
+      wait_for_end(ended);
     }
   }
+}
+
+std::uint64_t IdDraws::draws_ended() {
+  const std::lock_guard lock(mutex_);
+  return draws_ended_;
 }
 
 std::optional<absl::Status> IdDraws::result(std::int64_t day, std::uint64_t draws_ended_before) {
@@ -193,15 +192,18 @@ std::optional<absl::Status> IdDraws::result(std::int64_t day, std::uint64_t draw
   return has_failed ? std::optional(failure_) : std::nullopt;
 }
 
-/// Waits a little in the client's way: other fibers of the thread go on. An error only shortens the
-/// pause. On Redis a blocking read needs its own connection, which may be refused although the draw
-/// succeeds. If the draw fails, too, its error has the reason.
-void IdDraws::pause(int round) {
-  constexpr int kPauseMs = 1;
-  const Request request = round < kPings ? Request::of("PING")
-                                         : Request::of("XREAD", "BLOCK", kPauseMs, "STREAMS",
-                                                       keys_.prefix + "no stream", "$");
-  client_.call(request);
+/// Waits until more draws than `ended_before` have ended, or none is under way.
+void IdDraws::wait_for_end(std::uint64_t ended_before) {
+  wait_.wait([&](WaitMethod::Event& ended) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_drawing_ && draws_ended_ == ended_before) {
+        waiting_.push_back(&ended);
+        return;
+      }
+    }
+    ended.happen();
+  });
 }
 
 // ---- A draw ----
@@ -286,21 +288,29 @@ bool IdDraws::may_be_lost(const Draw& draw) {
 }
 
 void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {
-  const std::lock_guard lock(mutex_);
-  if (draw.is_asked) is_drawing_ = false;
-  ++draws_ended_;
-  failure_ = range.status();
-  failed_day_ = draw.day;
-  if (!range.ok()) return;
-  Day& day = days_[draw.day];
+  std::vector<WaitMethod::Event*> resumed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (draw.is_asked) is_drawing_ = false;
+    ++draws_ended_;
+    failure_ = range.status();
+    failed_day_ = draw.day;
+    if (range.ok()) add(draw.day, *range);
+    resumed.swap(waiting_);
+  }
+  for (WaitMethod::Event* const ended : resumed) ended->happen();
+}
+
+void IdDraws::add(std::int64_t to_day, const IdRange& range) {
+  Day& day = days_[to_day];
   // Ids ascend: of two overlapping draws the one with the lower range is dropped.
-  if (range->next <= day.drawn) return;
+  if (range.next <= day.drawn) return;
   const std::int64_t now_ms = clock_.monotonic_ms();
   const bool is_busy = day.drawn > 0 && now_ms - day.drawn_at_ms < kBusyMs;
   if (is_busy) size_ = std::min(size_ * 2, size_max_);
-  day.drawn = range->end - 1;
+  day.drawn = range.end - 1;
   day.drawn_at_ms = now_ms;
-  day.ranges.push_back(*range);
+  day.ranges.push_back(range);
 }
 
 }  // namespace rushgate

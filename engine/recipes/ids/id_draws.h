@@ -39,9 +39,9 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   static constexpr std::int64_t kBusyMs = 100;
   static constexpr std::int64_t kGrowthMax = 64;
 
-  /// `reservations` may be null. Owns nothing.
-  IdDraws(Client& client, IdReservations* reservations, const Clock& clock, IdLayout layout,
-          const CounterKeys& keys, std::int64_t block_size);
+  /// `reservations` may be null. `wait` is that of the client's options. Owns nothing.
+  IdDraws(Client& client, const WaitMethod* wait, IdReservations* reservations, const Clock& clock,
+          IdLayout layout, const CounterKeys& keys, std::int64_t block_size);
 
   /// Reads the state that the first draw of `day` needs from the reservations, unless it is known.
   /// Reserves counters if the keyspace has no counter. So the day's first draw needs no
@@ -104,14 +104,18 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
   /// Returns nothing while a range is ready or the draw has not ended.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
-  void pause(int round);
+  [[nodiscard]] std::uint64_t draws_ended();
+  void wait_for_end(std::uint64_t ended_before);
   void draw_here(std::int64_t day, std::int64_t count_min);
   bool may_be_lost(const Draw& draw);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
+  /// Adds a drawn range to its day. Call it with mutex_ held.
+  void add(std::int64_t to_day, const IdRange& range);
   absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);
   absl::StatusOr<IdRange> complete_reserved(Draw draw, const Reply& reply);
 
   Client& client_;
+  const WaitMethod& wait_;
   IdReservations* const reservations_;
   const Clock& clock_;
   const IdLayout layout_;
@@ -126,8 +130,9 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   std::map<std::int64_t, Day> days_;
   bool is_drawing_ = false;  // a draw that ask() began
   std::uint64_t draws_ended_ = 0;
-  absl::Status failure_;         // of the last draw that ended …
-  std::int64_t failed_day_ = 0;  // … and its day
+  std::vector<WaitMethod::Event*> waiting_;  // for the end of a draw
+  absl::Status failure_;                     // of the last draw that ended …
+  std::int64_t failed_day_ = 0;              // … and its day
 
   std::mutex use_mutex_;    // held while a completion uses the client or the reservations
   bool is_closed_ = false;  // guarded by use_mutex_

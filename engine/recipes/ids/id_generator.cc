@@ -78,9 +78,9 @@ IdGenerator::IdGenerator(Backend& backend, IdOptions options, IdReservations* re
       options_(std::move(options)),
       reservations_(reservations),
       client_(backend.open_client(options_.client)),
-      draws_(std::make_shared<IdDraws>(*client_, reservations, clock_, options_.layout,
-                                       CounterKeys{options_.key_prefix, options_.day_pattern},
-                                       options_.block_size)),
+      draws_(std::make_shared<IdDraws>(
+          *client_, options_.client.wait, reservations, clock_, options_.layout,
+          CounterKeys{options_.key_prefix, options_.day_pattern}, options_.block_size)),
       blocks_(std::make_shared<Blocks>()),
       cursor_(blocks_->cursor) {
   if (reservations_ != nullptr) return;
