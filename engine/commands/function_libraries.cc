@@ -26,10 +26,6 @@ FunctionRegistry& function_registry(const CommandContext& context) {
   return context.services().lua.functions();
 }
 
-bool is_native_library(const CommandContext& context, std::string_view name) {
-  return name == kNativeLibrary && context.services().natives.size() != 0;
-}
-
 LibrarySet::Library load_library(const CommandContext& context, const LibrarySource& source,
                                  Reply& error) {
   return context.services().lua.load_library(source, Clock::now() + kLoadTimeMax, error);
@@ -50,7 +46,7 @@ std::optional<LibrarySet> load_payload(const CommandContext& context,
     if (!code) return std::nullopt;
     const std::optional<LibrarySource> source = parse_library(*code, error);
     if (!source) return std::nullopt;
-    if (libraries.contains(source->name) || is_native_library(context, source->name)) {
+    if (libraries.contains(source->name)) {
       error = function_errors::library_exists(source->name);
       return std::nullopt;
     }

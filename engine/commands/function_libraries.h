@@ -12,14 +12,7 @@
 
 namespace rushgate {
 
-/// The library of the native scripts, if there are any. FUNCTION LIST and STATS show it, and no
-/// command changes it.
-inline constexpr std::string_view kNativeLibrary = "native";
-
 [[nodiscard]] FunctionRegistry& function_registry(const CommandContext& context);
-
-/// Returns true if `name` is that of the library of native scripts, and there are some.
-[[nodiscard]] bool is_native_library(const CommandContext& context, std::string_view name);
 
 /// Loads a library within Redis's time limit. Returns null and sets `error` if it fails.
 LibrarySet::Library load_library(const CommandContext& context, const LibrarySource& source,

@@ -5,14 +5,6 @@
 #include <utility>
 
 namespace rushgate::function_replies {
-namespace {
-
-Reply entry(std::string_view name, Reply description, Reply flags) {
-  return Reply::map({Reply::bulk("name"), Reply::bulk(name), Reply::bulk("description"),
-                     std::move(description), Reply::bulk("flags"), std::move(flags)});
-}
-
-}  // namespace
 
 Reply function(const LuaFunction& function) {
   Reply flags = Reply::set();
@@ -20,12 +12,10 @@ Reply function(const LuaFunction& function) {
     if (function.flags.*flag.member)
       flags.mutable_elements().push_back(Reply::status(std::string(flag.name)));
   }
-  return entry(function.name,
-               function.description ? Reply::bulk(*function.description) : Reply::nil(),
-               std::move(flags));
+  return Reply::map({Reply::bulk("name"), Reply::bulk(function.name), Reply::bulk("description"),
+                     function.description ? Reply::bulk(*function.description) : Reply::nil(),
+                     Reply::bulk("flags"), std::move(flags)});
 }
-
-Reply native_script(std::string_view name) { return entry(name, Reply::nil(), Reply::set()); }
 
 Reply library(std::string_view name, std::string_view engine, std::vector<Reply> functions,
               const std::string* code) {

@@ -12,9 +12,8 @@
 
 namespace rushgate::function_replies {
 
-/// Return the entry of a function, and of a native script.
+/// Returns the entry of a function.
 Reply function(const LuaFunction& function);
-Reply native_script(std::string_view name);
 
 /// Returns the entry of a library; with its code if `code` is not null.
 Reply library(std::string_view name, std::string_view engine, std::vector<Reply> functions,
@@ -23,7 +22,7 @@ Reply library(std::string_view name, std::string_view engine, std::vector<Reply>
 /// Returns the entry of the running function.
 Reply running(const RunningScript& running);
 
-/// Returns the entry of an engine, LUA or NATIVE.
+/// Returns the entry of an engine, such as LUA.
 Reply engine(std::size_t libraries, std::size_t functions);
 
 }  // namespace rushgate::function_replies

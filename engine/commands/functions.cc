@@ -32,7 +32,6 @@ namespace rushgate {
 namespace {
 
 constexpr std::string_view kLuaEngine = "LUA";
-constexpr std::string_view kNativeEngine = "NATIVE";
 
 // ---- Calling a function ----
 
@@ -110,8 +109,7 @@ Reply function_load_command(CommandContext& context) {
   if (!source) return error;
   LibrarySet libraries = function_registry(context).current();
   const bool exists = libraries.erase(source->name);
-  if ((exists && !replaces) || is_native_library(context, source->name))
-    return function_errors::library_exists(source->name);
+  if (exists && !replaces) return function_errors::library_exists(source->name);
   auto library = load_library(context, *source, error);
   if (library == nullptr) return error;
   if (auto refusal = add_library(context, libraries, std::move(library))) return *refusal;
@@ -121,7 +119,6 @@ Reply function_load_command(CommandContext& context) {
 
 Reply function_delete_command(CommandContext& context) {
   LibrarySet libraries = function_registry(context).current();
-  if (is_native_library(context, context[2])) return function_errors::native_library();
   if (!libraries.erase(context[2])) return function_errors::no_library();
   set_libraries(context, std::move(libraries));
   return Reply::ok();
@@ -207,14 +204,6 @@ Reply function_list_command(CommandContext& context) {
     entries.push_back(function_replies::library(name, kLuaEngine, std::move(functions),
                                                 options.with_code ? &library->code() : nullptr));
   }
-  if (is_native_library(context, kNativeLibrary) && options.wants(kNativeLibrary)) {
-    std::vector<Reply> functions;
-    for (const std::string_view name : context.services().natives.names())
-      functions.push_back(function_replies::native_script(name));
-    const std::string no_code;
-    entries.push_back(function_replies::library(kNativeLibrary, kNativeEngine, std::move(functions),
-                                                options.with_code ? &no_code : nullptr));
-  }
   return reply;
 }
 
@@ -227,10 +216,6 @@ Reply function_stats_command(CommandContext& context) {
   std::vector<Reply> engines = {
       Reply::bulk(kLuaEngine),
       function_replies::engine(libraries.libraries().size(), libraries.functions())};
-  if (services.natives.size() != 0) {
-    engines.push_back(Reply::bulk(kNativeEngine));
-    engines.push_back(function_replies::engine(1, services.natives.size()));
-  }
   return Reply::map({Reply::bulk("running_script"),
                      running == nullptr ? Reply::nil() : function_replies::running(*running),
                      Reply::bulk("engines"), Reply::map(std::move(engines))});

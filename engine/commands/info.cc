@@ -152,9 +152,8 @@ void write_memory(Context context, InfoFields& fields) {
   fields.add_memory("used_memory_scripts", 0);
   fields.add("number_of_cached_scripts", services.lua.cached_scripts());
   const LibrarySet& libraries = services.lua.functions().current();
-  fields.add("number_of_functions", libraries.functions() + services.natives.size());
-  fields.add("number_of_libraries",
-             libraries.libraries().size() + (services.natives.size() == 0 ? 0 : 1));
+  fields.add("number_of_functions", libraries.functions());
+  fields.add("number_of_libraries", libraries.libraries().size());
   fields.add_memory("maxmemory", services.memory_bytes_max);
   fields.add("maxmemory_policy", "noeviction");
   fields.add("allocator_frag_ratio", absl::StrFormat("%.2f", ratio(active, allocated)));

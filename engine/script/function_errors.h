@@ -82,9 +82,6 @@ inline Reply too_many_libraries() {
   return Reply::error("ERR too many function libraries");
 }  // ours
 inline Reply too_many_functions() { return Reply::error(kTooMany); }
-inline Reply native_library() {  // ours
-  return Reply::error("ERR the library of native scripts cannot be deleted");
-}
 
 // ---- Arguments of FUNCTION ----
 inline std::string unknown_option(std::string_view option) {

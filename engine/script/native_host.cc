@@ -426,13 +426,6 @@ const NativeHost::Entry* NativeHost::find(std::string_view name) const {
   return found == scripts.end() ? nullptr : found->second.get();
 }
 
-std::vector<std::string_view> NativeHost::names() const {
-  std::vector<std::string_view> names;
-  for (const auto& [name, entry] : *current()) names.push_back(name);
-  std::ranges::sort(names);
-  return names;
-}
-
 bool NativeHost::knows_in_any_case(std::string_view name) const {
   return std::ranges::any_of(
       *current(), [&](const auto& script) { return equal_in_any_case(script.first, name); });

@@ -31,9 +31,6 @@ class NativeHost {
   /// Returns the script; null if there is none. Valid as long as the host.
   [[nodiscard]] const Entry* find(std::string_view name) const;
   [[nodiscard]] bool knows(std::string_view name) const { return find(name) != nullptr; }
-  [[nodiscard]] std::size_t size() const { return current()->size(); }
-  /// Returns all names, in ascending order. Valid as long as the host.
-  [[nodiscard]] std::vector<std::string_view> names() const;
   /// Returns true if a name differs from `name` at most in case.
   [[nodiscard]] bool knows_in_any_case(std::string_view name) const;
 

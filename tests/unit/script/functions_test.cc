@@ -63,27 +63,19 @@ TEST_F(FunctionsTest, RollbackRestoresRemovedLibraries) {
 
 // ---- Native scripts ----
 
-TEST_F(FunctionsTest, NativeScriptsFormLibrary) {
-  EXPECT_EQ(text("FUNCTION", "LIST"), "[]");
-  natives_.add("two", [](NativeCall&) { return Reply::integer(2); });
+TEST_F(FunctionsTest, NativeScriptsAreNoFunctionsOfClients) {
+  const std::string stats = text("FUNCTION", "STATS");
   natives_.add("one", [](NativeCall&) { return Reply::integer(1); });
-  const std::string entry =
-      R"({"library_name", "native", "engine", "NATIVE", "functions", [{"name", "one", )"
-      R"("description", (nil), "flags", []}, {"name", "two", "description", (nil), "flags", []}])";
-  EXPECT_EQ(text("FUNCTION", "LIST"), "[" + entry + "}]");
-  EXPECT_EQ(text("FUNCTION", "LIST", "WITHCODE", "LIBRARYNAME", "nat*"),
-            "[" + entry + R"(, "library_code", ""}])");
-  EXPECT_EQ(text("FUNCTION", "LIST", "LIBRARYNAME", "lib*"), "[]");
-  EXPECT_THAT(text("FUNCTION", "STATS"),
-              HasSubstr(R"("NATIVE", {"libraries_count", (integer) 1, "functions_count", )"));
+  EXPECT_EQ(text("FUNCTION", "LIST"), "[]");
+  EXPECT_EQ(text("FUNCTION", "STATS"), stats);
   EXPECT_THAT(run("INFO", "memory").text(),
-              HasSubstr("number_of_functions:2\r\nnumber_of_libraries:1\r\n"));
+              HasSubstr("number_of_functions:0\r\nnumber_of_libraries:0\r\n"));
+  EXPECT_EQ(text("FUNCTION", "DELETE", "native"), "(error) ERR Library not found");
+  EXPECT_EQ(run("FUNCTION", "LOAD", library("native", "f")), Reply::bulk("native"));
 }
 
 TEST_F(FunctionsTest, NativeScriptsCannotBeRemoved) {
   natives_.add("one", [](NativeCall&) { return Reply::integer(1); });
-  EXPECT_EQ(text("FUNCTION", "DELETE", "native"),
-            "(error) ERR the library of native scripts cannot be deleted");
   EXPECT_EQ(run("FUNCTION", "FLUSH"), Reply::ok());
   const std::string nothing = run("FUNCTION", "DUMP").text();
   EXPECT_EQ(run("FUNCTION", "RESTORE", nothing, "FLUSH"), Reply::ok());
@@ -96,8 +88,6 @@ TEST_F(FunctionsTest, NamesOfNativeScriptsAreTaken) {
     EXPECT_EQ(text("FUNCTION", "LOAD", library("lib", name)),
               "(error) ERR Function " + std::string(name) + " already exists");
   }
-  EXPECT_EQ(text("FUNCTION", "LOAD", library("native", "f")),
-            "(error) ERR Library 'native' already exists");
 }
 
 TEST_F(FunctionsTest, ReadOnlyCallOfNativeScriptIsRefused) {
