@@ -11,10 +11,10 @@
 #include <boost/asio/post.hpp>
 #include <hiredis/hiredis.h>
 
-#include "adapters/redis/command_traits.h"
 #include "adapters/redis/hiredis_reader.h"
 #include "adapters/redis/internal_submission.h"
 #include "adapters/redis/redis_core.h"
+#include "adapters/redis/request_timeout.h"
 #include "adapters/redis/server_version.h"
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"

@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <new>
 
-#include "adapters/redis/command_traits.h"
 #include "adapters/redis/internal_submission.h"
+#include "adapters/redis/request_timeout.h"
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
+#include "engine/client/command_traits.h"
 #include "engine/client/thread_wait.h"
 #include <rushgate/reply.h>
 
@@ -84,7 +85,7 @@ class LateSubmission final : public Submission {
 bool subscribes_in_transaction(std::span<const Request> requests, bool& in_transaction) {
   bool is_inside = in_transaction;
   for (const Request& request : requests) {
-    const ConnectionUse use = connection_use(request);
+    const ConnectionUse use = command_traits(request).connection;
     if (use == ConnectionUse::kSubscribes && is_inside) return true;
     if (use == ConnectionUse::kBeginsTransaction) is_inside = true;
     const bool ends =
@@ -102,7 +103,7 @@ Route route_of(std::span<const Request> requests) {
   bool in_transaction = false;
   bool is_watching = false;
   for (const Request& request : requests) {
-    switch (connection_use(request)) {
+    switch (command_traits(request).connection) {
       case ConnectionUse::kChangesState:
       case ConnectionUse::kSubscribes:
         return Route::kOwn;
@@ -224,8 +225,9 @@ void RedisSession::send_own(Submission& submission, Refused& refused) {
     return;
   }
   const bool is_subscription = std::all_of(
-      submission.requests.begin(), submission.requests.end(),
-      [](const Request& request) { return connection_use(request) == ConnectionUse::kSubscribes; });
+      submission.requests.begin(), submission.requests.end(), [](const Request& request) {
+        return command_traits(request).connection == ConnectionUse::kSubscribes;
+      });
   if (submission.route == Route::kOwn && !is_subscription) own_->keep_state();
   if (submission.route == Route::kLeased) {  // it may block, and unblock() must find it
     submission.lease = std::make_shared<Lease>(nullptr, own_);
@@ -387,7 +389,7 @@ Reply RedisClient::refusal(const Request& request) const {
   if (session_->options().protocol != 2) {
     return Reply::error("ERR a client of a Redis server speaks RESP2 alone");
   }
-  const ConnectionUse use = connection_use(request);
+  const ConnectionUse use = command_traits(request).connection;
   if (use == ConnectionUse::kSubscribes && !session_->options().on_message) {
     return Reply::error("ERR this client takes no messages: ClientOptions::on_message is not set");
   }

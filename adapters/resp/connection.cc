@@ -64,8 +64,8 @@ std::string address_text(const Connection::Socket::endpoint_type& endpoint,
 
 /// Returns true if the request may block.
 bool may_block(const CommandSpec& spec, const Request& request) {
-  if (spec.timeout == BlockTimeout::kNone) return false;
-  if (spec.timeout != BlockTimeout::kBlockOption) return true;
+  if (spec.traits.timeout == BlockTimeout::kNone) return false;
+  if (spec.traits.timeout != BlockTimeout::kBlockOption) return true;
   const auto arguments = request.views();
   return std::ranges::any_of(
       arguments, [](std::string_view argument) { return is_keyword(argument, "BLOCK"); });

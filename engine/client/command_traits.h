@@ -1,10 +1,10 @@
-// The properties of a command that a client of a server needs before it sends the command. They are
-// part of the command records in engine/commands/, which also defines find_command_traits(). The
-// declarations are here, so that an adapter includes nothing above the module of its port.
+// The effect of a command on its connection, and its timeout: what a client of a server must know
+// before it sends the command, and the server before it runs it.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
+#include <string_view>
 
 #include <rushgate/request.h>
 
@@ -32,13 +32,26 @@ enum class BlockTimeout : std::uint8_t {
   kBlockOption,   // BLOCK milliseconds, before STREAMS; without it the command does not block
 };
 
+/// The use is kMayBlock if and only if there is a timeout.
 struct CommandTraits {
   ConnectionUse connection = ConnectionUse::kOrdinary;
   BlockTimeout timeout = BlockTimeout::kNone;
+
+  friend bool operator==(const CommandTraits&, const CommandTraits&) = default;
 };
 
-/// Returns the traits of the request's command, or of its subcommand; nothing if the engine does
-/// not have it. `request` must not be empty.
-std::optional<CommandTraits> find_command_traits(const Request& request);
+struct NamedCommandTraits {
+  std::string_view name;  // lower case; of subcommands: client|id
+  CommandTraits traits;
+};
+
+/// Returns the commands that need a row: all others are ordinary and do not block. A container's
+/// row holds for its subcommands without one.
+std::span<const NamedCommandTraits> named_command_traits();
+
+/// Return the traits of the command of this name (lower case, client|id), and of a request, by its
+/// command and subcommand in any case. `request` must not be empty.
+CommandTraits command_traits(std::string_view name);
+CommandTraits command_traits(const Request& request);
 
 }  // namespace rushgate

@@ -37,12 +37,10 @@ constexpr CommandSpec deprecated(CommandSpec record, std::string_view since,
   return record;
 }
 
-/// As refused(), for a command that changes the state of a connection to a cluster.
+/// As refused(), for a command about a connection to a cluster.
 constexpr CommandSpec about_connection(std::string_view name, CommandFlags flags,
                                        std::string_view summary) {
-  CommandSpec record = refused(name, 1, flags | kFast | kAclConnection, "", summary);
-  record.connection = ConnectionUse::kChangesState;
-  return record;
+  return refused(name, 1, flags | kFast | kAclConnection, "", summary);
 }
 
 constexpr CommandSpec kClusterCommands[] = {

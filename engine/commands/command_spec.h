@@ -87,10 +87,9 @@ struct CommandSpec {
   std::int16_t arity;                  // with the name; negative: at least that many
   std::uint16_t row = 0;               // in the table, which sets it
   CommandFlags flags;
-  CommandGroup group = {};  // its family's; the table sets it
+  CommandGroup group = {};    // its family's; the table sets it
+  CommandTraits traits = {};  // those of its name; the table sets them
   KeySpecs keys = {};
-  BlockTimeout timeout = BlockTimeout::kNone;           // if set, the command may block
-  ConnectionUse connection = ConnectionUse::kOrdinary;  // not kMayBlock: the timeout says it
   /// Returns true if maxmemory applies to the request. Null: kDenyOom says it.
   bool (*asks_for_memory)(const CommandContext&) = nullptr;
   /// Returns true if the request is known to write nothing, for kPausedWithWrites. Null: none is.

@@ -82,8 +82,10 @@ std::vector<CommandSpec> concatenated() {
     for (CommandSpec spec : commands) {
       spec.row = static_cast<std::uint16_t>(table.size());
       spec.group = group;
+      spec.traits = command_traits(spec.name);
       // Redis does not report that WAIT blocks.
-      if (spec.timeout != BlockTimeout::kNone && spec.timeout != BlockTimeout::kLastMs)
+      const BlockTimeout timeout = spec.traits.timeout;
+      if (timeout != BlockTimeout::kNone && timeout != BlockTimeout::kLastMs)
         spec.flags |= kBlocking;
       table.push_back(spec);
     }

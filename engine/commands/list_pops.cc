@@ -320,7 +320,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .arity = -3,
      .flags = kWrite | kNoScript,
      .keys = keys(1, -2, kTakes),
-     .timeout = BlockTimeout::kLastSeconds,
      .syntax = "key [key ...] timeout",
      .summary = "Removes and returns the first element of one of several lists; blocks until there "
                 "is one.",
@@ -331,7 +330,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .arity = -3,
      .flags = kWrite | kNoScript,
      .keys = keys(1, -2, kTakes),
-     .timeout = BlockTimeout::kLastSeconds,
      .syntax = "key [key ...] timeout",
      .summary =
          "Removes and returns the last element of one of several lists; blocks until there is one.",
@@ -342,7 +340,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .arity = -5,
      .flags = kWrite,
      .keys = counted_keys(2, kTakes),
-     .timeout = BlockTimeout::kFirstSeconds,
      .syntax = "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
      .summary =
          "Removes and returns elements of the first non-empty list; blocks until there is one.",
@@ -353,7 +350,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .arity = 6,
      .flags = kWrite | kDenyOom | kNoScript,
      .keys = key(1, kTakes) + key(2, kRW | kInsert),
-     .timeout = BlockTimeout::kLastSeconds,
      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
      .summary = "Moves an element between ends of lists; blocks until there is one.",
      .since = "6.2.0",
@@ -363,7 +359,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .arity = 4,
      .flags = kWrite | kDenyOom | kNoScript,
      .keys = key(1, kTakes) + key(2, kRW | kInsert),
-     .timeout = BlockTimeout::kLastSeconds,
      .syntax = "source destination timeout",
      .summary =
          "Moves the last element of a list to the front of another; blocks until there is one.",

@@ -56,7 +56,6 @@ constexpr CommandSpec kMonitorCommands[] = {
      .function = monitor_command,
      .arity = 1,
      .flags = kAdministers,
-     .connection = ConnectionUse::kUnsupported,
      .summary = "Sends the client every command that the engine runs.",
      .since = "1.0.0",
      .complexity = "O(1)"},

@@ -223,7 +223,6 @@ constexpr CommandSpec kScriptingCommands[] = {
      .function = script_debug_command,
      .arity = 3,
      .flags = kNoScript,
-     .connection = ConnectionUse::kUnsupported,
      .syntax = "<YES | SYNC | NO>",
      .summary = "Accepts NO alone: there is no debugger.",
      .since = "3.2.0",

@@ -197,7 +197,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .arity = -3,
      .flags = kWrite | kNoScript | kFast,
      .keys = keys(1, -2, kTakes),
-     .timeout = BlockTimeout::kLastSeconds,
      .syntax = "key [key ...] timeout",
      .summary = "Removes and returns the member with the lowest score of one of several sets; "
                 "blocks until there is one.",
@@ -208,7 +207,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .arity = -3,
      .flags = kWrite | kNoScript | kFast,
      .keys = keys(1, -2, kTakes),
-     .timeout = BlockTimeout::kLastSeconds,
      .syntax = "key [key ...] timeout",
      .summary = "Removes and returns the member with the highest score of one of several sets; "
                 "blocks until there is one.",
@@ -219,7 +217,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .arity = -5,
      .flags = kWrite,
      .keys = counted_keys(2, kTakes),
-     .timeout = BlockTimeout::kFirstSeconds,
      .syntax = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
      .summary = "Removes and returns members of the first non-empty sorted set; blocks until there "
                 "is one.",

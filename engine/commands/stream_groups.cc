@@ -488,7 +488,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .arity = -7,
      .flags = kWrite,
      .keys = keys_after("STREAMS", 4, kReads),
-     .timeout = BlockTimeout::kBlockOption,
      .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM "
                "min-idle-time]@8.4.0 [NOACK] STREAMS key [key ...] id [id ...]",
      .summary = "Delivers new entries of a group to a consumer, or returns its pending ones; "

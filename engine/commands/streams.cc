@@ -404,7 +404,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .arity = -4,
      .flags = kReadOnly,
      .keys = keys_after("STREAMS", 1, kReads),
-     .timeout = BlockTimeout::kBlockOption,
      .syntax = "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
      .summary = "Returns the entries after given ids; blocks until there is one if BLOCK is given.",
      .since = "5.0.0",

@@ -32,7 +32,6 @@ constexpr CommandSpec kWaitCommands[] = {
      .function = wait_command,
      .arity = 3,
      .flags = kNoScript | kAclConnection,
-     .timeout = BlockTimeout::kLastMs,
      .syntax = "numreplicas timeout",
      .summary = "Waits for the acknowledgements of replicas, until the timeout: there are none.",
      .since = "3.0.0",

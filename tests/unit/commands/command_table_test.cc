@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/ascii.h"
+#include "engine/client/command_traits.h"
 #include "engine/commands/command_syntax.h"
 #include <rushgate/request.h>
 
@@ -158,6 +161,14 @@ TEST(CommandTableTest, EachSyntaxFitsArity) {
   }
 }
 
+TEST(CommandTableTest, OnlyNewerServersHaveOtherCommandsWithTraits) {
+  std::vector<std::string_view> others;
+  for (const auto& [name, traits] : named_command_traits()) {
+    if (find_full_name(name) == nullptr) others.push_back(name);
+  }
+  EXPECT_THAT(others, ::testing::ElementsAre("waitaof"));
+}
+
 TEST(CommandTableTest, EachTimeoutIsInSyntax) {
   for (const CommandSpec& spec : command_table()) {
     BlockTimeout timeout = BlockTimeout::kNone;
@@ -167,7 +178,7 @@ TEST(CommandTableTest, EachTimeoutIsInSyntax) {
     if (spec.syntax == "numreplicas timeout") timeout = BlockTimeout::kLastMs;
     if (spec.syntax.find("[BLOCK milliseconds]") != std::string_view::npos)
       timeout = BlockTimeout::kBlockOption;
-    EXPECT_EQ(spec.timeout, timeout) << spec.name;
+    EXPECT_EQ(spec.traits.timeout, timeout) << spec.name;
     const bool is_wait = timeout == BlockTimeout::kLastMs;
     EXPECT_EQ((spec.flags & kBlocking) != 0, timeout != BlockTimeout::kNone && !is_wait)
         << spec.name;

@@ -1,7 +1,5 @@
-#include "adapters/redis/command_traits.h"
+#include "adapters/redis/request_timeout.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,39 +7,10 @@
 
 #include "adapters/redis/text.h"
 #include "engine/base/numbers.h"
+#include "engine/client/command_traits.h"
 
 namespace rushgate {
 namespace {
-
-// ---- Commands without a record ----
-
-struct ServerCommand {
-  std::string_view command;
-  std::string_view subcommand;  // empty: any
-  CommandTraits traits;
-};
-
-// The first matching row counts.
-constexpr std::array kServerCommands = {
-    ServerCommand{"CLIENT", "PAUSE", {ConnectionUse::kOrdinary}},
-    ServerCommand{"CLIENT", "UNPAUSE", {ConnectionUse::kOrdinary}},
-    ServerCommand{"CLIENT", "", {ConnectionUse::kChangesState}},
-    ServerCommand{"MONITOR", "", {ConnectionUse::kUnsupported}},
-    ServerCommand{"WAITAOF", "", {ConnectionUse::kMayBlock, BlockTimeout::kLastMs}},
-};
-
-CommandTraits traits_of(const Request& request) {
-  if (const auto traits = find_command_traits(request)) return *traits;
-  const auto* const found = std::find_if(
-      kServerCommands.begin(), kServerCommands.end(), [&](const ServerCommand& candidate) {
-        return equals_ignore_case(request[0], candidate.command) &&
-               (candidate.subcommand.empty() ||
-                (request.size() > 1 && equals_ignore_case(request[1], candidate.subcommand)));
-      });
-  return found == kServerCommands.end() ? CommandTraits() : found->traits;
-}
-
-// ---- Timeouts ----
 
 std::optional<std::int64_t> ms(std::string_view text) {
   const auto value = parse_int64(text);
@@ -77,10 +46,8 @@ std::optional<std::int64_t> stream_read_block_ms(const Request& request) {
 
 }  // namespace
 
-ConnectionUse connection_use(const Request& request) { return traits_of(request).connection; }
-
 std::optional<std::int64_t> block_timeout_ms(const Request& request) {
-  const BlockTimeout timeout = traits_of(request).timeout;
+  const BlockTimeout timeout = command_traits(request).timeout;
   if (request.size() < 2) return std::nullopt;
   switch (timeout) {
     case BlockTimeout::kFirstSeconds:
