@@ -202,6 +202,7 @@ Reply pfdebug_command(CommandContext& context) {
   Object* object = nullptr;
   if (auto error = find_hyperloglog(context, context[2], object)) return *std::move(error);
   if (object == nullptr) return errors::no_hyperloglog();
+  strings::make_buffer(context.db(), *object);  // as in PFADD, whatever the subcommand
   const std::string_view bytes = object->string().text();
   if (is_keyword(subcommand, "GETREG")) return registers_reply(context, *object);
   if (is_keyword(subcommand, "DECODE")) return runs_reply(context, bytes);
