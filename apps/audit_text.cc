@@ -10,13 +10,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json to_json(const MoneyAudit& money) {
-  return {{"received", money.received},
-          {"kept", money.kept},
-          {"due", money.due},
-          {"refunded", money.refunded}};
-}
-
 MoneyAudit money_from_json(const Json& json) {
   return {.received = json.at("received"),
           .kept = json.at("kept"),
@@ -33,31 +26,6 @@ std::string format_money(const MoneyAudit& money) {
 }
 
 }  // namespace
-
-Json to_json(const AuditReport& report) {
-  Json vouchers = Json::array();
-  for (const VoucherAudit& audit : report.vouchers) {
-    vouchers.push_back({{"voucher", audit.voucher},
-                        {"published", audit.published},
-                        {"free", audit.free},
-                        {"admitted", audit.admitted},
-                        {"given_back", audit.given_back},
-                        {"created", audit.created},
-                        {"queued", audit.queued},
-                        {"dead", audit.dead},
-                        {"discarded", audit.discarded},
-                        {"withheld", audit.withheld},
-                        {"unpaid", audit.unpaid},
-                        {"ended", audit.ended}});
-  }
-  Json json = {{"passed", report.passed()},
-               {"vouchers", vouchers},
-               {"money", to_json(report.money)},
-               {"problems", report.problems},
-               {"warnings", report.warnings}};
-  if (!report.repairs.empty()) json["repairs"] = report.repairs;
-  return json;
-}
 
 AuditReport audit_from_json(const Json& json) {
   AuditReport report;

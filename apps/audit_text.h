@@ -5,14 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/sale_json.h"
 #include "engine/sale/audit/audit.h"
 
 namespace rushgate {
 
-/// Returns {"passed", "vouchers": [{"voucher", "published", …}], "money": {"received", …},
-/// "problems": [string], "warnings": [string]}.
-nlohmann::ordered_json to_json(const AuditReport& report);
-/// Reads the JSON of this version or of an older one.
+/// Reads to_json() of this version or of an older one.
 AuditReport audit_from_json(const nlohmann::ordered_json& json);
 
 /// Returns a line for each voucher and one for the money, then the verdict and the problems.

@@ -32,16 +32,29 @@ struct Scanner {
   /// Parses a fraction of any length. Only the first three digits count.
   int fraction_ms() {
     int value = digits(1) * 100;
-    for (int weight = 10; ok && !rest.empty() && rest.front() != 'Z'; weight /= 10) {
+    const auto is_digit = [this] { return rest.front() >= '0' && rest.front() <= '9'; };
+    for (int weight = 10; ok && !rest.empty() && is_digit(); weight /= 10) {
       value += digits(1) * weight;
     }
     return value;
+  }
+
+  /// Parses Z, or an offset from UTC in minutes.
+  int offset_minutes() {
+    if (accept('Z')) return 0;
+    const bool is_west = accept('-');
+    if (!is_west) expect('+');
+    const int hours = digits(2);
+    expect(':');
+    const int minutes = digits(2);
+    if (hours > 23 || minutes > 59) ok = false;
+    return (is_west ? -1 : 1) * (hours * 60 + minutes);
   }
 };
 
 }  // namespace
 
-std::optional<std::int64_t> parse_utc(std::string_view text) {
+std::optional<std::int64_t> parse_time(std::string_view text) {
   Scanner scanner{text};
   const int year = scanner.digits(4);
   scanner.expect('-');
@@ -52,6 +65,7 @@ std::optional<std::int64_t> parse_utc(std::string_view text) {
   int minute = 0;
   int second = 0;
   int ms = 0;
+  int offset = 0;
   if (scanner.ok && !scanner.rest.empty()) {
     scanner.expect('T');
     hour = scanner.digits(2);
@@ -61,14 +75,14 @@ std::optional<std::int64_t> parse_utc(std::string_view text) {
       second = scanner.digits(2);
       if (scanner.accept('.')) ms = scanner.fraction_ms();
     }
-    scanner.expect('Z');
+    offset = scanner.offset_minutes();
   }
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
                                          std::chrono::day(day)};
   const bool in_range = date.ok() && hour < 24 && minute < 60 && second < 60;
   if (!scanner.ok || !scanner.rest.empty() || !in_range) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000 + ms;
+  return (((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1'000 + ms;
 }
 
 std::string format_utc(std::int64_t ms) {

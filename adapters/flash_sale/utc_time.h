@@ -8,9 +8,9 @@
 
 namespace rushgate {
 
-/// Parses `YYYY-MM-DD[Thh:mm[:ss[.f]]Z]` in UTC as ms since 1970. A date alone is its midnight.
-/// Returns nothing for any other format or time zone.
-std::optional<std::int64_t> parse_utc(std::string_view text);
+/// Parses `YYYY-MM-DD[Thh:mm[:ss[.f]](Z|+hh:mm|-hh:mm)]` as ms since 1970 UTC. A date alone is its
+/// midnight in UTC. Returns nothing for any other format.
+std::optional<std::int64_t> parse_time(std::string_view text);
 
 /// Returns `YYYY-MM-DDThh:mm:ss.mmmZ`.
 std::string format_utc(std::int64_t ms);

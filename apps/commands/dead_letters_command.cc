@@ -32,19 +32,6 @@ std::string field_or_question(const DeadLetter& letter, std::string_view name) {
   return std::string(letter.order.field(name).value_or("?"));
 }
 
-nlohmann::ordered_json to_json(const DeadLetter& letter) {
-  auto fields = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : letter.order.fields) fields[name] = value;
-  return {{"id", letter.id}, {"entry", letter.entry}, {"reason", letter.reason}, {"order", fields}};
-}
-
-nlohmann::ordered_json to_json(const DiscardedLetter& discarded) {
-  auto json = to_json(discarded.letter);
-  json["discarded_at"] = format_utc(discarded.discarded_at_ms);
-  json["why"] = discarded.why;
-  return json;
-}
-
 template <class Letters>
 void print_json(const Letters& letters) {
   auto array = nlohmann::ordered_json::array();
