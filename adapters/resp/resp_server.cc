@@ -1,6 +1,5 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -22,6 +21,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "adapters/resp/connection.h"
+#include "adapters/resp/file_reservation.h"
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/process_info.h"
@@ -47,52 +47,6 @@ constexpr std::size_t kGivenBackBytesMin = 16 * 1'024 * 1'024;
 // Bounds the requests of a round, and their unsent replies. A single one may be larger.
 constexpr std::size_t kRoundRequestBytesMax = 4 * 1'024 * 1'024;
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
-
-// Descriptors for the rest of the process: 64 tables of the store, up to 96 that compactions read
-// concurrently, and 32 logs, sockets and databases.
-constexpr rlim_t kFilesOfOthers = 192;
-
-/// The open files that all servers of this process may need. Thread-safe.
-class FileReservation {
- public:
-  FileReservation() = default;
-  ~FileReservation() {
-    const std::lock_guard lock(mutex_);
-    of_all_ -= own_;
-  }
-  FileReservation(const FileReservation&) = delete;
-  FileReservation& operator=(const FileReservation&) = delete;
-
-  /// Raises the limit of open files by `clients`. Reserves as many descriptors as fit and returns
-  /// their number. (Redis: adjustOpenFilesLimit.)
-  std::size_t reserve(std::size_t clients) {
-    const std::lock_guard lock(mutex_);
-    const rlim_t others = of_all_ + kFilesOfOthers;
-    const rlim_t limit = raise_limit(others + clients);
-    if (limit <= others) return 0;
-    const std::size_t fitting = std::min<std::size_t>(clients, limit - others);
-    own_ = kFilesOfOthers + fitting;
-    of_all_ += own_;
-    return fitting;
-  }
-  /// Returns the limit of open files.
-  static rlim_t limit() { return raise_limit(0); }
-
- private:
-  static rlim_t raise_limit(rlim_t wanted) {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
-    if (limit.rlim_cur >= wanted) return limit.rlim_cur;
-    limit.rlim_cur = std::min(wanted, limit.rlim_max);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur;
-  }
-
-  static inline std::mutex mutex_;
-  static inline rlim_t of_all_ = 0;  // guarded by mutex_
-  rlim_t own_ = 0;
-};
 
 absl::Status unavailable(std::string_view what, const boost::system::error_code& error) {
   return absl::UnavailableError(
@@ -177,7 +131,6 @@ class RespServer::Impl final : private Connection::Owner {
   using Connections = std::vector<std::shared_ptr<Connection>>;
 
   absl::Status check_options() const;
-  absl::Status fit_open_files();
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
   template <class Protocol>
@@ -262,27 +215,11 @@ absl::Status RespServer::Impl::check_options() const {
   return absl::OkStatus();
 }
 
-/// Raises the limit of open files to the clients' need, or lowers the number of clients to the
-/// limit.
-absl::Status RespServer::Impl::fit_open_files() {
-  const std::size_t fitting = files_.reserve(options_.clients_max);
-  if (fitting == 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(FileReservation::limit(),
-                     " open files are allowed (ulimit -n): that leaves none for clients"));
-  }
-  if (fitting < options_.clients_max && options_.logger != nullptr) {
-    log_warning(*options_.logger,
-                concat("clients_max ", options_.clients_max, " is lowered to ", fitting, ": ",
-                       FileReservation::limit(), " open files are allowed (ulimit -n)"));
-  }
-  options_.clients_max = fitting;
-  return {};
-}
-
 absl::Status RespServer::Impl::start() {
   if (const absl::Status checked = check_options(); !checked.ok()) return checked;
-  if (const absl::Status fits = fit_open_files(); !fits.ok()) return fits;
+  const absl::Status fits =
+      files_.reserve_for("clients_max", options_.clients_max, options_.logger.get());
+  if (!fits.ok()) return fits;
   absl::Status listening;
   if (!options_.bind_address.empty()) listening = listen_on_tcp();
   if (listening.ok() && !options_.unix_socket.empty()) listening = listen_on_unix_socket();
