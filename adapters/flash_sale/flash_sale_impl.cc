@@ -123,6 +123,7 @@ absl::Status FlashSale::Impl::open_keyspace(const BackendUrl& place) {
   options.create_if_missing = options_.create_if_missing;
   options.client_name = "rushgate";
   options.connections_max += options_.workers;  // each worker blocks one
+  options.engine = options_.engine;
   options.logger = options_.logger;
   auto backend = open_backend(place, options);
   if (!backend.ok()) return backend.status();

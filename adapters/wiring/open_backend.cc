@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Backend>> open_backend(const BackendUrl& url,
   }
   auto store = open_store(url, options);
   if (!store.ok()) return store.status();
-  EngineOptions engine_options;
+  EngineOptions engine_options = options.engine;
   engine_options.logger = options.logger;
   auto engine = Engine::open(*std::move(store), engine_options);
   if (!engine.ok()) return engine.status();

@@ -21,6 +21,7 @@
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
+#include <rushgate/engine.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/payment_store.h>
@@ -52,6 +53,7 @@ struct FlashSaleOptions {
   std::int64_t patience_ms = 13'000;
   bool names_order_at_limit = true;  // SaleOptions::names_order_at_limit; either one suffices
   SaleOptions sale = {};
+  EngineOptions engine = {};  // of an embedded keyspace; its logger is `logger`
   /// Options of each worker. `worker.consumer` is the prefix of the consumers' names: <consumer>.1,
   /// <consumer>.2, … Empty: c1, c2, …, or unique names where other processes may have workers.
   /// `worker.on_stored` reports stored orders. A block_ms of 0 stands for 10 s.

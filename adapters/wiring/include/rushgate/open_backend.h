@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include <rushgate/backend.h>
+#include <rushgate/engine.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/store.h>
 
@@ -49,6 +50,7 @@ struct OpenBackendOptions {
   bool create_if_missing = true;             // for a directory
   std::string client_name = {};              // for CLIENT LIST on a Redis; empty: none
   int connections_max = 16;                  // RedisOptions::connections_max
+  EngineOptions engine = {};                 // of an embedded one; its logger is the next member
   std::shared_ptr<spdlog::logger> logger{};  // may be null
 };
 
