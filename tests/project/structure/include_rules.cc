@@ -45,6 +45,7 @@ const std::vector<Module> kModules = {
                           "engine/sale", "storage/memory"}},
     {"adapters/wiring", {"engine", "storage", "adapters"}},
     {"adapters/flash_sale", {"engine", "storage", "adapters"}},
+    {"adapters/http",   {"engine", "storage", "adapters"}},
 
     {"apps",            {"engine", "storage", "adapters"}},
     {"tests",           {"engine", "storage", "adapters", "apps"}},
@@ -89,6 +90,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/rocksdb_store.h", "storage/rocksdb"},
     PublicHeader{"rushgate/sqlite_order_store.h", "storage/sqlite"},
     PublicHeader{"rushgate/flash_sale.h", "adapters/flash_sale"},
+    PublicHeader{"rushgate/http_server.h", "adapters/http"},
     PublicHeader{"rushgate/redis_backend.h", "adapters/redis"},
     PublicHeader{"rushgate/resp_server.h", "adapters/resp"},
     PublicHeader{"rushgate/open_backend.h", "adapters/wiring"},

@@ -1,0 +1,144 @@
+// Server-sent events: a position for each client, and a thread that looks for what comes after it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "adapters/http/problem.h"
+#include "adapters/http/sale_board.h"
+#include <rushgate/flash_sale.h>
+
+namespace rushgate::http {
+
+/// Events in the format of text/event-stream, and the position of the last one. A value type.
+struct EventChunk {
+  std::shared_ptr<const std::string> text = {};  // null: there are none yet
+  std::int64_t position = 0;
+};
+
+/// Serves events to clients that ask for the next ones whenever they have taken the ones before. So a
+/// client that does not read costs what it has been sent, however much happens. Thread-safe.
+class EventFeed {
+ public:
+  using Ready = absl::AnyInvocable<void(const EventChunk& chunk)>;
+
+  virtual ~EventFeed() = default;
+  EventFeed(const EventFeed&) = delete;
+  EventFeed& operator=(const EventFeed&) = delete;
+
+  /// Calls `ready`, once, on the feed's thread, when there are events after `position`, or with a
+  /// comment after kHeartbeatMs. Forgets it as soon as `client` has expired.
+  void wait(std::int64_t position, std::weak_ptr<const void> client, Ready ready);
+
+ protected:
+  static constexpr std::int64_t kHeartbeatMs = 15'000;
+
+  /// Looks for new events every `period_ms` while clients wait.
+  EventFeed(const Clock& clock, std::int64_t period_ms) : clock_(clock), period_ms_(period_ms) {}
+  /// A derived class calls both: while its own members live.
+  void start();
+  void stop();
+
+  /// Looks for new events. Returns the position of the last one.
+  virtual std::int64_t look() = 0;
+  /// Returns the events after `position`, as many as one chunk has.
+  virtual EventChunk read(std::int64_t position) = 0;
+  [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ms(); }
+
+ private:
+  struct Waiting {
+    std::int64_t position = 0;
+    std::int64_t since_ms = 0;
+    std::weak_ptr<const void> client;
+    Ready ready;
+  };
+
+  void loop();
+  void serve(std::vector<Waiting>& waiting);
+  [[nodiscard]] EventChunk next_of(const Waiting& waiting);
+
+  const Clock& clock_;
+  const std::int64_t period_ms_;
+  std::int64_t looked_at_ms_ = 0;      // of the feed's thread
+  std::atomic<std::int64_t> last_{0};  // the position of the last event
+  std::mutex mutex_;                   // guards the next three members
+  std::vector<Waiting> waiting_;
+  bool has_news_ = false;  // some client waits for events that are there already
+  bool is_stopping_ = false;
+  std::condition_variable wakes_;
+  std::thread thread_;
+};
+
+/// The recorded changes of orders. A position is OrderChange::position.
+class OrderFeed final : public EventFeed {
+ public:
+  explicit OrderFeed(FlashSale& sale);
+  ~OrderFeed() override { stop(); }
+
+ private:
+  static constexpr std::size_t kChangesMax = 256;  // of a chunk
+  static constexpr std::int64_t kPeriodMs = 100;
+
+  std::int64_t look() override;
+  EventChunk read(std::int64_t position) override;
+
+  PaymentStore* const store_;  // null: there are no changes
+  std::int64_t last_seen_ = 0;
+  // The chunks since the last look: most clients ask for the same.
+  std::map<std::int64_t, EventChunk> chunks_;
+};
+
+/// The free stock of all vouchers, and the rates at which they sell. A position is the number of a
+/// change of any of them; a client that missed one gets all vouchers.
+class VoucherFeed final : public EventFeed {
+ public:
+  explicit VoucherFeed(FlashSale& sale, VoucherBoard& board);
+  ~VoucherFeed() override { stop(); }
+
+ private:
+  static constexpr std::int64_t kPeriodMs = VoucherBoard::kAgeMsMax;
+
+  std::int64_t look() override;
+  EventChunk read(std::int64_t position) override;
+
+  VoucherBoard& board_;
+  std::shared_ptr<const VoucherBoard::Summaries> seen_;
+  std::int64_t seen_at_ms_ = 0;
+  std::int64_t position_ = 0;
+  std::shared_ptr<const std::string> all_;
+  std::shared_ptr<const std::string> changed_;  // since the position before
+  std::set<VoucherId> selling_;                 // since the position before
+};
+
+/// Counts the clients of all feeds. Thread-safe.
+class StreamPlaces {
+ public:
+  explicit StreamPlaces(std::size_t most)
+      : free_(std::make_shared<std::atomic<std::int64_t>>(most)) {}
+  /// Returns a place, which lives as long as it is held; null if there is none.
+  [[nodiscard]] std::shared_ptr<const void> take();
+
+ private:
+  std::shared_ptr<std::atomic<std::int64_t>> free_;
+};
+
+/// The events of one client.
+struct EventStream {
+  EventFeed& feed;
+  std::int64_t position = 0;
+  std::shared_ptr<const void> place;
+};
+
+}  // namespace rushgate::http

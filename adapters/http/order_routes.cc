@@ -1,0 +1,284 @@
+// Purchases, orders, payments, and their changes.
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "adapters/flash_sale/sale_json.h"
+#include "adapters/flash_sale/utc_time.h"
+#include "adapters/http/json_body.h"
+#include "adapters/http/route.h"
+#include "engine/base/concat.h"
+#include <rushgate/maybe_integer.h>
+
+namespace rushgate::http {
+namespace {
+
+std::string location_of(OrderId order) { return concat("/v1/orders/", order); }
+
+HttpAnswer unknown_order() { return problem(kUnknownOrder); }
+
+/// Visible characters of ASCII alone, as in other header fields.
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+const ProblemType* problem_type_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAccepted:
+      return nullptr;
+    case Outcome::kSoldOut:
+      return &kSoldOut;
+    case Outcome::kLimitReached:
+      return &kLimitReached;
+    case Outcome::kDayLimitReached:
+      return &kDayLimitReached;
+    case Outcome::kNotStarted:
+      return &kNotStarted;
+    case Outcome::kEnded:
+      return &kEnded;
+    case Outcome::kUnknownVoucher:
+      return &kUnknownVoucher;
+    case Outcome::kOverloaded:
+      return &kOverloaded;
+    case Outcome::kUnavailable:
+      return &kUnavailable;
+    case Outcome::kOutcomeUnknown:
+      return &kOutcomeUnknown;
+    case Outcome::kKeyReused:
+      return &kKeyReused;
+    case Outcome::kRefused:
+      return &kRefused;
+    case Outcome::kFailed:
+      return &kFailed;
+  }
+  return &kFailed;
+}
+
+const ProblemType* problem_type_of(ChangeOutcome outcome) {
+  switch (outcome) {
+    case ChangeOutcome::kDone:
+      return nullptr;
+    case ChangeOutcome::kTooLate:
+      return &kTooLate;
+    case ChangeOutcome::kRefused:
+      return &kRefused;
+    case ChangeOutcome::kUnknownOrder:
+      return &kUnknownOrder;
+    case ChangeOutcome::kOverloaded:
+      return &kOverloaded;
+    case ChangeOutcome::kUnavailable:
+      return &kUnavailable;
+    case ChangeOutcome::kOutcomeUnknown:
+      return &kOutcomeUnknown;
+    case ChangeOutcome::kFailed:
+      return &kFailed;
+  }
+  return &kFailed;
+}
+
+/// Returns the state of an order if the caller may see it.
+absl::StatusOr<OrderState> find_order(const RouteCall& call) {
+  auto state = call.sale().status(call.order);
+  if (!state.ok() || !state->order || call.caller.may_act_for(state->order->user)) return state;
+  return OrderState{};  // as if there were none
+}
+
+/// Returns the refusal if a user's token is for the order of another user. An order that is not
+/// stored yet is nobody's.
+std::optional<HttpAnswer> refuse_other_user(const RouteCall& call) {
+  if (!call.caller.user) return std::nullopt;
+  const auto state = find_order(call);
+  if (!state.ok()) return problem_of(state.status());
+  if (state->kind == OrderState::Kind::kQueued) {
+    return problem(kUnavailable, "the order is not stored yet");
+  }
+  return state->order ? std::nullopt : std::optional(unknown_order());
+}
+
+/// The reason of a change, and its author.
+struct Change {
+  std::string reason = {};
+  std::string actor = {};
+};
+std::optional<HttpAnswer> read_change(const RouteCall& call, Change& change) {
+  BodyReader body(call.body);
+  body->read("reason", change.reason);
+  // A user's token says who the author is.
+  if (!call.caller.user) body->read("actor", change.actor);
+  return body.finish();
+}
+
+}  // namespace
+
+// ---- Purchases --------------------------------------------------------------------------------
+
+std::optional<HttpAnswer> read_purchase(const RouteCall& call, BuyRequest& request) {
+  request.voucher = call.voucher;
+  request.idempotency_key = call.http.idempotency_key;
+  BodyReader body(call.body);
+  body->require("user", body->read("user", request.user));
+  body->read("quantity", request.quantity);
+  body->read("reference", request.reference);
+  if (request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax) {
+    body->note("quantity", concat("must be from 1 to ", BuyRequest::kQuantityMax));
+  }
+  if (request.reference.size() > Order::kReferenceBytesMax) {
+    body->note("reference", concat("must have at most ", Order::kReferenceBytesMax, " bytes"));
+  }
+  if (request.idempotency_key.size() > Order::kIdempotencyKeyBytesMax ||
+      !is_printable(request.idempotency_key)) {
+    body->note("the header field Idempotency-Key",
+               concat("must have at most ", Order::kIdempotencyKeyBytesMax,
+                      " printable characters, without spaces"));
+  }
+  if (auto wrong = body.finish()) return wrong;
+  if (call.caller.may_act_for(request.user)) return std::nullopt;
+  return problem(kForbidden, "the token is another user's");
+}
+
+HttpAnswer answer_purchase(const BuyRequest& request, const BuyResult& result,
+                           std::int64_t now_ms) {
+  if (const ProblemType* const type = problem_type_of(result.outcome)) {
+    Json more = Json::object();
+    if (result.order != 0) more["order"] = std::to_string(result.order);
+    if (result.outcome == Outcome::kNotStarted) more["now"] = format_utc(now_ms);
+    return problem(*type, result.detail, more);
+  }
+  Json json = {{"order", std::to_string(result.order)},
+               {"user", user_json(request.user)},
+               {"voucher", number_json(request.voucher)},
+               {"state", "queued"},
+               {"quantity", request.quantity},
+               {"repeated", result.is_repeated}};
+  if (result.is_repeated) {
+    json["state"] = result.status ? Json(order_status_name(*result.status)) : Json(nullptr);
+  } else {
+    json["reference"] = request.reference;
+  }
+  constexpr int kOk = 200;
+  constexpr int kCreated = 201;
+  HttpAnswer answer = json_answer(json, result.is_repeated ? kOk : kCreated);
+  answer.fields.emplace_back("Location", location_of(result.order));
+  return answer;
+}
+
+// ---- Orders -----------------------------------------------------------------------------------
+
+HttpAnswer get_order(RouteCall& call) {
+  const auto state = find_order(call);
+  if (!state.ok()) return problem_of(state.status());
+  if (state->kind == OrderState::Kind::kUnknown) return unknown_order();
+  Json json = state->order ? to_json(*state->order)
+                           : Json{{"order", std::to_string(call.order)},
+                                  {"state", order_state_name(state->kind)}};
+  if (state->kind == OrderState::Kind::kFailed) json["reason"] = state->reason;
+  Json payments = Json::array();
+  Json history = Json::array();
+  if (PaymentStore* const store = call.sale().orders().payments(); store != nullptr) {
+    constexpr std::size_t kMost = 1'000;  // an order has a few at most
+    const auto paid = store->list_payments({.order = call.order, .count_max = kMost});
+    if (!paid.ok()) return problem_of(paid.status());
+    for (const Payment& payment : *paid) payments.push_back(to_json(payment));
+    const auto changes = store->changes(0, kMost, call.order);
+    if (!changes.ok()) return problem_of(changes.status());
+    for (const OrderChange& change : *changes) history.push_back(to_json(change));
+  }
+  json["payments"] = std::move(payments);
+  json["history"] = std::move(history);
+  return json_answer(json);
+}
+
+HttpAnswer list_orders_of_user(RouteCall& call) {
+  if (!call.caller.may_act_for(call.user)) {
+    return problem(kForbidden, "the token is another user's");
+  }
+  OrderFilter filter{.user = call.user, .count_max = call.limit};
+  if (!call.after.empty()) {
+    const auto after = parse_int64(call.after);
+    if (!after) return problem(kInvalidRequest, "the query's after must be the id of an order");
+    filter.after = *after;
+  }
+  const auto orders = call.sale().orders().list(filter);
+  if (!orders.ok()) return problem_of(orders.status());
+  Json list = Json::array();
+  for (const Order& order : *orders) list.push_back(to_json(order));
+  const bool has_more = orders->size() == call.limit;
+  return json_answer(
+      {{"orders", std::move(list)},
+       {"next", has_more ? Json(std::to_string(orders->back().id)) : Json(nullptr)}});
+}
+
+// ---- Changes ----------------------------------------------------------------------------------
+
+std::optional<HttpAnswer> read_payment(const RouteCall& call, PayRequest& request) {
+  request.order = call.order;
+  BodyReader body(call.body);
+  body->require("payment", body->read("payment", request.payment));
+  body->require("amount_cents", body->read("amount_cents", request.amount_cents));
+  return body.finish();
+}
+
+HttpAnswer answer_change(OrderId order, const ChangeResult& result) {
+  Json more = {{"order", std::to_string(order)}};
+  const ProblemType* const type = problem_type_of(result.outcome);
+  if (type == nullptr || result.outcome == ChangeOutcome::kTooLate) {
+    more["state"] = order_status_name(result.status);
+    more["repeated"] = result.is_repeated;
+  }
+  return type == nullptr ? json_answer(more) : problem(*type, result.detail, more);
+}
+
+HttpAnswer cancel_order(RouteCall& call) {
+  Change change{.reason = "cancelled", .actor = "user"};
+  if (auto wrong = read_change(call, change)) return *std::move(wrong);
+  if (auto refused = refuse_other_user(call)) return *std::move(refused);
+  return answer_change(call.order, call.sale().cancel(call.order, change.reason, change.actor));
+}
+
+HttpAnswer use_order(RouteCall& call) {
+  Change change{.actor = "operator"};
+  BodyReader body(call.body);
+  body->read("actor", change.actor);
+  if (auto wrong = body.finish()) return *std::move(wrong);
+  return answer_change(call.order, call.sale().use(call.order, change.actor));
+}
+
+HttpAnswer refund_order(RouteCall& call) {
+  Change change{.reason = "refunded", .actor = "operator"};
+  if (auto wrong = read_change(call, change)) return *std::move(wrong);
+  return answer_change(call.order, call.sale().refund(call.order, change.reason, change.actor));
+}
+
+// ---- Payments ---------------------------------------------------------------------------------
+
+HttpAnswer list_payments(RouteCall& call) {
+  PaymentStore* const store = call.sale().orders().payments();
+  if (store == nullptr) return problem(kFailed, "the order store keeps no payments");
+  PaymentFilter filter{.after = call.after, .count_max = call.limit};
+  using enum Payment::State;
+  for (const Payment::State state : {kKept, kDue, kRefunded}) {
+    if (call.state == payment_state_name(state)) filter.state = state;
+  }
+  if (!call.state.empty() && !filter.state) {
+    return problem(kInvalidRequest, "the query's state must be kept, due or refunded");
+  }
+  const auto payments = store->list_payments(filter);
+  if (!payments.ok()) return problem_of(payments.status());
+  Json list = Json::array();
+  for (const Payment& payment : *payments) list.push_back(to_json(payment));
+  const bool has_more = payments->size() == call.limit;
+  return json_answer({{"payments", std::move(list)},
+                      {"next", has_more ? Json(payments->back().id) : Json(nullptr)}});
+}
+
+HttpAnswer confirm_refund(RouteCall& call) {
+  const ChangeResult result = call.sale().confirm_refund(call.name);
+  const ProblemType* const type = problem_type_of(result.outcome);
+  Json more = {{"payment", call.name}};
+  if (type != nullptr) return problem(*type, result.detail, more);
+  more["state"] = "refunded";
+  more["repeated"] = result.is_repeated;
+  return json_answer(more);
+}
+
+}  // namespace rushgate::http

@@ -1,0 +1,96 @@
+// The sale behind the routes: takes requests, and replies to them on other threads where that would
+// block.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "adapters/http/access.h"
+#include "adapters/http/batcher.h"
+#include "adapters/http/event_feed.h"
+#include "adapters/http/exchange.h"
+#include "adapters/http/route.h"
+#include "adapters/http/sale_board.h"
+#include "adapters/http/work_pool.h"
+#include <rushgate/flash_sale.h>
+#include <rushgate/http_server.h>
+
+namespace rushgate::http {
+
+/// Audits of the sale, one at a time, on a thread of its own. Thread-safe.
+class AuditDesk {
+ public:
+  explicit AuditDesk(FlashSale& sale) : sale_(sale), thread_(1, 1) {}
+
+  /// Begins an audit, unless one is running.
+  void begin(bool repairs);
+  /// Returns the state of the last audit; null if there was none.
+  Json state();
+
+ private:
+  void run(bool repairs);
+
+  FlashSale& sale_;
+  std::mutex mutex_;  // guards the next two members
+  bool is_running_ = false;
+  Json state_;
+  WorkPool thread_;  // ends first
+};
+
+/// Thread-safe. Does not own the sale, which must outlive it.
+class SaleService {
+ public:
+  SaleService(FlashSale& sale, const HttpServerOptions& options);
+
+  /// Replies to a request, at once or later.
+  void handle(HttpCall call, HttpDone done);
+
+  [[nodiscard]] FlashSale& sale() const { return sale_; }
+  [[nodiscard]] VoucherBoard& board() { return board_; }
+  [[nodiscard]] AuditDesk& audits() { return audits_; }
+  [[nodiscard]] OrderFeed& order_feed() { return order_feed_; }
+  [[nodiscard]] VoucherFeed& voucher_feed() { return voucher_feed_; }
+  [[nodiscard]] StreamPlaces& places() { return places_; }
+
+ private:
+  /// A request on its way to its reply.
+  struct Pending {
+    RouteCall call;
+    const Route* route = nullptr;
+    HttpDone done;
+    std::string id;
+  };
+
+  [[nodiscard]] std::optional<HttpAnswer> check(Pending& pending) const;
+  [[nodiscard]] static std::optional<HttpAnswer> find(Pending& pending);
+  void dispatch(std::unique_ptr<Pending> pending);
+  void run_on(WorkPool& pool, std::unique_ptr<Pending> pending);
+  void buy(std::unique_ptr<Pending> pending);
+  void pay(std::unique_ptr<Pending> pending);
+  void run_handler(Pending& pending);
+  void reply(Pending& pending, HttpAnswer answer);
+
+  FlashSale& sale_;
+  const std::shared_ptr<spdlog::logger> logger_;  // may be null
+  const Guard guard_;
+  const std::string ids_;  // the ids of requests begin with it
+  std::atomic<std::int64_t> requests_{0};
+  VoucherBoard board_;
+  AuditDesk audits_;
+  StreamPlaces places_;
+  OrderFeed order_feed_;
+  VoucherFeed voucher_feed_;
+  // Their threads end first.
+  Batcher<PayRequest, ChangeResult> payments_;
+  WorkPool changes_;
+  WorkPool reads_;
+  Batcher<BuyRequest, BuyResult> purchases_;
+};
+
+}  // namespace rushgate::http

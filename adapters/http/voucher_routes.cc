@@ -1,0 +1,207 @@
+// Vouchers and their waiting lists.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "adapters/flash_sale/sale_json.h"
+#include "adapters/http/json_body.h"
+#include "adapters/http/route.h"
+#include "adapters/http/sale_service.h"
+#include "engine/base/concat.h"
+#include <rushgate/maybe_integer.h>
+
+namespace rushgate::http {
+namespace {
+
+constexpr int kStatusOk = 200;
+constexpr int kStatusCreated = 201;
+
+Json summary_json(const VoucherSummary& summary) {
+  Json json = to_json(summary.voucher);
+  json["version"] = summary.version;
+  json["free"] = summary.free ? Json(*summary.free) : Json(nullptr);
+  json["admitted"] = summary.admitted ? Json(*summary.admitted) : Json(nullptr);
+  return json;
+}
+
+std::string etag_of(std::int64_t version) { return concat("\"", version, "\""); }
+
+/// Replies with a voucher as it is now.
+HttpAnswer voucher_answer(RouteCall& call, int status) {
+  const auto summary = call.sale().voucher(call.voucher);
+  if (!summary.ok()) return problem_of(summary.status());
+  if (!summary->has_value()) return problem(kUnknownVoucher);
+  HttpAnswer answer = json_answer(summary_json(**summary), status);
+  answer.fields.emplace_back("ETag", etag_of((*summary)->version));
+  if (status == kStatusCreated) {
+    answer.fields.emplace_back("Location", concat("/v1/vouchers/", call.voucher));
+  }
+  return answer;
+}
+
+HttpAnswer changed_voucher(RouteCall& call, const absl::Status& changed) {
+  return changed.ok() ? voucher_answer(call, kStatusOk) : problem_of(changed);
+}
+
+/// Returns the version that `If-Match: "<version>"` names; nothing for another form.
+std::optional<std::int64_t> version_in(std::string_view etag) {
+  if (etag.size() < 3 || !etag.starts_with('"') || !etag.ends_with('"')) return std::nullopt;
+  return parse_int64(etag.substr(1, etag.size() - 2));
+}
+
+HttpAnswer publish_new(RouteCall& call, const Voucher& voucher) {
+  const auto is_new = call.sale().publish_if_new(voucher);
+  if (!is_new.ok()) return problem_of(is_new.status());
+  if (*is_new) return voucher_answer(call, kStatusCreated);
+  return problem(kVersionChanged, "the voucher was published before");
+}
+
+const ProblemType* problem_type_of(WaitOutcome outcome) {
+  switch (outcome) {
+    case WaitOutcome::kWaiting:
+      return nullptr;
+    case WaitOutcome::kFree:
+      return &kPiecesFree;
+    case WaitOutcome::kFull:
+      return &kWaitingListFull;
+    case WaitOutcome::kLimitReached:
+      return &kLimitReached;
+    case WaitOutcome::kNotOnSale:
+      return &kEnded;
+    case WaitOutcome::kNoWaitingList:
+      return &kNoWaitingList;
+    case WaitOutcome::kUnknownVoucher:
+      return &kUnknownVoucher;
+    case WaitOutcome::kOverloaded:
+      return &kOverloaded;
+    case WaitOutcome::kUnavailable:
+      return &kUnavailable;
+    case WaitOutcome::kFailed:
+      return &kFailed;
+  }
+  return &kFailed;
+}
+
+}  // namespace
+
+// ---- Vouchers ---------------------------------------------------------------------------------
+
+HttpAnswer list_vouchers(RouteCall& call) {
+  const auto board = call.service.board().read();
+  if (!board.ok()) return problem_of(board.status());
+  VoucherId after = std::numeric_limits<VoucherId>::min();
+  if (!call.after.empty()) {
+    const auto id = parse_int64(call.after);
+    if (!id) return problem(kInvalidRequest, "the query's after must be the id of a voucher");
+    after = *id;
+  }
+  Json list = Json::array();
+  Json next = nullptr;
+  for (const VoucherSummary& summary : **board) {
+    if (summary.voucher.id <= after && !call.after.empty()) continue;
+    if (list.size() == call.limit) {
+      next = list.back()["id"];
+      break;
+    }
+    list.push_back(summary_json(summary));
+  }
+  return json_answer({{"vouchers", std::move(list)}, {"next", std::move(next)}});
+}
+
+HttpAnswer get_voucher(RouteCall& call) { return voucher_answer(call, kStatusOk); }
+
+HttpAnswer put_voucher(RouteCall& call) {
+  if (!call.body.contains("id")) call.body["id"] = call.voucher;
+  std::string fault;
+  const Voucher voucher = read_voucher(call.body, "", fault);
+  if (fault.empty() && voucher.id != call.voucher) fault = "id: differs from the path's";
+  if (!fault.empty()) return problem(kInvalidRequest, fault);
+  const std::string& if_match = call.http.if_match;
+  const std::string& if_none_match = call.http.if_none_match;
+  if (!if_none_match.empty()) {
+    if (if_none_match == "*" && if_match.empty()) return publish_new(call, voucher);
+    return problem(kInvalidRequest, "If-None-Match must be *, and alone");
+  }
+  std::optional<std::int64_t> expected;
+  if (!if_match.empty()) {
+    expected = version_in(if_match);
+    if (!expected) {
+      return problem(kInvalidRequest, "If-Match must be a version in quotes, as in an ETag");
+    }
+  }
+  const auto before = call.sale().sale().voucher(call.voucher);
+  if (!before.ok()) return problem_of(before.status());
+  const absl::Status published = call.sale().publish(voucher, expected);
+  if (!published.ok()) return problem_of(published);
+  return voucher_answer(call, before->has_value() ? kStatusOk : kStatusCreated);
+}
+
+HttpAnswer add_stock(RouteCall& call) {
+  std::int64_t delta = 0;
+  BodyReader body(call.body);
+  body->require("delta", body->read("delta", delta));
+  if (auto wrong = body.finish()) return *std::move(wrong);
+  return changed_voucher(call, call.sale().sale().add_stock(call.voucher, delta));
+}
+
+HttpAnswer close_voucher(RouteCall& call) {
+  if (auto wrong = BodyReader(call.body).finish()) return *std::move(wrong);
+  return changed_voucher(call, call.sale().sale().close(call.voucher));
+}
+
+HttpAnswer archive_voucher(RouteCall& call) {
+  ArchiveOptions options;
+  BodyReader body(call.body);
+  body->read("discard_dead_letters", options.discard_dead_letters);
+  if (auto wrong = body.finish()) return *std::move(wrong);
+  const absl::Status archived = call.sale().sale().archive(call.voucher, options);
+  if (!archived.ok()) return problem_of(archived);
+  return json_answer({{"voucher", number_json(call.voucher)}, {"archived", true}});
+}
+
+// ---- Waiting lists ----------------------------------------------------------------------------
+
+HttpAnswer wait_for_voucher(RouteCall& call) {
+  UserId user;
+  BodyReader body(call.body);
+  body->require("user", body->read("user", user));
+  if (auto wrong = body.finish()) return *std::move(wrong);
+  if (!call.caller.may_act_for(user)) return problem(kForbidden, "the token is another user's");
+  const WaitResult result = call.sale().sale().wait_for(call.voucher, user);
+  if (const ProblemType* const type = problem_type_of(result.outcome)) {
+    return problem(*type, result.detail);
+  }
+  return json_answer({{"order", std::to_string(result.order)},
+                      {"user", user_json(user)},
+                      {"voucher", number_json(call.voucher)},
+                      {"place", result.place}});
+}
+
+HttpAnswer leave_waiting_list(RouteCall& call) {
+  if (!call.caller.may_act_for(call.user)) {
+    return problem(kForbidden, "the token is another user's");
+  }
+  const auto has_left = call.sale().sale().leave_waiting_list(call.voucher, call.user);
+  if (!has_left.ok()) return problem_of(has_left.status());
+  return json_answer({{"user", user_json(call.user)}, {"left", *has_left}});
+}
+
+HttpAnswer list_waiting(RouteCall& call) {
+  const auto users = call.sale().sale().waiting_list(call.voucher);
+  if (!users.ok()) return problem_of(users.status());
+  auto first = users->begin();
+  if (!call.after.empty()) {
+    const auto after = std::find(users->begin(), users->end(), UserId(call.after));
+    if (after != users->end())
+      first = after + 1;  // otherwise the user has got a piece: from the first
+  }
+  Json list = Json::array();
+  for (; first != users->end() && list.size() < call.limit; ++first) {
+    list.push_back(user_json(*first));
+  }
+  Json next = first == users->end() || list.empty() ? Json(nullptr) : list.back();
+  return json_answer({{"users", std::move(list)}, {"next", std::move(next)}});
+}
+
+}  // namespace rushgate::http

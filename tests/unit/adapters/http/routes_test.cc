@@ -1,0 +1,262 @@
+// What each route does, over real sockets.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/adapters/http/served_sale.h"
+#include <rushgate/request.h>
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kTea = R"({"title": "Tea", "stock": 3, "begin_ms": 0,
+                                 "end_ms": "2999-01-01T00:00:00+08:00", "price_cents": "250"})";
+
+// ---- Vouchers ----
+
+TEST(HttpVoucherTest, PutPublishesAndGetShows) {
+  const ServedSale served;
+  const HttpReply put = served.call("PUT", "/v1/vouchers/7", kTea);
+  ASSERT_EQ(put.status, 201) << put.body;
+  EXPECT_EQ(put.field("etag"), "\"1\"");
+  EXPECT_EQ(put.field("location"), "/v1/vouchers/7");
+  const HttpReply got = served.call("GET", "/v1/vouchers/7");
+  EXPECT_EQ(got.status, 200);
+  EXPECT_EQ(got.body, put.body);
+  EXPECT_EQ(got.json()["price_cents"], 250);
+  EXPECT_EQ(got.json()["free"], 3);
+  EXPECT_EQ(served.call("GET", "/v1/vouchers/8").problem(), "unknown-voucher");
+}
+
+TEST(HttpVoucherTest, PutWithOldVersionChangesNothing) {
+  const ServedSale served;
+  served.publish(7, 3);
+  const std::string more = R"({"stock": 9, "begin_ms": 0, "end_ms": 5000000000000})";
+  EXPECT_EQ(served.call("PUT", "/v1/vouchers/7", more, "If-Match: \"5\"\r\n").problem(),
+            "version-changed");
+  EXPECT_EQ(served.call("PUT", "/v1/vouchers/7", more, "If-None-Match: *\r\n").status, 412);
+  EXPECT_EQ(served.call("GET", "/v1/vouchers/7").json()["stock"], 3);
+  const HttpReply put = served.call("PUT", "/v1/vouchers/7", more, "If-Match: \"1\"\r\n");
+  EXPECT_EQ(put.status, 200) << put.body;
+  EXPECT_EQ(put.field("etag"), "\"2\"");
+  EXPECT_EQ(served.call("PUT", "/v1/vouchers/8", more, "If-None-Match: *\r\n").status, 201);
+}
+
+TEST(HttpVoucherTest, WrongTermsNameTheField) {
+  const ServedSale served;
+  const auto detail = [&](const std::string& body) {
+    const HttpReply reply = served.call("PUT", "/v1/vouchers/7", body);
+    EXPECT_EQ(reply.problem(), "invalid-request") << reply.body;
+    return reply.json()["detail"].get<std::string>();
+  };
+  EXPECT_EQ(detail(R"({"stock": 1, "begin_ms": 0})"), "end_ms: is missing");
+  EXPECT_THAT(detail(R"({"stock": 1, "begin_ms": 0, "end_ms": 9, "limits": {"x": 1}})"),
+              HasSubstr("limits.x: is not a field here"));
+  EXPECT_EQ(detail(R"({"id": 8, "stock": 1, "begin_ms": 0, "end_ms": 9})"),
+            "id: differs from the path's");
+  EXPECT_EQ(detail(R"({"stock": -1, "begin_ms": 0, "end_ms": 9})"),
+            "stock must be from 0 to 1000000000000, not -1");
+}
+
+TEST(HttpVoucherTest, StockIsAddedAndSaleCloses) {
+  const ServedSale served;
+  served.publish(7, 3);
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/stock", R"({"delta": -2})").json()["free"], 1);
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/stock", R"({"delta": -2})").problem(),
+            "invalid-request");
+  EXPECT_NE(served.buy(7, "1"), "");
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/stock", R"({"delta": -1})").problem(), "refused");
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/archive").problem(), "refused");
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/close").status, 200);
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/orders", R"({"user": 1})").problem(), "ended");
+  const HttpReply archived = served.call("POST", "/v1/vouchers/7/archive");
+  EXPECT_EQ(archived.status, 200) << archived.body;
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/8/close").problem(), "unknown-voucher");
+}
+
+TEST(HttpVoucherTest, ListIsPagedByPosition) {
+  const ServedSale served;
+  for (const VoucherId id : {3, 1, 2}) served.publish(id, 1);
+  const Json first = served.call("GET", "/v1/vouchers?limit=2").json();
+  ASSERT_EQ(first["vouchers"].size(), 2U);
+  EXPECT_EQ(first["vouchers"][0]["id"], 1);
+  EXPECT_EQ(first["next"], 2);
+  const Json second = served.call("GET", "/v1/vouchers?limit=2&after=2").json();
+  ASSERT_EQ(second["vouchers"].size(), 1U);
+  EXPECT_EQ(second["vouchers"][0]["id"], 3);
+  EXPECT_TRUE(second["next"].is_null());
+}
+
+// ---- Buying ----
+
+TEST(HttpBuyTest, RepetitionGetsTheSameOrder) {
+  const ServedSale served;
+  served.publish(7, 3, 60'000);
+  const std::string body = R"({"user": "anna", "quantity": 1, "reference": "till 4"})";
+  const std::string key = "Idempotency-Key: click-1\r\n";
+  const HttpReply bought = served.call("POST", "/v1/vouchers/7/orders", body, key);
+  ASSERT_EQ(bought.status, 201) << bought.body;
+  const std::string order = bought.json()["order"];
+  EXPECT_EQ(bought.field("location"), "/v1/orders/" + order);
+  ASSERT_TRUE(served.sale().drain().ok());
+  const HttpReply again = served.call("POST", "/v1/vouchers/7/orders", body, key);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.json()["order"], order);
+  EXPECT_EQ(again.json()["state"], "unpaid");
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/orders", R"({"user": "bob"})", key).problem(),
+            "key-reused");
+}
+
+TEST(HttpBuyTest, EachRefusalHasItsType) {
+  const ServedSale served;
+  served.publish(7, 2);
+  const std::string order = served.buy(7, "1");
+  const auto buy = [&](const std::string& voucher, const std::string& body) {
+    return served.call("POST", "/v1/vouchers/" + voucher + "/orders", body);
+  };
+  const HttpReply at_limit = buy("7", R"({"user": 1})");
+  EXPECT_EQ(at_limit.status, 409);
+  EXPECT_EQ(at_limit.problem(), "limit-reached");
+  EXPECT_EQ(at_limit.json()["order"], order);
+  EXPECT_NE(served.buy(7, "2"), "");
+  EXPECT_EQ(buy("7", R"({"user": 3})").problem(), "sold-out");
+  EXPECT_EQ(buy("8", R"({"user": 2})").problem(), "unknown-voucher");
+  const Voucher later = {.id = 9, .stock = 1, .begin_ms = kNeverEndsMs - 1};
+  ASSERT_TRUE(served.sale().publish(later).ok());
+  const HttpReply early = buy("9", R"({"user": 2})");
+  EXPECT_EQ(early.problem(), "not-started");
+  EXPECT_THAT(early.json()["now"].get<std::string>(), HasSubstr("Z"));
+}
+
+TEST(HttpBuyTest, WrongRequestNamesTheFault) {
+  const ServedSale served;
+  served.publish(7, 1);
+  const auto detail = [&](const std::string& body, const std::string& fields = {}) {
+    const HttpReply reply = served.call("POST", "/v1/vouchers/7/orders", body, fields);
+    EXPECT_EQ(reply.problem(), "invalid-request") << reply.body;
+    return reply.json().value("detail", "");
+  };
+  EXPECT_EQ(detail("{}"), "user: is missing");
+  EXPECT_EQ(detail(R"({"user": 1, "quantity": 0})"), "quantity: must be from 1 to 10000");
+  EXPECT_THAT(detail(R"({"user": "a b"})"), HasSubstr("user: "));
+  EXPECT_THAT(detail(R"({"user": 1, "usr": 2})"), HasSubstr("usr: is not a field here"));
+  EXPECT_THAT(detail(R"({"user": 1, "user": 2})"), HasSubstr("\"user\" is there twice"));
+  EXPECT_THAT(detail(R"({"user": 1)"), HasSubstr("parse error"));
+  EXPECT_THAT(detail("[1]"), HasSubstr("must be an object"));
+  EXPECT_THAT(detail(R"({"user": 1})", "Idempotency-Key: " + std::string(256, 'k') + "\r\n"),
+              HasSubstr("Idempotency-Key: must have at most 255"));
+  EXPECT_EQ(served.sale().voucher(7).value()->admitted, 0);
+}
+
+// ---- Orders ----
+
+TEST(HttpOrderTest, OrderIsPaidUsedAndRefunded) {
+  const ServedSale served;
+  served.publish(7, 3, 60'000);
+  const std::string order = "/v1/orders/" + served.buy(7, "1");
+  const std::string payment = R"({"payment": "pi_1", "amount_cents": 500})";
+  EXPECT_EQ(served.call("POST", order + "/payments", R"({"payment": "pi_1", "amount_cents": 1})")
+                .problem(),
+            "refused");
+  for (const bool repeated : {false, true}) {
+    const HttpReply paid = served.call("POST", order + "/payments", payment);
+    ASSERT_EQ(paid.status, 200) << paid.body;
+    EXPECT_EQ(paid.json()["state"], "paid");
+    EXPECT_EQ(paid.json()["repeated"], repeated);
+  }
+  EXPECT_EQ(served.call("POST", order + "/cancel").problem(), "too-late");
+  ASSERT_TRUE(served.sale().drain().ok());
+  EXPECT_EQ(served.call("POST", order + "/use", R"({"actor": "anna"})").json()["state"], "used");
+  EXPECT_EQ(served.call("POST", order + "/refund", R"({"reason": "broken"})").status, 200);
+  ASSERT_TRUE(served.sale().drain().ok());
+  const Json due = served.call("GET", "/v1/payments?state=due").json();
+  ASSERT_EQ(due["payments"].size(), 1U);
+  EXPECT_EQ(due["payments"][0]["payment"], "pi_1");
+  EXPECT_EQ(served.call("POST", "/v1/payments/pi_1/confirm-refund").json()["state"], "refunded");
+  const Json seen = served.call("GET", order).json();
+  EXPECT_EQ(seen["state"], "refunded");
+  EXPECT_EQ(seen["payments"][0]["state"], "refunded");
+  EXPECT_EQ(seen["history"].back()["to"], "refunded");
+  EXPECT_EQ(served.call("POST", "/v1/orders/99/cancel").problem(), "unknown-order");
+  EXPECT_EQ(served.call("GET", "/v1/orders/99").problem(), "unknown-order");
+}
+
+TEST(HttpOrderTest, OrdersOfUserArePaged) {
+  const ServedSale served;
+  std::string last;
+  for (const VoucherId id : {1, 2, 3}) {
+    served.publish(id, 1);
+    last = served.buy(id, "ann/a");
+  }
+  const Json first = served.call("GET", "/v1/users/ann%2Fa/orders?limit=2").json();
+  ASSERT_EQ(first["orders"].size(), 2U);
+  const std::string next = first["next"];
+  const Json second = served.call("GET", "/v1/users/ann%2Fa/orders?limit=2&after=" + next).json();
+  ASSERT_EQ(second["orders"].size(), 1U);
+  EXPECT_EQ(second["orders"][0]["order"], last);
+}
+
+TEST(HttpWaitingTest, UserWaitsAndLeaves) {
+  const ServedSale served;
+  const Voucher voucher = {.id = 7, .stock = 1, .waiting_max = 5};
+  ASSERT_TRUE(served.sale().publish(voucher).ok());
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/7/waiting", R"({"user": 2})").problem(),
+            "pieces-free");
+  EXPECT_NE(served.buy(7, "1"), "");
+  const HttpReply waits = served.call("POST", "/v1/vouchers/7/waiting", R"({"user": 2})");
+  ASSERT_EQ(waits.status, 200) << waits.body;
+  EXPECT_EQ(waits.json()["place"], 1);
+  EXPECT_EQ(served.call("GET", "/v1/vouchers/7/waiting").json()["users"], Json::array({2}));
+  EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/2").json()["left"], true);
+  EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/2").json()["left"], false);
+}
+
+// ---- Operating ----
+
+TEST(HttpOperatorTest, AuditReportsItsVerdict) {
+  const ServedSale served;
+  served.publish(7, 3);
+  EXPECT_EQ(served.call("GET", "/v1/audit").problem(), "not-found");
+  EXPECT_NE(served.buy(7, "1"), "");
+  HttpConnection connection = served.connect();
+  EXPECT_EQ(connection.call("POST", "/v1/audit").status, 202);
+  Json audit;
+  do {
+    audit = connection.call("GET", "/v1/audit").json();
+  } while (audit["state"] == "running");
+  EXPECT_EQ(audit["report"]["passed"], true) << audit;
+  EXPECT_EQ(audit["report"]["vouchers"][0]["admitted"], 1);
+}
+
+TEST(HttpOperatorTest, DeadLettersAreListedAndDiscarded) {
+  const ServedSale served;
+  served.publish(7, 3);
+  const auto client = served.sale().backend().open_client();
+  const std::string stream = served.sale().keys().order_stream;
+  ASSERT_FALSE(client->call(Request::of("XADD", stream, "*", "no", "order")).is_error());
+  HttpConnection connection = served.connect();
+  Json letters;
+  do {
+    letters = connection.call("GET", "/v1/dead-letters").json();
+  } while (letters["dead_letters"].empty());
+  const std::string path =
+      "/v1/dead-letters/" + letters["dead_letters"][0]["id"].get<std::string>();
+  EXPECT_EQ(connection.call("POST", path + "/discard").problem(), "invalid-request");
+  EXPECT_EQ(
+      connection.call("POST", path + "/discard", R"({"reason": "no order"})").json()["discarded"],
+      true);
+  EXPECT_EQ(connection.call("POST", path + "/retry").json()["retried"], false);
+}
+
+TEST(HttpOperatorTest, HealthAndReadinessReply) {
+  const ServedSale served;
+  EXPECT_EQ(served.call("GET", "/healthz").json()["status"], "ok");
+  EXPECT_EQ(served.call("GET", "/readyz").json()["status"], "ready");
+  EXPECT_EQ(served.call("GET", "/openapi.json").json()["openapi"], "3.1.0");
+}
+
+}  // namespace
+}  // namespace rushgate

@@ -1,0 +1,79 @@
+// A database that does not reply delays what needs it, and nothing else.
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/adapters/http/served_sale.h"
+#include <rushgate/memory_order_store.h>
+#include <rushgate/open_backend.h>
+#include <rushgate/testing_stores.h>
+
+namespace rushgate {
+namespace {
+
+/// Makes reads of the database wait.
+class Barrier {
+ public:
+  void pass() {
+    if (!is_closed_) return;
+    ++waiting_;
+    waiting_.notify_all();
+    is_closed_.wait(true);
+  }
+  void close() { is_closed_ = true; }
+  void open() {
+    is_closed_ = false;
+    is_closed_.notify_all();
+  }
+  void await(int count) {
+    for (int now = waiting_; now < count; now = waiting_) waiting_.wait(now);
+  }
+
+ private:
+  std::atomic<bool> is_closed_{false};
+  std::atomic<int> waiting_{0};
+};
+
+TEST(HttpSlowDatabaseTest, OnlyReadsWait) {
+  Barrier barrier;
+  auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  orders->before_every_read([&] { barrier.pass(); });
+  const auto sale =
+      FlashSale::open(open_backend("memory:").value(), std::move(orders), {.workers = 0}).value();
+  HttpServerOptions options;
+  options.port = 0;
+  options.threads = 1;  // requests are read in the order of their arrival
+  options.waiting_max = 1;
+  const auto server = HttpServer::start(*sale, options).value();
+  ASSERT_TRUE(sale->publish({.id = 7, .stock = 10}).ok());
+
+  barrier.close();
+  HttpConnection first(server->port());
+  HttpConnection second(server->port());
+  HttpConnection queued(server->port());
+  HttpConnection other(server->port());
+  const std::string read = testing::http_request("GET", "/v1/orders/1");
+  first.send(read);
+  barrier.await(1);
+  second.send(read);
+  barrier.await(2);
+  queued.send(read);
+  EXPECT_EQ(other.call("GET", "/healthz").status, 200);
+  const HttpReply refused = other.call("GET", "/v1/orders/1");
+  EXPECT_EQ(refused.problem(), "overloaded");
+  EXPECT_EQ(refused.field("retry-after"), "1");
+  for (int user = 1; user <= 3; ++user) {
+    const std::string body = "{\"user\": " + std::to_string(user) + "}";
+    EXPECT_EQ(other.call("POST", "/v1/vouchers/7/orders", body).status, 201);
+  }
+  barrier.open();
+  for (HttpConnection* const waiting : {&first, &second, &queued}) {
+    EXPECT_EQ(waiting->receive().problem(), "unknown-order");
+  }
+}
+
+}  // namespace
+}  // namespace rushgate
