@@ -43,8 +43,9 @@ void note_interrupts() { handle_interrupts(record); }
 
 int interrupt_signal() { return recorded; }
 
-HeldInterrupts::HeldInterrupts() : signals_(interrupts()) {
+HeldInterrupts::HeldInterrupts(bool holds_hangups) : signals_(interrupts()) {
   sigaddset(&signals_, kEndOfWait);
+  if (holds_hangups) sigaddset(&signals_, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);
 }
 
@@ -53,9 +54,9 @@ HeldInterrupts::~HeldInterrupts() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-int HeldInterrupts::wait() {
+int HeldInterrupts::wait(const std::function<void()>& on_hangup) {
   int signal = 0;
-  sigwait(&signals_, &signal);
+  while (sigwait(&signals_, &signal) == 0 && signal == SIGHUP) on_hangup();
   const sigset_t from_outside = interrupts();
   pthread_sigmask(SIG_UNBLOCK, &from_outside, nullptr);  // a second signal asks to end at once
   return signal == kEndOfWait ? 0 : signal;

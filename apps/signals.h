@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 
 namespace rushgate {
 
@@ -17,17 +18,18 @@ int interrupt_signal();
 
 // ---- For a program that waits ----
 
-/// Blocks SIGINT and SIGTERM in all threads that start during its lifetime. wait() reads the first
-/// of them.
+/// Blocks SIGINT and SIGTERM in all threads that start during its lifetime, and SIGHUP if
+/// `holds_hangups`. wait() reads the first of them.
 class HeldInterrupts {
  public:
-  HeldInterrupts();
+  explicit HeldInterrupts(bool holds_hangups = false);
   ~HeldInterrupts();
   HeldInterrupts(const HeldInterrupts&) = delete;
   HeldInterrupts& operator=(const HeldInterrupts&) = delete;
 
-  /// Blocks until a signal arrives, or end_wait() is called. Returns the signal, or 0.
-  int wait();
+  /// Blocks until SIGINT or SIGTERM arrives, or end_wait() is called. Returns the signal, or 0. Calls
+  /// `on_hangup` for each SIGHUP that it holds.
+  int wait(const std::function<void()>& on_hangup = [] {});
   /// Ends wait(), now or when it is called. Thread-safe.
   static void end_wait();
 

@@ -2,15 +2,19 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +33,8 @@
 #include "engine/base/thread_name.h"
 #include "engine/sale/admission/admission.h"
 #include <rushgate/engine.h>
+#include <rushgate/flash_sale.h>
+#include <rushgate/http_server.h>
 #include <rushgate/open_backend.h>
 #include <rushgate/resp_server.h>
 #include <rushgate/rocksdb_store.h>
@@ -39,16 +45,24 @@ namespace {
 constexpr std::uint64_t kSecondsMax = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kSlowlogLogSlowerThanUs = 10'000;  // Redis's default
 constexpr const char* kPasswordVariable = "RUSHGATE_REQUIREPASS";
+constexpr const char* kMemoryUrl = "memory:";
 
 struct ServeArguments {
   RespServerOptions server;
   std::filesystem::path password_file;  // empty: none
   std::filesystem::path dir;            // empty: see keyspace_url
-  std::string keyspace_url = "memory:";
+  std::string keyspace_url = kMemoryUrl;
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
   bool debug_commands = false;
   bool manual_clock = false;
+  std::optional<HttpServerOptions> http;  // of --http
+  std::filesystem::path tls_certificate;  // empty: no TLS
+  std::filesystem::path tls_key;
+  std::filesystem::path token_file;  // empty: none
+  std::filesystem::path user_key_file;
+  std::filesystem::path vouchers_file;
+  int workers = 1;
 };
 
 /// During its lifetime, reports when a script delays the end of the program.
@@ -99,21 +113,21 @@ std::string shown_addresses(const RespServerOptions& options, const RespServer& 
   return shown + (shown.empty() ? "" : " and ") + options.unix_socket;
 }
 
-/// Returns the contents of the file, which must be one line.
-absl::StatusOr<std::string> read_password(const std::filesystem::path& file) {
+/// Returns the contents of the file, which must be one line: `what`.
+absl::StatusOr<std::string> read_line(const std::filesystem::path& file, std::string_view what) {
   auto text = read_file(file);
   if (!text.ok()) return text;
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
   if (!text->empty() && text->find('\n') == std::string::npos) return text;
-  return absl::InvalidArgumentError(file.string() + " must hold one line, the password");
+  return absl::InvalidArgumentError(fmt::format("{} must hold one line, {}", file.string(), what));
 }
 
 /// Returns the password of --requirepass, --requirepass-file or the environment, in this order.
 /// Empty if none is set.
 absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
   if (!arguments.server.password.empty()) return arguments.server.password;
-  if (!arguments.password_file.empty()) return read_password(arguments.password_file);
+  if (!arguments.password_file.empty()) return read_line(arguments.password_file, "the password");
   const char* const variable = std::getenv(kPasswordVariable);
   if (variable == nullptr) return "";
   if (*variable == '\0')
@@ -121,29 +135,42 @@ absl::StatusOr<std::string> password_of(const ServeArguments& arguments) {
   return variable;
 }
 
-int run_serve(ServeArguments arguments) {
-  ignore_closed_pipes();  // a closed log pipe must not end the server
-  bound_free_memory();
-  auto password = password_of(arguments);
-  if (!password.ok()) return fail(password.status());
-  arguments.server.password = *std::move(password);
-  HeldInterrupts interrupts;
-  std::atomic<bool> saves{false};
-  arguments.server.on_shutdown = [&saves](bool wants_saved) {
+EngineOptions engine_options(const ServeArguments& arguments, ManualClock& clock) {
+  EngineOptions options;
+  options.manual_clock = arguments.manual_clock ? &clock : nullptr;
+  options.memory_bytes_max = arguments.memory_bytes_max;
+  options.latency_tracking = true;
+  options.slowlog_log_slower_than_us = kSlowlogLogSlowerThanUs;
+  options.debug_commands = arguments.debug_commands;
+  options.logger = arguments.server.logger;
+  return options;
+}
+
+/// Ends the wait for a signal when a client sends SHUTDOWN, and notes whether it wants everything
+/// saved.
+void end_on_shutdown(RespServerOptions& server, std::atomic<bool>& saves) {
+  server.on_shutdown = [&saves](bool wants_saved) {
     if (wants_saved) saves = true;
     HeldInterrupts::end_wait();
   };
+}
+
+/// Returns the exit code of a clean stop. SIGTERM is how a service is stopped.
+int exit_code_after(int signal) { return signal == SIGINT ? kExitSignal + SIGINT : kExitOk; }
+
+absl::Status save(Engine& engine) {
+  const Reply synced = engine.open_client()->sync();
+  return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
+}
+
+/// Serves a keyspace alone.
+int serve_keyspace(const ServeArguments& arguments, HeldInterrupts& interrupts,
+                   const std::atomic<bool>& saves) {
   auto store = open_its_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
-  auto engine = Engine::open(*std::move(store),
-                             {.manual_clock = arguments.manual_clock ? &clock : nullptr,
-                              .memory_bytes_max = arguments.memory_bytes_max,
-                              .latency_tracking = true,
-                              .slowlog_log_slower_than_us = kSlowlogLogSlowerThanUs,
-                              .debug_commands = arguments.debug_commands,
-                              .logger = arguments.server.logger},
-                             native_sale_scripts());
+  auto engine =
+      Engine::open(*std::move(store), engine_options(arguments, clock), native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
   auto server = RespServer::start(**engine, arguments.server);
   if (!server.ok()) return fail(server.status());
@@ -152,11 +179,112 @@ int run_serve(ServeArguments arguments) {
   const ScriptNotice notice(**engine);
   (*server)->stop();
   if (saves) {
-    const Reply synced = (*engine)->open_client()->sync();
-    if (synced.is_error()) return fail(absl::UnavailableError(synced.text()));
+    if (const absl::Status saved = save(**engine); !saved.ok()) return fail(saved);
   }
   (*engine)->close();
-  return signal == 0 ? kExitOk : kExitSignal + signal;
+  return exit_code_after(signal);
+}
+
+absl::StatusOr<std::unique_ptr<FlashSale>> open_served_sale(const ServeArguments& arguments) {
+  ManualClock unused;
+  FlashSaleOptions options;
+  options.workers = arguments.workers;
+  options.names_order_at_limit = true;
+  options.engine = engine_options(arguments, unused);
+  options.logger = arguments.server.logger;
+  BackendUrl place;
+  if (arguments.keyspace_url != kMemoryUrl) {
+    options.orders_dir = arguments.dir;
+    return FlashSale::open(arguments.keyspace_url, options);
+  }
+  if (!arguments.dir.empty()) {
+    place.kind = BackendUrl::Kind::kDirectory;
+    place.dir = arguments.dir;
+    place.durability = arguments.durability;
+  }
+  return FlashSale::open(place, options);
+}
+
+/// Publishes the vouchers of the file that are new.
+absl::Status publish_new(FlashSale& sale, const std::filesystem::path& file) {
+  const auto vouchers = read_vouchers(file);
+  if (!vouchers.ok()) return vouchers.status();
+  for (const Voucher& voucher : *vouchers) {
+    const auto published = sale.publish_if_new(voucher);
+    if (!published.ok()) return published.status();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_secrets(const ServeArguments& arguments, HttpServerOptions& options) {
+  for (const auto& [file, what, secret] :
+       {std::tuple(&arguments.token_file, "the token", &options.operator_token),
+        std::tuple(&arguments.user_key_file, "the key", &options.user_key)}) {
+    if (file->empty()) continue;
+    auto line = read_line(*file, what);
+    if (!line.ok()) return line.status();
+    *secret = *std::move(line);
+  }
+  return absl::OkStatus();
+}
+
+/// Serves a sale by HTTP, and its keyspace beside that if it is in this process.
+int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
+               const std::atomic<bool>& saves) {
+  HttpServerOptions http_options = *arguments.http;
+  http_options.logger = arguments.server.logger;
+  if (const absl::Status read = read_secrets(arguments, http_options); !read.ok())
+    return fail(read);
+  const auto sale = open_served_sale(arguments);
+  if (!sale.ok()) return fail(sale.status());
+  if (!arguments.vouchers_file.empty()) {
+    const absl::Status published = publish_new(**sale, arguments.vouchers_file);
+    if (!published.ok()) return fail(published);
+  }
+  auto* const engine = dynamic_cast<Engine*>(&(*sale)->backend());
+  std::unique_ptr<RespServer> resp;
+  if (engine != nullptr) {
+    auto server = RespServer::start(*engine, arguments.server);
+    if (!server.ok()) return fail(server.status());
+    resp = *std::move(server);
+    say("serving on {}\n", shown_addresses(arguments.server, *resp));
+  }
+  const auto http = HttpServer::start(**sale, http_options);
+  if (!http.ok()) return fail(http.status());
+  if (http_options.operator_token.empty()) {
+    say("without --token-file, operators' routes are served to this machine alone\n");
+  }
+  say("serving HTTP on {} port {}\n", http_options.bind_address, (*http)->port());
+  const int signal = interrupts.wait([&] {
+    const absl::Status read = (*http)->reload_certificate();
+    if (!read.ok()) say("rushgate: {}\n", std::string(read.message()));
+  });
+  std::optional<ScriptNotice> notice;
+  if (engine != nullptr) notice.emplace(*engine);
+  (*http)->stop();
+  if (resp != nullptr) resp->stop();
+  (*sale)->stop_workers();
+  if (saves && engine != nullptr) {
+    if (const absl::Status saved = save(*engine); !saved.ok()) return fail(saved);
+  }
+  return exit_code_after(signal);
+}
+
+int run_serve(ServeArguments arguments) {
+  ignore_closed_pipes();  // a closed log pipe must not end the server
+  bound_free_memory();
+  if (arguments.http) {
+    arguments.http->tls_certificate = arguments.tls_certificate;
+    arguments.http->tls_key = arguments.tls_key;
+  }
+  auto password = password_of(arguments);
+  if (!password.ok()) return fail(password.status());
+  arguments.server.password = *std::move(password);
+  HeldInterrupts interrupts(arguments.http && !arguments.http->tls_certificate.empty());
+  std::atomic<bool> saves{false};
+  end_on_shutdown(arguments.server, saves);
+  return arguments.http ? serve_sale(arguments, interrupts, saves)
+                        : serve_keyspace(arguments, interrupts, saves);
 }
 
 /// Adds an option whose value is a size: 100mb, 1gb, …
@@ -226,17 +354,15 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
           },
           "Permissions of the unix socket: 700, …; 0: set by the umask")
       ->type_name("MODE");
-  CLI::Option* const dir =
-      command
-          .add_option("--dir", arguments.dir,
-                      "Directory of the data; without it, the data is only in memory")
-          ->check(not_empty())
-          ->type_name("D");
+  command
+      .add_option("--dir", arguments.dir,
+                  "Directory of the data; without it, the data is only in memory")
+      ->check(not_empty())
+      ->type_name("D");
   command
       .add_option("--keyspace", arguments.keyspace_url,
                   "The data: a directory (path?durability=sync) or memory:")
       ->check(not_empty())
-      ->excludes(dir)
       ->type_name("URL");
   add_durability_option(command, arguments.durability);
   CLI::Option* const password =
@@ -293,18 +419,103 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
                    "For tests: only RUSHGATE.ADVANCE milliseconds moves the clock");
 }
 
+/// Reads ADDRESS:PORT. The address of IPv6 is in brackets.
+HttpServerOptions parse_http_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const auto port = parse_uint64(colon == std::string::npos ? "" : text.substr(colon + 1));
+  if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {
+    throw CLI::ValidationError("--http", "'" + text + "' is not ADDRESS:PORT");
+  }
+  HttpServerOptions options;
+  options.port = static_cast<std::uint16_t>(*port);
+  options.bind_address = text.substr(0, colon);
+  if (options.bind_address.starts_with('[') && options.bind_address.ends_with(']')) {
+    options.bind_address = options.bind_address.substr(1, options.bind_address.size() - 2);
+  }
+  return options;
+}
+
+void add_http_options(CLI::App& command, ServeArguments& arguments) {
+  CLI::Option* const http =
+      command
+          .add_option_function<std::string>(
+              "--http",
+              [&arguments](const std::string& text) { arguments.http = parse_http_address(text); },
+              "Open the sale, and serve it by HTTP on this address: 127.0.0.1:8080")
+          ->type_name("A:PORT");
+  command
+      .add_option("--vouchers", arguments.vouchers_file,
+                  "Publish the vouchers of this file that are new")
+      ->check(not_empty())
+      ->needs(http)
+      ->type_name("F");
+  command.add_option("--workers", arguments.workers, "Threads that store orders")
+      ->check(number_from(1, 64))
+      ->capture_default_str()
+      ->needs(http)
+      ->type_name("N");
+  command
+      .add_option("--token-file", arguments.token_file,
+                  "File with the token of operators' routes; without it, they are served to this\n"
+                  "machine alone")
+      ->check(not_empty())
+      ->needs(http)
+      ->type_name("F");
+  command
+      .add_option("--user-key", arguments.user_key_file,
+                  "File with the key of users' tokens: each request of a buyer must carry one")
+      ->check(not_empty())
+      ->needs(http)
+      ->type_name("F");
+}
+
+void add_tls_options(CLI::App& command, ServeArguments& arguments) {
+  CLI::Option* const certificate =
+      command
+          .add_option("--tls-cert", arguments.tls_certificate,
+                      "File with the certificate chain (PEM) for --http; SIGHUP reads it again")
+          ->check(not_empty())
+          ->needs(command.get_option("--http"))
+          ->type_name("F");
+  CLI::Option* const key =
+      command.add_option("--tls-key", arguments.tls_key, "File with its key (PEM)")
+          ->check(not_empty())
+          ->needs(certificate)
+          ->type_name("F");
+  certificate->needs(key);
+}
+
+/// Refuses options that contradict each other.
+void check_serve_options(const CLI::App& command, const ServeArguments& arguments) {
+  const bool is_elsewhere = command.count("--keyspace") > 0;
+  if (arguments.http && arguments.manual_clock) {
+    throw CLI::ValidationError("--manual-clock", "it excludes --http");
+  }
+  if (!arguments.http && is_elsewhere && !arguments.dir.empty()) {
+    throw CLI::ValidationError("--keyspace", "it excludes --dir");
+  }
+  if (arguments.http && arguments.keyspace_url != kMemoryUrl && arguments.dir.empty()) {
+    throw CLI::ValidationError("--keyspace", "with --http it needs --dir, for the orders");
+  }
+  const bool has_durability =
+      command.count("--durability") > 0 && arguments.durability != Durability::kMemory;
+  if (has_durability && (arguments.dir.empty() || is_elsewhere)) {
+    throw CLI::ValidationError("--durability", "it requires --dir (--keyspace has ?durability=)");
+  }
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = add_command(
-      app, "serve", "Serve Redis clients over a socket, until SIGINT, SIGTERM or SHUTDOWN.");
+      app, "serve",
+      "Serve Redis clients over a socket, and a sale by HTTP, until SIGINT, SIGTERM or SHUTDOWN.");
   const auto arguments = std::make_shared<ServeArguments>();
   add_options(*command, *arguments);
+  add_http_options(*command, *arguments);
+  add_tls_options(*command, *arguments);
   command->callback([&invocation, command, arguments] {
-    if (arguments->dir.empty() && command->count("--durability") > 0 &&
-        arguments->durability != Durability::kMemory) {
-      throw CLI::ValidationError("--durability", "it requires --dir (--keyspace has ?durability=)");
-    }
+    check_serve_options(*command, *arguments);
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->server.logger = logger;
       return run_serve(*arguments);

@@ -73,10 +73,12 @@ bool Program::has_ended() const {
          info.si_pid == pid_;
 }
 
+std::string Program::error_text() const { return contents(output_.path() / "err"); }
+
 bool Program::wait_for_error_text(const std::string& text) {
   while (true) {
     const bool ended = has_ended();  // checked first: its last output counts
-    if (contents(output_.path() / "err").find(text) != std::string::npos) return true;
+    if (error_text().find(text) != std::string::npos) return true;
     if (ended) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -89,7 +91,7 @@ ProgramResult Program::wait() {
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   result.out = contents(output_.path() / "out");
-  result.err = contents(output_.path() / "err");
+  result.err = error_text();
   return result;
 }
 

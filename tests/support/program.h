@@ -40,6 +40,8 @@ class Program {
   [[nodiscard]] bool has_ended() const;
   /// Waits until stderr contains `text`. Returns false if the program ended without writing it.
   bool wait_for_error_text(const std::string& text);
+  /// Returns what it has written to stderr.
+  [[nodiscard]] std::string error_text() const;
   /// Waits until the program ends.
   ProgramResult wait();
 

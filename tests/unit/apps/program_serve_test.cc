@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
+#include "tests/support/command_output.h"
 #include "tests/support/program.h"
 #include "tests/support/redis_server/raw_connection.h"
 
@@ -35,24 +35,13 @@ class ProgramServeTest : public ::testing::Test {
     return arguments;
   }
 
-  /// Returns the output of a program on the PATH.
-  static std::string output_of(const std::string& command) {
-    std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
-    std::string output;
-    char buffer[4'096];
-    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe)) {
-      output.append(buffer, got);
-    }
-    ::pclose(pipe);
-    return output;
-  }
   [[nodiscard]] std::string redis_cli(const std::string& arguments) const {
-    return output_of("redis-cli -s " + socket() + " " + arguments);
+    return testing::output_of("redis-cli -s " + socket() + " " + arguments);
   }
 
   static void stop(Program& program, int signal = SIGTERM) {
     program.send(signal);
-    EXPECT_EQ(program.wait().exit_code, kExitSignal + signal);
+    EXPECT_EQ(program.wait().exit_code, signal == SIGTERM ? kExitOk : kExitSignal + signal);
   }
 
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
@@ -71,8 +60,9 @@ TEST_F(ProgramServeTest, RedisCliConnects) {
 TEST_F(ProgramServeTest, RedisBenchmarkRuns) {
   Program program(serve());
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
-  const std::string output = output_of("redis-benchmark -s " + socket() +
-                                       " --csv -n 2000 -c 20 -P 8 -t ping,set,get,incr,sadd,hset");
+  const std::string output =
+      testing::output_of("redis-benchmark -s " + socket() +
+                         " --csv -n 2000 -c 20 -P 8 -t ping,set,get,incr,sadd,hset");
   for (const char* line : {"PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "SADD", "HSET"}) {
     EXPECT_THAT(output, HasSubstr(std::string("\"") + line + "\",\""));
   }
@@ -145,7 +135,7 @@ TEST_F(ProgramServeTest, IdleClientsAreClosed) {
 TEST_F(ProgramServeTest, UnixSocketHasGivenPermissions) {
   Program program(serve({"--unixsocketperm", "600"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
-  EXPECT_EQ(output_of("stat -c %a " + socket()), "600\n");
+  EXPECT_EQ(testing::output_of("stat -c %a " + socket()), "600\n");
   stop(program);
 }
 
@@ -282,7 +272,7 @@ TEST_F(ProgramServeTest, SecondSignalEndsRunningScript) {
 
 TEST_F(ProgramServeTest, OpenFilesLimitBoundsClients) {
   const auto said = [&](const std::string& limit) {
-    return output_of("ulimit -n " + limit + "; " RUSHGATE_PROGRAM " serve --bind nowhere");
+    return testing::output_of("ulimit -n " + limit + "; " RUSHGATE_PROGRAM " serve --bind nowhere");
   };
   EXPECT_THAT(said("264"), HasSubstr("clients_max 10000 is lowered to 72: 264 open files"));
   EXPECT_THAT(said("100"),
