@@ -188,6 +188,11 @@ absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() 
   return inner_.orders.vouchers_with_orders();
 }
 
+absl::Status FaultyOrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
+  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  return inner_.orders.visit_keys(time_ms, visit);
+}
+
 absl::Status FaultyOrderStore::check_integrity() {
   if (absl::Status fault = read_error(); !fault.ok()) return fault;
   return inner_.orders.check_integrity();

@@ -420,7 +420,11 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
   if (lacks == AdmissionCode::kUnknownVoucher) {
     const auto is_on_sale = owner_.is_on_sale(*client_, request.voucher);
     if (!is_on_sale.ok()) return buy_failure(is_on_sale.status());
-    if (!*is_on_sale) return unknown;
+    if (!*is_on_sale && request.idempotency_key.empty()) return unknown;
+    if (!*is_on_sale) {  // the key may be of another voucher, or of an archived one
+      const absl::Status restored = vouchers_.restore_requests();
+      return restored.ok() ? read_result(admit(request, order), order) : buy_failure(restored);
+    }
   }
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;

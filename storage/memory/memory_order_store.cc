@@ -167,6 +167,19 @@ absl::StatusOr<std::vector<VoucherId>> MemoryOrderStore::vouchers_with_orders() 
   return vouchers;
 }
 
+absl::Status MemoryOrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
+  std::vector<Order> with_key;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto* orders : {&orders_, &archived_orders_}) {
+      for (const auto& [id, order] : *orders) {
+        if (has_key_at(order, time_ms)) with_key.push_back(order);
+      }
+    }
+  }
+  return visit(with_key);
+}
+
 // ---- Payments ---------------------------------------------------------------------------------
 
 absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::apply(std::span<const OrderEvent> events,

@@ -79,6 +79,13 @@ std::string list_orders_sql(unsigned by) {
   return absl::StrCat(kSelectOrders, index, " WHERE ", conditions, end);
 }
 
+// Parameters: ?1 the end of the last order's key, ?2 the last order. Sorted as the index is.
+std::string orders_by_key_end(const char* table, const char* index) {
+  return absl::StrCat("SELECT ", kOrderColumns, " FROM ", table, " INDEXED BY ", index, " WHERE ",
+                      kWithKey,
+                      " AND key_expires_at_ms >= ?1 AND (key_expires_at_ms > ?1 OR id > ?2)");
+}
+
 unsigned conditions_of(const OrderFilter& filter) {
   if (!filter.user && filter.voucher) {
     if (filter.status == OrderStatus::kUnpaid) return kUnpaidOfVoucher;
@@ -119,7 +126,11 @@ OrderReader::OrderReader(const SQLite::Database& database)
       count_live_(database, "SELECT live FROM live_orders WHERE voucher_id = ?1"),
       voucher_after_(database,
                      "SELECT voucher_id FROM orders INDEXED BY orders_by_voucher "
-                     "WHERE voucher_id > ?1 ORDER BY voucher_id LIMIT 1") {}
+                     "WHERE voucher_id > ?1 ORDER BY voucher_id LIMIT 1"),
+      list_with_key_(
+          database, absl::StrCat(orders_by_key_end("orders", "orders_by_key_end"), " UNION ALL ",
+                                 orders_by_key_end("archived_orders", "archived_orders_by_key_end"),
+                                 " ORDER BY key_expires_at_ms, id LIMIT ?3")) {}
 
 std::optional<Order> OrderReader::find(OrderId id) { return find_order(find_, id); }
 
@@ -157,6 +168,13 @@ std::vector<VoucherId> OrderReader::vouchers_with_orders() {
     last = query.integer(0);
     vouchers.push_back(last);
   }
+}
+
+std::vector<Order> OrderReader::list_with_key(const KeyPosition& after, std::size_t count_max) {
+  Query query(list_with_key_, after.expires_at_ms, after.id, to_limit(count_max));
+  std::vector<Order> orders;
+  while (query.next()) orders.push_back(to_order(query));
+  return orders;
 }
 
 OrderWriter::OrderWriter(const SQLite::Database& database)

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +22,12 @@ namespace rushgate {
 // Both classes keep prepared statements of one connection, which must outlive them. They are not
 // thread-safe. All functions throw SQLite::Exception.
 
+/// A place among the orders with an idempotency key, which are sorted by its end and their ids.
+struct KeyPosition {
+  std::int64_t expires_at_ms = 0;
+  OrderId id = std::numeric_limits<OrderId>::min();
+};
+
 class OrderReader {
  public:
   explicit OrderReader(const SQLite::Database& database);
@@ -29,6 +37,8 @@ class OrderReader {
   OrderId greatest_id(OrderId below);
   std::int64_t count_live(VoucherId voucher);
   std::vector<VoucherId> vouchers_with_orders();
+  /// Returns the first orders behind a place, of both tables of orders.
+  std::vector<Order> list_with_key(const KeyPosition& after, std::size_t count_max);
 
  private:
   const SQLite::Database& database_;
@@ -36,6 +46,7 @@ class OrderReader {
   SQLite::Statement greatest_id_;
   SQLite::Statement count_live_;
   SQLite::Statement voucher_after_;  // the least voucher above a given one
+  SQLite::Statement list_with_key_;
   // One for each set of conditions (numbered in order_table.cc), prepared at its first
   // use.
   std::array<std::unique_ptr<SQLite::Statement>, 10> lists_;

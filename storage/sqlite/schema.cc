@@ -286,8 +286,17 @@ INSERT INTO payment_totals SELECT 1, count(*), coalesce(sum(amount_cents % 10000
   FROM (SELECT amount_cents FROM payments UNION ALL SELECT amount_cents FROM archived_payments);
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kCreatedAt, kKeyspace,        kReservedIds,
-                                       kPayments,    kUserNames, kIdempotencyKeys, kPaymentTotals};
+// Later keys expire later, so that a new row comes at the end of the index.
+constexpr char kKeyEnds[] = R"sql(
+-- The orders whose key has not expired, for a keyspace that lost the keys.
+CREATE INDEX orders_by_key_end ON orders (key_expires_at_ms) WHERE idempotency_key <> '';
+CREATE INDEX archived_orders_by_key_end ON archived_orders (key_expires_at_ms)
+  WHERE idempotency_key <> '';
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema,     kCreatedAt,     kKeyspace,
+                                       kReservedIds,     kPayments,      kUserNames,
+                                       kIdempotencyKeys, kPaymentTotals, kKeyEnds};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

@@ -205,6 +205,18 @@ absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() 
   return impl_->read([](Reader& reader) { return reader.orders.vouchers_with_orders(); });
 }
 
+absl::Status SqliteOrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
+  constexpr std::size_t kOrdersPerRead = 1'000;
+  for (KeyPosition after{.expires_at_ms = time_ms};;) {
+    const auto portion = impl_->read(
+        [&](Reader& reader) { return reader.orders.list_with_key(after, kOrdersPerRead); });
+    if (!portion.ok()) return portion.status();
+    if (absl::Status visited = visit(*portion); !visited.ok()) return visited;
+    if (portion->size() < kOrdersPerRead) return absl::OkStatus();
+    after = {.expires_at_ms = portion->back().key_expires_at_ms, .id = portion->back().id};
+  }
+}
+
 absl::Status SqliteOrderStore::check_integrity() { return impl_->check_integrity(); }
 
 absl::StatusOr<DatabaseInstance> SqliteOrderStore::instance() { return impl_->instance; }

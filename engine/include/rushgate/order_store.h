@@ -164,6 +164,9 @@ struct OrderFilter {
   std::size_t count_max = 1'000;
 };
 
+/// Called with a portion of orders; an error ends the reading with it.
+using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
+
 struct OrderEvent;  // in <rushgate/payment_store.h>
 class PaymentStore;
 class ArchiveStore;  // in <rushgate/archive_store.h>
@@ -228,6 +231,10 @@ class OrderStore {
   /// Returns the vouchers with orders, published or not, in ascending order. Default: lists all
   /// orders.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders();
+  /// Visits every order whose idempotency key is still its own at `time_ms` (since 1970 UTC), in
+  /// portions and in any order. Archived orders are among them. One that is archived meanwhile may be
+  /// visited twice. Default: lists all orders, and then those of the archive.
+  virtual absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit);
   /// Raises the checkpoint to `checkpoint`, if it is below. Default: writes an empty batch.
   virtual absl::Status record_checkpoint(std::int64_t checkpoint);
   /// Returns kDataLoss with the first problems if the database contradicts itself, or its file was
@@ -307,6 +314,10 @@ struct OrderRivals {
   /// Counts the pieces of `other` if they count against the limit per user of `order`.
   void add_of_user(const Order& other, const Order& order);
 };
+/// Returns true if the order has an idempotency key that is still its own at `time_ms`.
+inline bool has_key_at(const Order& order, std::int64_t time_ms) {
+  return !order.idempotency_key.empty() && order.key_expires_at_ms >= time_ms;
+}
 /// Returns true if two orders of a voucher were admitted under one idempotency key, while it was
 /// the other's. Each order is its own.
 bool shares_key(const Order& a, const Order& b);

@@ -56,10 +56,9 @@ struct BuyRequest {
   UserId user = {};  // a number, or UserId("name")
   /// The idempotency key, if not empty; at most Order::kIdempotencyKeyBytesMax bytes. Within
   /// SaleOptions::request_ttl_ms, the same user, voucher and key get the order that was accepted
-  /// first, also after the keyspace was lost, unless the voucher is archived. A request that was
+  /// first, also after the keyspace was lost, and after the voucher was archived. A request that was
   /// refused is decided from scratch. With another user, voucher or quantity the key gets
-  /// kKeyReused, so it must be unique in the whole sale. (After a loss, the keys of a voucher are
-  /// restored with it: Sale::open() restores all.)
+  /// kKeyReused, so it must be unique in the whole sale.
   std::string idempotency_key = {};
   std::int64_t quantity = 1;  // pieces, 1 to kQuantityMax; all or none are sold
   /// Kept with the order, for the caller; at most Order::kReferenceBytesMax bytes. The reference of

@@ -29,6 +29,10 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view idempotency_key) const {
     return prefix + "request:" + std::string(idempotency_key);
   }
+  /// Is there while the keyspace has lost the records of requests, and nobody has restored them all.
+  /// Hash: "loss" -> a name that distinguishes this loss from others; one who restores them -> the
+  /// number of portions so far.
+  [[nodiscard]] std::string lost_requests() const { return prefix + "requests:lost"; }
   /// Holds the orders that are not paid yet, or have ended without that being stored. Hash: order ids
   /// without the last digit -> up to ten orders, as docs/format.md says ("Held orders"). Also has a
   /// field `closed:<voucher>` while a rebuild checks its holds.

@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/random_name.h"
+#include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
 
 namespace rushgate {
@@ -131,6 +134,25 @@ absl::StatusOr<std::vector<VoucherId>> OrderStore::vouchers_with_orders() {
       for_each_order(*this, {}, [&](const Order& order) { vouchers.insert(order.voucher); });
   if (!read.ok()) return read;
   return std::vector<VoucherId>(vouchers.begin(), vouchers.end());
+}
+
+// An order moves to the archive, so the archive is read last.
+absl::Status OrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
+  const auto visit_all = [&](auto list_portion) -> absl::Status {
+    for (OrderFilter filter;;) {
+      const absl::StatusOr<std::vector<Order>> portion = list_portion(filter);
+      if (!portion.ok()) return portion.status();
+      std::vector<Order> with_key;
+      std::ranges::copy_if(*portion, std::back_inserter(with_key),
+                           [&](const Order& order) { return has_key_at(order, time_ms); });
+      if (absl::Status visited = visit(with_key); !visited.ok()) return visited;
+      if (portion->size() < filter.count_max) return absl::OkStatus();
+      filter.after = portion->back().id;
+    }
+  };
+  absl::Status visited = visit_all([this](const OrderFilter& filter) { return list(filter); });
+  if (!visited.ok() || archive() == nullptr) return visited;
+  return visit_all([this](const OrderFilter& filter) { return archive()->list_archived(filter); });
 }
 
 /// A fence() may come between, but not often: each is a rebuild or a new connection.

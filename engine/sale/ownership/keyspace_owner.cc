@@ -8,6 +8,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/numbers.h"
+#include "engine/base/random_name.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/orders/entry_time.h"
@@ -62,7 +63,8 @@ return 0
   return *kScript;
 }
 
-// KEYS owner of the stream, owner of the prefix. ARGV identity, checkpoint
+// KEYS owner of the stream, owner of the prefix, lost requests. ARGV identity, checkpoint, a new name
+// of the loss
 const Script& confirm_script() {
   static const Script* const kScript = new Script(R"lua(
 local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
@@ -71,6 +73,8 @@ redis.call('HSET', KEYS[1], 'identity', ARGV[1])
 redis.call('SET', KEYS[2], ARGV[1])
 if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then
   redis.call('HSET', KEYS[1], 'checkpoint', ARGV[2])
+  redis.call('DEL', KEYS[3])
+  redis.call('HSET', KEYS[3], 'loss', ARGV[3])
 end
 return 0
 )lua");
@@ -221,8 +225,10 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
     if (!reply.is_integer()) return to_status(reply, "declaring vouchers lost");
     declared += reply.integer();
   }
-  const std::string_view names[] = {stream_owner, prefix_owner};
-  const std::string_view arguments[] = {state.identity, checkpoint};
+  const std::string lost_requests = keys_.lost_requests();
+  const std::string loss = random_name();
+  const std::string_view names[] = {stream_owner, prefix_owner, lost_requests};
+  const std::string_view arguments[] = {state.identity, checkpoint, loss};
   const Reply confirmed = client.run(confirm_script(), names, arguments);
   if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
   if (confirmed.integer() != kOurs) return anothers_keyspace(keys_);

@@ -41,7 +41,8 @@ class KeyspaceOwner {
 
   /// Fences the database, claims the keyspace for it, and compares their checkpoints. If the
   /// keyspace lost writes, removes the terms and the stock of every voucher on sale: the next
-  /// purchase of each rebuilds it.
+  /// purchase of each rebuilds it. And it marks the idempotency keys as lost: no voucher is opened
+  /// before all of them are restored (SaleKeys::lost_requests()).
   ///
   /// kFailedPrecondition: the keyspace belongs to another database or another system, or another
   /// copy of this database is open. Other errors: of the store that failed.

@@ -28,6 +28,7 @@
 #include "engine/sale/vouchers/archived_vouchers.h"
 #include "engine/sale/vouchers/keyspace_run.h"
 #include "engine/sale/vouchers/keyspace_time.h"
+#include "engine/sale/vouchers/lost_requests.h"
 #include "engine/sale/vouchers/sale_day.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "engine/sale/vouchers/voucher_terms.h"
@@ -183,10 +184,18 @@ absl::Status VoucherBook::wait_for(Change& change) {
 absl::Status VoucherBook::recover() {
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
+  const absl::Status restored = restore_lost_requests(client_, stores_, keys_);
+  if (!restored.ok()) return restored;
   const absl::Status pending = finish_pending();
   if (!pending.ok()) return pending;
   auto on_sale = stores_.vouchers.all_applied();
   return on_sale.ok() ? rebuild_lost(*std::move(on_sale)) : on_sale.status();
+}
+
+absl::Status VoucherBook::restore_requests() {
+  const Change change(changing_);
+  if (!change.is_ours()) return absl::AbortedError("idempotency keys are being restored");
+  return restore_lost_requests(client_, stores_, keys_);
 }
 
 absl::Status VoucherBook::rebuild_lost_holds() {
@@ -440,7 +449,7 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
 /// Puts the version in force. Rebuilds the voucher first, or instead, where that is needed.
 absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
     const VoucherVersion& version, const std::optional<VoucherVersion>& in_force) {
-  constexpr int kTries = 3;
+  constexpr int kTries = 4;
   for (int i = 1;; ++i) {
     // Counted each time: until the database is fenced, a worker's batch may still reach it.
     const auto live = stores_.orders.count_live(version.voucher.id);
@@ -453,6 +462,9 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
     switch (result->front()) {
       case voucher_scripts::kUnclaimed:
         prepared = owner_.verify(client_);
+        break;
+      case voucher_scripts::kLostRequests:
+        prepared = restore_lost_requests(client_, stores_, keys_);
         break;
       case voucher_scripts::kMissing:
       case voucher_scripts::kRebuilding:
@@ -473,9 +485,9 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
   const VoucherId id = version.voucher.id;
   const auto identity = owner_.identity();
   if (!identity.ok()) return identity.status();
-  const std::vector<std::string> names = {keys_.voucher(id),    keys_.stock(id),
-                                          keys_.buyers(id),     keys_.vouchers(),
-                                          keys_.stream_owner(), keys_.waiting(id)};
+  const std::vector<std::string> names = {
+      keys_.voucher(id),    keys_.stock(id),   keys_.buyers(id),     keys_.vouchers(),
+      keys_.stream_owner(), keys_.waiting(id), keys_.lost_requests()};
   std::vector<std::string> arguments = {may_create ? "1" : "0",
                                         std::to_string(options_.buyers_converted_max),
                                         std::to_string(id), *identity, options_.adopt ? "1" : "0"};
@@ -543,6 +555,11 @@ absl::Status VoucherBook::rebuild_locked(const VoucherVersion& version,
     if (!verified.ok()) return verified;
     begun = begin_rebuild(id, token, even_if_whole);
   }
+  if (begun.ok() && *begun == voucher_scripts::kLostRequests) {
+    const absl::Status restored = restore_lost_requests(client_, stores_, keys_);
+    if (!restored.ok()) return restored;
+    begun = begin_rebuild(id, token, even_if_whole);
+  }
   if (!begun.ok()) return begun.status();
   switch (*begun) {
     case voucher_scripts::kDone:
@@ -563,8 +580,8 @@ absl::StatusOr<std::int64_t> VoucherBook::begin_rebuild(VoucherId voucher, const
   const Reply run = client_.run(keyspace_run_script(), {}, {});
   if (run.is_error()) return to_status(run, "asking for the run of the keyspace");
   const std::vector<std::string> names = {
-      keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher), keys_.days(voucher),
-      keys_.stream_owner(),   keys_.held(),         keys_.refunds(voucher)};
+      keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher),  keys_.days(voucher),
+      keys_.stream_owner(),   keys_.held(),         keys_.refunds(voucher), keys_.lost_requests()};
   const std::vector<std::string> arguments = {
       token,     std::string(run.text()),   std::to_string(kRebuildAbandonedMs),
       *identity, even_if_whole ? "1" : "0", std::to_string(voucher)};

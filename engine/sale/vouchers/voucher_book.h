@@ -56,6 +56,9 @@ class VoucherBook {
   /// kUnavailable: a store cannot be reached.
   absl::Status recover();
 
+  /// As restore_lost_requests(). kAborted also if this process is changing a voucher.
+  absl::Status restore_requests();
+
   /// As Sale::publish(). Does not ask a custom admission script.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
 

@@ -45,6 +45,7 @@ if now.version then
                        (tonumber(now.per_day or 0) <= 0 or tonumber(now.offset or 0) ~= new.offset)
   if days_changed and redis.call('EXISTS', buyers) == 1 then return {9} end
 elseif ARGV[1] == '1' then
+  if redis.call('EXISTS', KEYS[7]) == 1 then return {11} end
   free, admitted = new.published, 0
   if redis.call('EXISTS', stock_key, buyers) > 0 then
     free, admitted = tonumber(redis.call('GET', stock_key) or 0), redis.call('SCARD', buyers)
@@ -143,6 +144,7 @@ if closed[1] then
 elseif ARGV[5] ~= '1' and redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', voucher, 'version') == 1 then
   return {2}
 end
+if redis.call('EXISTS', KEYS[8]) == 1 then return {11} end
 redis.call('HSET', voucher, 'closed', token, 'closed_run', run, 'closed_at', string.format('%.0f', now))
 redis.call('HSET', KEYS[6], 'closed:' .. ARGV[6], token)
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[7])
@@ -175,6 +177,24 @@ for i = 2, #KEYS do
     redis.call('SET', KEYS[i], ARGV[2 * i - 1], 'PXAT', ARGV[2 * i])
   end
 end
+return {0}
+)lua";
+
+// A key that has a record was not lost, or is restored already.
+constexpr const char* kRestoreRequests = R"lua(
+if redis.call('HGET', KEYS[1], 'loss') ~= ARGV[1] then return {5} end
+redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
+for i = 2, #KEYS do
+  redis.call('SET', KEYS[i], ARGV[2 * i - 1], 'NX', 'PXAT', ARGV[2 * i])
+end
+return {0}
+)lua";
+
+// A keyspace that was rolled back may have kept the loss and lost some of the portions.
+constexpr const char* kFinishRequests = R"lua(
+if redis.call('HGET', KEYS[1], 'loss') ~= ARGV[1] then return {5} end
+if (redis.call('HGET', KEYS[1], ARGV[2]) or '0') ~= ARGV[3] then return {5} end
+redis.call('DEL', KEYS[1])
 return {0}
 )lua";
 
@@ -246,6 +266,16 @@ const Script& load_buyers() {
 
 const Script& load_requests() {
   static const Script* const kScript = new Script(kLoadRequests);
+  return *kScript;
+}
+
+const Script& restore_requests() {
+  static const Script* const kScript = new Script(kRestoreRequests);
+  return *kScript;
+}
+
+const Script& finish_requests() {
+  static const Script* const kScript = new Script(kFinishRequests);
   return *kScript;
 }
 

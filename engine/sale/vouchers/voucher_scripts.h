@@ -20,28 +20,29 @@ enum Outcome : int {
   kUnclaimed = 8,       // it belongs to none: it lost all of its writes
   kNeedsDays = 9,       // the limit per day needs the days of earlier purchases: rebuild
   kForeign = 10,        // another system made these keys; {10, free, admitted}
+  kLostRequests = 11,   // restore all idempotency keys first (lost_requests.h)
 };
 
 /// Puts a version of a voucher in force, if it is newer than the present one. The stock changes by
 /// the difference of the published stocks.
 ///
-/// KEYS voucher, stock, buyers, vouchers, owner of the stream, waiting. ARGV may be created (1/0), the most
-/// buyers to convert to a hash of counts, its id, the database's identity, adopt (1/0: another
-/// system's stock and buyers become the voucher's), then field and value of each of the terms
-/// (append_terms()).
+/// KEYS voucher, stock, buyers, vouchers, owner of the stream, waiting, lost requests.
+/// ARGV may be created (1/0), the most buyers to convert to a hash of counts, its id, the database's
+/// identity, adopt (1/0: another system's stock and buyers become the voucher's), then field and value
+/// of each of the terms (append_terms()).
 const Script& apply();
 
 /// Begins a rebuild, which closes admission. load_buyers() then adds buyers. finish_rebuild() puts
 /// the terms in force and opens admission. `token` identifies the rebuild; the last one to begin
 /// wins.
 ///
-/// KEYS voucher, stock, buyers, days, owner of the stream, held, refunds.
+/// KEYS voucher, stock, buyers, days, owner of the stream, held, refunds, lost requests.
 /// ARGV token ("<rebuilder>:…"; a rebuilder does one at a time), the keyspace's run or "", the age
 /// in ms after which an unrenewed claim is abandoned (by the keyspace's time), the database's
 /// identity, force (1/0: also if nothing is missing), the voucher's id.
 ///
 /// A claim of the same rebuilder or of another run is abandoned at once. Returns {0}, {2} if
-/// nothing is missing, {4}, {7} or {8}.
+/// nothing is missing, {4}, {7}, {8} or {11}.
 const Script& begin_rebuild();
 /// Renews the claim, and adds buyers; without buyers, only renews. Returns {0} or {5}.
 ///
@@ -53,6 +54,17 @@ const Script& load_buyers();
 /// KEYS voucher, then the key of each request. ARGV token, the voucher's id, then request_record()
 /// and the last millisecond of each.
 const Script& load_requests();
+/// Restores accepted requests of any vouchers under their idempotency keys. A key that has a record
+/// keeps it. Returns {0}, or {5} if they were lost once more, or are restored.
+///
+/// KEYS lost requests, then the key of each request. ARGV the loss, a name of the caller's own, then
+/// request_record() and the last millisecond of each.
+const Script& restore_requests();
+/// Ends the restoring of all requests. Returns {0}, or {5} if the keyspace lost some of the caller's
+/// portions, or somebody else has ended it.
+///
+/// KEYS lost requests. ARGV the loss, the caller's name, the number of its portions.
+const Script& finish_requests();
 /// Writes holds of unpaid orders, and ends of holds, which have an empty deadline. Removes a hold whose
 /// description is empty, too. Returns {0} or {5}.
 ///

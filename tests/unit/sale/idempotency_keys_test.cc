@@ -1,9 +1,13 @@
 // A request that is repeated with its idempotency key gets its order, whichever store was lost.
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "engine/sale/vouchers/voucher_scripts.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/archive_store.h>
@@ -35,7 +39,37 @@ class IdempotencyKeysTest : public SaleTest {
     backend_.advance_ms(1);
   }
 
+  void publish_two() {
+    ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+    ASSERT_TRUE(sale_->publish(voucher(2, 20, {.per_user = 0})).ok());
+  }
+
+  /// Publishes vouchers 1 and 2. Returns an order of voucher 1 with the key "click", which is stored.
+  OrderId sell_and_drain() {
+    publish_two();
+    const BuyResult bought = sale_->buy(1, 7, "click");
+    EXPECT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
+    drain();
+    return bought.order;
+  }
+
+  void expect_repetition_of(OrderId order) {
+    const BuyResult again = sale_->buy(1, 7, "click");
+    EXPECT_EQ(again.outcome, Outcome::kAccepted) << again.detail;
+    EXPECT_EQ(again.order, order);
+    EXPECT_TRUE(again.is_repeated);
+  }
+
   [[nodiscard]] std::size_t rows() { return backend_.orders().list({.voucher = 1}).value().size(); }
+
+  /// Runs `happens` once, before the keys are read that a purchase restores.
+  void when_keys_are_read(std::function<void()> happens) {
+    backend_.orders().before_every_read([this, happens = std::move(happens), reads = 0]() mutable {
+      constexpr int kReads = 2;  // after the loss was noted; the first is of the voucher's version
+      const Reply lost = backend_.client()("EXISTS", SaleKeys{}.lost_requests());
+      if (lost == Reply::integer(1) && ++reads == kReads) happens();
+    });
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, IdempotencyKeysTest, each_backend(), backend_name);
 
@@ -183,6 +217,115 @@ TEST_P(IdempotencyKeysTest, KeyOfAnotherTypeDelaysNoRebuild) {
   backend_.client()("SADD", key, "x");
   EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
   EXPECT_EQ(sale_->buy(1, 7, "click").order, bought.order);
+}
+
+// ---- Other vouchers after a loss --------------------------------------------------------------
+
+TEST_P(IdempotencyKeysTest, KeyIsKnownToOtherVoucherAfterFlush) {
+  const OrderId first = sell_and_drain();
+  flush();
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  EXPECT_EQ(buy(2, 8), Outcome::kAccepted);
+  expect_repetition_of(first);
+  EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, KeyIsKnownToNewVoucherAfterFlush) {
+  sell_and_drain();
+  flush();
+  ASSERT_EQ(sale_->publish(voucher(3, 20)), absl::OkStatus());
+  EXPECT_EQ(buy(3, 7, "click"), Outcome::kKeyReused);
+}
+
+TEST_P(IdempotencyKeysTest, KeyIsKnownToUnknownVoucherAfterFlush) {
+  sell_and_drain();
+  flush();
+  EXPECT_EQ(buy(4, 7, "click"), Outcome::kKeyReused);
+  EXPECT_EQ(buy(4, 7, "clack"), Outcome::kUnknownVoucher);
+}
+
+TEST_P(RolledBackKeysTest, KeyOutlivesRollBackForOtherVoucher) {
+  publish_two();
+  save();
+  const BuyResult stored = sale_->buy(1, 7, "click");
+  drain();
+  roll_back();
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  expect_repetition_of(stored.order);
+}
+
+/// The older keyspace has the queued order, and not its key.
+TEST_P(RolledBackKeysTest, QueuedOrderKeepsItsKeyAfterRollBack) {
+  publish_two();
+  const BuyResult queued = sale_->buy(1, 7, "click");
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  save();
+  ASSERT_TRUE(sale_->publish(voucher(3, 20)).ok());  // raises the checkpoint
+  roll_back();
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  expect_repetition_of(queued.order);
+}
+
+TEST_P(IdempotencyKeysTest, VoucherStaysClosedUntilKeysAreRestored) {
+  const OrderId first = sell_and_drain();
+  flush();
+  when_keys_are_read([this] { backend_.orders().fail_reads(); });
+  EXPECT_EQ(sale_->buy(2, 7, "click").outcome, Outcome::kOverloaded);
+  EXPECT_EQ(backend_.client()("EXISTS", SaleKeys{}.stock(2)), Reply::integer(0));
+  backend_.orders().fail_reads(absl::OkStatus());
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  expect_repetition_of(first);
+}
+
+TEST_P(IdempotencyKeysTest, SecondLossDuringRestoringIsNoticed) {
+  const OrderId first = sell_and_drain();
+  flush();
+  when_keys_are_read([this] { backend_.client()("FLUSHALL"); });
+  EXPECT_EQ(sale_->buy(2, 7, "click").outcome, Outcome::kOverloaded);
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  expect_repetition_of(first);
+}
+
+/// As a keyspace that was rolled back between two portions.
+TEST_P(IdempotencyKeysTest, LostPortionEndsNoRestoring) {
+  Client& client = backend_.client();
+  const std::string mark = SaleKeys{}.lost_requests();
+  const std::vector<std::string_view> keys = {mark};
+  const auto finish = [&](std::string_view portions) {
+    const std::vector<std::string_view> arguments = {"a loss", "somebody", portions};
+    return client.run(voucher_scripts::finish_requests(), keys, arguments);
+  };
+  client("HSET", mark, "loss", "a loss");
+  const std::vector<std::string_view> portion = {"a loss", "somebody"};
+  client.run(voucher_scripts::restore_requests(), keys, portion);
+  EXPECT_EQ(finish("2"), Reply::array({Reply::integer(voucher_scripts::kLostTheRebuild)}));
+  EXPECT_EQ(finish("1"), Reply::array({Reply::integer(voucher_scripts::kDone)}));
+  EXPECT_EQ(client("EXISTS", mark), Reply::integer(0));
+}
+
+TEST_P(IdempotencyKeysTest, ArchivedKeyIsRestored) {
+  const OrderId first = sell_and_drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+  flush();
+  expect_repetition_of(first);
+  flush();
+  EXPECT_EQ(buy(2, 7, "click"), Outcome::kKeyReused);
+  flush();
+  restart();
+  expect_repetition_of(first);
+  EXPECT_EQ(buy(1, 7, "clack"), Outcome::kUnknownVoucher);
+}
+
+TEST_P(IdempotencyKeysTest, ExpiredArchivedKeyIsNotRestored) {
+  sell_and_drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+  backend_.advance_ms(SaleOptions{}.request_ttl_ms + 1);
+  flush();
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kUnknownVoucher);
+  EXPECT_EQ(backend_.client()("EXISTS", SaleKeys{}.request("click")), Reply::integer(0));
 }
 
 // ---- The database as a second line ------------------------------------------------------------

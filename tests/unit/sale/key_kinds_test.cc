@@ -46,6 +46,9 @@ constexpr KeyKind kKinds[] = {
      "gone"},
     {"request", [](const SaleKeys& keys) { return keys.request("click"); }, "rebuilt", "completed",
      "completed", "kept until it expires"},
+    {"lost_requests", [](const SaleKeys& keys) { return keys.lost_requests(); },
+     "gone: all keys were restored first", "gone: all keys were restored first",
+     "gone: all keys were restored first", "kept"},
     {"held", [](const SaleKeys& keys) { return keys.held(); }, "rebuilt", "corrected", "corrected",
      "without the voucher's"},
     {"deadlines", [](const SaleKeys& keys) { return keys.deadlines(); }, "rebuilt", "completed",
@@ -140,6 +143,7 @@ class KeyKindsOfSaleTest : public PaidSaleTest {
     EXPECT_EQ(sale_->wait_for(1, 5).outcome, WaitOutcome::kWaiting);
     backend_.client()("HSET", SaleKeys{}.faults(), "9-9", 1);
     backend_.client()("HSET", SaleKeys{}.dead_letter_orders(), 1, "dead 1-1");
+    backend_.client()("HSET", SaleKeys{}.lost_requests(), "loss", "of somebody");
   }
 
   bool is_there(const KeyKind& kind) {
@@ -175,8 +179,8 @@ TEST_P(KeyKindsOfSaleTest, EmptiedKeyspaceIsAsDocumented) {
 
 TEST_P(KeyKindsOfOlderTest, OlderKeyspaceIsAsDocumented) {
   prepare();
-  save();
   expect_all();
+  save();
   EXPECT_EQ(buy(2, 2), Outcome::kAccepted);
   drain();
   roll_back();

@@ -18,6 +18,7 @@
 #include <optional>
 #include <ostream>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -410,6 +411,30 @@ TEST_P(OrderStoreTest, KeyBelongsToItsVoucher) {
   other.voucher = kVoucher + 1;
   EXPECT_EQ(write_kinds({with_key(1, "click", 1'000), other}),
             (std::vector{Kind::kStored, Kind::kStored}));
+}
+
+TEST_P(OrderStoreTest, OrdersWithLivingKeysAreVisited) {
+  const Order first = with_key(1, "click", 1'000);
+  Order second = with_key(2, "clack", 1'000);
+  second.voucher = kVoucher + 1;
+  const Order later = with_key(3, "click", 1'101);
+  write({later, second, order(4), first});
+  const auto visited_at = [this](std::int64_t time_ms) {
+    std::set<OrderId> ids;
+    EXPECT_TRUE(store()
+                    .visit_keys(time_ms,
+                                [&](std::span<const Order> orders) {
+                                  for (const Order& one : orders) ids.insert(one.id);
+                                  return absl::OkStatus();
+                                })
+                    .ok());
+    return ids;
+  };
+  EXPECT_EQ(visited_at(1'100), (std::set{first.id, second.id, later.id})) << "the last millisecond";
+  EXPECT_EQ(visited_at(1'101), std::set{later.id});
+  EXPECT_EQ(visited_at(1'202), std::set<OrderId>{});
+  const absl::Status failure = absl::AbortedError("enough");
+  EXPECT_EQ(store().visit_keys(0, [&](std::span<const Order>) { return failure; }), failure);
 }
 
 TEST_P(OrderStoreTest, EndedOrderKeepsItsKey) {

@@ -70,6 +70,7 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
+  absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status check_integrity() override;
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }

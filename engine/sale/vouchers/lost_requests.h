@@ -1,0 +1,20 @@
+// Idempotency keys that a keyspace lost.
+#pragma once
+
+#include "absl/status/status.h"
+#include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+
+namespace rushgate {
+
+/// Restores the idempotency keys of all vouchers, also of archived ones, if the keyspace lost them
+/// (SaleKeys::lost_requests()). No voucher is opened before. So a key is known to every voucher
+/// whenever one of them sells.
+///
+/// Reads the streams and the orders with such keys, in portions. May be repeated, also by several
+/// processes at once. kAborted: the keyspace lost them once more meanwhile. Other errors: of the store
+/// that failed.
+absl::Status restore_lost_requests(Client& client, const SaleStores& stores, const SaleKeys& keys);
+
+}  // namespace rushgate
