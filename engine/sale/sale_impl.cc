@@ -138,8 +138,10 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
           ids_.forget_draws();
           queued_.clear();
           if (recent_) recent_->clear();
+          may_have_archived_keys_ = true;
         }
-        return owner_.verify(connection);
+        if (absl::Status verified = owner_.verify(connection); !verified.ok()) return verified;
+        return remove_returned_keys(connection);
       }) {
   // A user's own script decides on one buyer. The embedded engine decides faster than callers can
   // join. A queue timeout belongs to each single request.
@@ -175,6 +177,15 @@ absl::Status Sale::Impl::open(Backend& backend) {
   // If memory is short, the first search for a dead letter tries once more.
   absl::Status indexed = index_dead_letters(*client_, options_.keys);
   return absl::IsUnavailable(indexed) ? absl::OkStatus() : indexed;
+}
+
+/// Removes the keys of archived vouchers after a connection to another run of the server. Not after a
+/// loss alone: another process may have noticed that first.
+absl::Status Sale::Impl::remove_returned_keys(Client& connection) {
+  if (!may_have_archived_keys_) return absl::OkStatus();
+  absl::Status removed = archiving_.remove_returned_keys(connection);
+  if (removed.ok()) may_have_archived_keys_ = false;
+  return removed;
 }
 
 absl::Status Sale::Impl::publish(const Voucher& voucher,

@@ -1,6 +1,7 @@
 // The parts of a sale, and the work that needs several of them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -75,6 +76,7 @@ class Sale::Impl {
   absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 
  private:
+  absl::Status remove_returned_keys(Client& connection);
   Reply admit(const BuyRequest& request, OrderId order);
   [[nodiscard]] bool has_fault(const BuyRequest& request) const;
   [[nodiscard]] bool leaves_id_unused(const BuyResult& result) const;
@@ -114,6 +116,7 @@ class Sale::Impl {
   VoucherBook vouchers_;
   OrderChanges changes_;
   Archiving archiving_;
+  std::atomic<bool> may_have_archived_keys_ = false;  // an older keyspace has them again
   const OwnedConnectionCheck connection_check_;
 };
 

@@ -133,43 +133,42 @@ absl::Status Archiving::check_payments(VoucherId voucher) {
 
 /// Removes the holds of orders that were discarded, and deadlines that nothing needs any more. No other
 /// order of the voucher has a hold.
-absl::Status Archiving::remove_holds(VoucherId voucher) {
+absl::Status Archiving::remove_holds(Client& client, VoucherId voucher) {
   std::vector<OrderId> orders;
-  const absl::Status read =
-      for_each_hold(client_, keys_, [&](OrderId order, const KnownHold& hold) {
-        if (hold.voucher == voucher) orders.push_back(order);
-      });
+  const absl::Status read = for_each_hold(client, keys_, [&](OrderId order, const KnownHold& hold) {
+    if (hold.voucher == voucher) orders.push_back(order);
+  });
   if (!read.ok()) return read;
-  if (const auto removed = remove_held(client_, keys_, orders); !removed.ok()) {
+  if (const auto removed = remove_held(client, keys_, orders); !removed.ok()) {
     return removed.status();
   }
-  const Reply opened = client_("HDEL", keys_.held(), concat(kClosedField, voucher));
-  return opened.is_integer() ? remove_ended_deadlines(client_, keys_)
+  const Reply opened = client("HDEL", keys_.held(), concat(kClosedField, voucher));
+  return opened.is_integer() ? remove_ended_deadlines(client, keys_)
                              : to_status(opened, "removing the mark of a rebuild");
 }
 
-absl::Status Archiving::remove_keys(VoucherId voucher) {
+absl::Status Archiving::remove_keys(Client& client, VoucherId voucher) {
   const std::string doing = concat("archiving voucher ", voucher);
-  const Reply gone = client_("UNLINK", keys_.voucher(voucher), keys_.stock(voucher),
-                             keys_.buyers(voucher), keys_.days(voucher), keys_.refunds(voucher),
-                             keys_.waiting(voucher), keys_.waiting_orders(voucher));
+  const Reply gone = client("UNLINK", keys_.voucher(voucher), keys_.stock(voucher),
+                            keys_.buyers(voucher), keys_.days(voucher), keys_.refunds(voucher),
+                            keys_.waiting(voucher), keys_.waiting_orders(voucher));
   if (!gone.is_integer()) return to_status(gone, doing);
-  if (absl::Status removed = remove_holds(voucher); !removed.ok()) return removed;
-  const Reply forgotten = client_("SREM", keys_.vouchers(), voucher);
-  return forgotten.is_integer() ? seal() : to_status(forgotten, doing);
+  if (absl::Status removed = remove_holds(client, voucher); !removed.ok()) return removed;
+  const Reply forgotten = client("SREM", keys_.vouchers(), voucher);
+  return forgotten.is_integer() ? seal(client) : to_status(forgotten, doing);
 }
 
 /// Makes a loss of the removals noticeable. A keyspace that was emptied meanwhile has nothing to
 /// remove.
-absl::Status Archiving::seal() {
-  absl::Status sealed = owner_.seal(client_);
+absl::Status Archiving::seal(Client& client) {
+  absl::Status sealed = owner_.seal(client);
   if (!absl::IsNotFound(sealed)) return sealed;
-  const absl::Status verified = owner_.verify(client_);
-  return verified.ok() ? owner_.seal(client_) : verified;
+  const absl::Status verified = owner_.verify(client);
+  return verified.ok() ? owner_.seal(client) : verified;
 }
 
 absl::Status Archiving::move(VoucherId voucher) {
-  if (absl::Status removed = remove_keys(voucher); !removed.ok()) return removed;
+  if (absl::Status removed = remove_keys(client_, voucher); !removed.ok()) return removed;
   while (true) {
     const auto moved = stores_.orders.archive()->archive_orders(voucher, kOrdersPerStep);
     if (!moved.ok()) return moved.status();
@@ -177,40 +176,47 @@ absl::Status Archiving::move(VoucherId voucher) {
   }
 }
 
-/// Returns the vouchers of which the keyspace has the id, or the database unmoved orders.
-absl::StatusOr<std::vector<VoucherId>> Archiving::find_unfinished(
-    std::span<const ArchivedVoucher> archived) {
-  Request request = Request::of("SMISMEMBER", keys_.vouchers());
-  for (const ArchivedVoucher& one : archived) request.add(one.last.voucher.id);
-  const Reply known = client_.call(request);
-  if (!known.is_aggregate() || known.elements().size() != archived.size()) {
-    return to_status(known, "looking for archived vouchers");
-  }
+/// Returns the vouchers that are not gone: the keyspace has their ids, or, unless `only_in_keyspace`,
+/// the database has unmoved orders.
+absl::StatusOr<std::vector<VoucherId>> Archiving::find_unfinished(Client& client,
+                                                                  bool only_in_keyspace) {
+  const auto archived = read_archived(stores_.orders);
+  if (!archived.ok()) return archived.status();
   std::vector<VoucherId> unfinished;
-  for (std::size_t i = 0; i < archived.size(); ++i) {
-    const bool is_in_keyspace = known.elements()[i] == Reply::integer(1);
-    if (is_in_keyspace || archived[i].has_unmoved_orders) {
-      unfinished.push_back(archived[i].last.voucher.id);
+  for (std::span<const ArchivedVoucher> left = *archived; !left.empty();) {
+    const auto portion = left.first(std::min(left.size(), kVouchersPerStep));
+    Request request = Request::of("SMISMEMBER", keys_.vouchers());
+    for (const ArchivedVoucher& one : portion) request.add(one.last.voucher.id);
+    const Reply known = client.call(request);
+    if (!known.is_aggregate() || known.elements().size() != portion.size()) {
+      return to_status(known, "looking for archived vouchers");
     }
+    for (std::size_t i = 0; i < portion.size(); ++i) {
+      const bool is_in_keyspace = known.elements()[i] == Reply::integer(1);
+      const bool has_unmoved_orders = portion[i].has_unmoved_orders && !only_in_keyspace;
+      if (is_in_keyspace || has_unmoved_orders) unfinished.push_back(portion[i].last.voucher.id);
+    }
+    left = left.subspan(portion.size());
   }
   return unfinished;
 }
 
 absl::StatusOr<std::vector<VoucherId>> Archiving::finish() {
-  std::vector<VoucherId> finished;
-  const auto archived = read_archived(stores_.orders);
-  if (!archived.ok()) return archived.status();
-  for (std::span<const ArchivedVoucher> left = *archived; !left.empty();) {
-    const auto portion = left.first(std::min(left.size(), kVouchersPerStep));
-    const auto unfinished = find_unfinished(portion);
-    if (!unfinished.ok()) return unfinished.status();
-    for (const VoucherId voucher : *unfinished) {
-      if (absl::Status moved = move(voucher); !moved.ok()) return moved;
-      finished.push_back(voucher);
-    }
-    left = left.subspan(portion.size());
+  auto unfinished = find_unfinished(client_, /*only_in_keyspace=*/false);
+  if (!unfinished.ok()) return unfinished;
+  for (const VoucherId voucher : *unfinished) {
+    if (absl::Status moved = move(voucher); !moved.ok()) return moved;
   }
-  return finished;
+  return unfinished;
+}
+
+absl::Status Archiving::remove_returned_keys(Client& client) {
+  const auto returned = find_unfinished(client, /*only_in_keyspace=*/true);
+  if (!returned.ok()) return returned.status();
+  for (const VoucherId voucher : *returned) {
+    if (absl::Status removed = remove_keys(client, voucher); !removed.ok()) return removed;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,6 +36,9 @@ class Archiving {
   /// Finishes the archiving of an interrupted process, also where the keyspace lost the last steps.
   /// Returns the vouchers.
   absl::StatusOr<std::vector<VoucherId>> finish();
+  /// Removes the keys of archived vouchers that came back with an older keyspace. Uses `client`
+  /// alone, for a new connection, and moves no orders.
+  absl::Status remove_returned_keys(Client& client);
 
  private:
   absl::Status check(VoucherId voucher);
@@ -45,10 +47,10 @@ class Archiving {
   absl::Status check_settled(VoucherId voucher);
   absl::Status check_queue(VoucherId voucher);
   absl::Status check_payments(VoucherId voucher);
-  absl::Status remove_holds(VoucherId voucher);
-  absl::Status remove_keys(VoucherId voucher);
-  absl::Status seal();
-  absl::StatusOr<std::vector<VoucherId>> find_unfinished(std::span<const ArchivedVoucher> archived);
+  absl::Status remove_holds(Client& client, VoucherId voucher);
+  absl::Status remove_keys(Client& client, VoucherId voucher);
+  absl::Status seal(Client& client);
+  absl::StatusOr<std::vector<VoucherId>> find_unfinished(Client& client, bool only_in_keyspace);
   absl::Status move(VoucherId voucher);
 
   Client& client_;

@@ -51,6 +51,25 @@ class RolledBackArchiveTest : public ArchiveTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, RolledBackArchiveTest,
                          each_backend_that(&SaleBackendKind::can_roll_back), backend_name);
 
+/// Only the sale on a server stays open while its keyspace is rolled back. In manual time each run of
+/// the server has the same name.
+class ReconnectedArchiveTest : public ThreadedSaleTest {
+ protected:
+  void archive_and_roll_back() {
+    ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+    EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+    while (worker_->step().kind == OrderWorker::Step::Kind::kWorked) {
+    }
+    ASSERT_TRUE(sale_->close(1).ok());
+    save();
+    ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+    backend_.roll_back();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, ReconnectedArchiveTest,
+                         each_backend_that(&SaleBackendKind::is_server, TestTime::kMachines),
+                         backend_name);
+
 TEST_P(ArchiveTest, EndedSaleLeavesNothingBehind) {
   sell();
   end();
@@ -347,6 +366,26 @@ TEST_P(RolledBackArchiveTest, LostRemovalIsRepeatedByOpen) {
   drain();
   EXPECT_THAT(*sale_->dead_letters(), IsEmpty());
   expect_audit_passes();
+}
+
+TEST_P(ReconnectedArchiveTest, LostRemovalIsRepeatedByOpenSale) {
+  archive_and_roll_back();
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+  const Reply keys = backend_.client()("KEYS", "seckill:*:1");
+  EXPECT_TRUE(keys.elements().empty()) << to_debug_string(keys);
+  EXPECT_EQ(backend_.client()("SCARD", SaleKeys{}.vouchers()), Reply::integer(0));
+  expect_audit_passes();
+}
+
+/// The worker notices the loss first, and removes nothing.
+TEST_P(ReconnectedArchiveTest, LossNoticedByWorkerIsMendedBySale) {
+  archive_and_roll_back();
+  {
+    const auto of_worker = backend_.open_another();
+    OrderWorker worker(*of_worker, backend_.orders(), SaleKeys{}, {.consumer = "c2"});
+    worker.step();
+  }
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
 }
 
 TEST_P(RolledBackArchiveTest, EntriesOfArchivedOrdersAreKnown) {
