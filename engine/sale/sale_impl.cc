@@ -156,6 +156,9 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
 
 absl::Status Sale::Impl::open(Backend& backend) {
   if (absl::Status verified = owner_.verify(*client_); !verified.ok()) return verified;
+  const auto needs_lease = owner_.needs_lease();
+  if (!needs_lease.ok()) return needs_lease.status();
+  if (*needs_lease) lease_timer_ = std::make_unique<LeaseTimer>(backend, owner_, options_.logger);
   if (custom_ != nullptr) {
     if (absl::Status loaded = custom_->load(); !loaded.ok()) return loaded;
   }

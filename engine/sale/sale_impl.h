@@ -21,6 +21,7 @@
 #include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/ownership/lease_timer.h"
 #include "engine/sale/ownership/server_run.h"
 #include "engine/sale/payments/order_changes.h"
 #include "engine/sale/vouchers/archiving.h"
@@ -115,6 +116,7 @@ class Sale::Impl {
   std::unique_ptr<VoucherCache> voucher_cache_;  // null: none
   VoucherBook vouchers_;
   OrderChanges changes_;
+  std::unique_ptr<LeaseTimer> lease_timer_;  // null without a lease
   Archiving archiving_;
   std::atomic<bool> may_have_archived_keys_ = false;  // an older keyspace has them again
   const OwnedConnectionCheck connection_check_;

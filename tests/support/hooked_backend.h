@@ -1,6 +1,7 @@
 // Backends that watch the requests to another one, or can do less than it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/time/timer_queue.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/testing_stores.h>
@@ -95,11 +97,33 @@ class BackendWithClock final : public ForwardingBackend {
   const Clock& clock_;
 };
 
+/// Runs timers when it is told to.
+class ManualScheduler final : public Scheduler {
+ public:
+  TimerId at(std::int64_t monotonic_ms, Callback callback) override {
+    return timers_.add(monotonic_ms, std::move(callback));
+  }
+  bool cancel(TimerId timer) override { return timers_.remove(timer); }
+  /// Runs the timers that are due at this time; not those that they add.
+  void run_due(std::int64_t monotonic_ms) {
+    std::vector<Callback> due;
+    while (auto callback = timers_.take_due(monotonic_ms)) due.push_back(*std::move(callback));
+    for (Callback& callback : due) callback();
+  }
+
+ private:
+  TimerQueue timers_;
+};
+
 /// A server as the embedded engine is in manual mode: it goes by another clock, and a completion
 /// runs before submit() returns. Does not own the clock.
 class OneThreadBackend final : public ForwardingBackend {
  public:
   OneThreadBackend(Backend& inner, const Clock& clock) : ForwardingBackend(inner), clock_(clock) {}
+
+  [[nodiscard]] Scheduler& scheduler() override { return scheduler_; }
+  /// Runs the timers that are due by the clock.
+  void run_timers() { scheduler_.run_due(clock_.monotonic_ms()); }
 
   using Backend::open_client;
   [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
@@ -109,6 +133,7 @@ class OneThreadBackend final : public ForwardingBackend {
 
  private:
   const Clock& clock_;
+  ManualScheduler scheduler_;
 };
 
 /// Runs no native scripts.

@@ -623,8 +623,10 @@ OrderWorker::Step OrderWorker::Impl::read_again() {
 
 absl::StatusOr<std::vector<OrderResult>> OrderWorker::Impl::try_write(const WriteSpan& writes) {
   try {
-    return writes.events.empty() ? stores_.write(writes.orders, fence_)
-                                 : stores_.apply(writes.events, fence_);
+    auto written = writes.events.empty() ? stores_.write(writes.orders, fence_)
+                                         : stores_.apply(writes.events, fence_);
+    if (written.ok()) owner_.note_recorded(fence_.checkpoint);
+    return written;
   } catch (...) {
     return thrown();
   }
@@ -800,10 +802,11 @@ absl::StatusOr<bool> OrderWorker::Impl::note_stored(std::string_view payments) {
 absl::Status OrderWorker::Impl::acknowledge(std::span<const OrderEntry* const> entries,
                                             bool is_redelivery) {
   if (const absl::Status forgotten = forget_ends(entries); !forgotten.ok()) return forgotten;
-  Request ack = Request::of("XACK", keys_.order_stream, keys_.group);
+  std::vector<std::string_view> ids;
+  ids.reserve(entries.size());
   Request forget = Request::of("HDEL", keys_.faults());
   for (const OrderEntry* entry : entries) {
-    ack.add(entry->id);
+    ids.emplace_back(entry->id);
     if (is_redelivery) forget.add(entry->id);
   }
   // Only a redelivery can have faults. They are removed first: acknowledged entries are never met
@@ -812,13 +815,14 @@ absl::Status OrderWorker::Impl::acknowledge(std::span<const OrderEntry* const> e
     const Reply forgotten = client_->call(std::move(forget));
     if (!forgotten.is_integer()) return to_status(forgotten, "forgetting faults");
   }
-  const Reply acked = client_->call(std::move(ack));
-  return acked.is_integer() ? absl::OkStatus() : to_status(acked, "acknowledging orders");
+  return owner_.acknowledge(*client_, ids);
 }
 
-/// Acknowledges stored orders, buries refused ones, counts faults, trims the stream.
+/// Acknowledges stored orders, buries refused ones, counts faults, trims the stream. A process that
+/// was stopped meanwhile may have lost the lease: then another copy of the database has to store them.
 absl::Status OrderWorker::Impl::conclude(std::vector<Decided>& decided, bool is_redelivery,
                                          Step& step) {
+  if (absl::Status renewed = renew_lease(); !renewed.ok()) return renewed;
   report_stored(decided);
   absl::Status acknowledged = acknowledge_stored(decided, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;

@@ -1,5 +1,6 @@
 #include "engine/sale/ownership/keyspace_owner.h"
 
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,18 +25,26 @@ enum Standing : int {
   kForeign = 3,   // another system made the order stream
 };
 
-// Renews the lease of a copy of the database. Returns nothing, or the name of another copy that has
-// the lease and the ms left of it. A copy in the same place replaces that one. A lease that ends later
-// than any can was granted before the clock was set back. It is ignored.
+// Renews the lease of a copy of the database. Returns nothing, or why it cannot:
+// - the name of another copy that has the lease, and the ms left of it;
+// - for a claim, the name of the copy that had the lease last, and a checkpoint that it recorded and
+//   this one lacks.
+// A copy in the same place replaces that one. A lease that ends later than any can was granted before
+// the clock was set back. It is ignored. A keyspace in the process of the copy is nobody else's.
 constexpr const char* kLease = R"lua(
-local function find_other_copy(owner, copy, place, name, lease_ms)
+local function find_other_copy(owner, copy, place, name, lease_ms, is_private, recorded, is_claim)
   if copy == '' then return nil end
   local now = time_ms()
   local held = redis.call('HMGET', owner, 'instance', 'instance_place', 'instance_name',
-                          'instance_until')
-  local left = held[1] and tonumber(held[4]) - now or 0
+                          'instance_until', 'recorded')
+  local left = held[1] and tonumber(held[4] or 0) - now or 0
   local is_same = held[1] == copy or held[2] == place and place ~= ''
-  if not is_same and left > 0 and left <= tonumber(lease_ms) then return {held[3], left} end
+  if not is_same and is_private ~= '1' and left > 0 and left <= tonumber(lease_ms) then
+    return {held[3], left}
+  end
+  local known, new = tonumber(held[5] or 0), tonumber(recorded)
+  if is_claim and held[1] and not is_same and known > new then return {held[3], known, new} end
+  if known < new then redis.call('HSET', owner, 'recorded', recorded) end
   redis.call('HSET', owner, 'instance', copy, 'instance_place', place, 'instance_name', name,
              'instance_until', string.format('%.0f', now + tonumber(lease_ms)))
   return nil
@@ -46,14 +55,14 @@ std::string with_lease(const char* script) { return absl::StrCat(kEntryTimeLua, 
 
 // KEYS owner of the stream, owner of the prefix, order stream, vouchers
 // ARGV identity, checkpoint, adopt (1/0), and of this copy of the database: id, place, name, lease in
-// ms
+// ms, private (1/0)
 const Script& claim_script() {
   static const Script* const kScript = new Script(with_lease(R"lua(
 local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
 if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
 if not of_stream and ARGV[3] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
    and redis.call('EXISTS', KEYS[4]) == 0 then return 3 end
-local other = find_other_copy(KEYS[1], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+local other = find_other_copy(KEYS[1], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[2], true)
 if other then return other end
 if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then return 1 end
 if not of_stream then redis.call('HSET', KEYS[1], 'identity', ARGV[1]) end
@@ -103,31 +112,51 @@ return 1
 const Script& renew_script() {
   static const Script* const kScript = new Script(with_lease(R"lua(
 if redis.call('HGET', KEYS[1], 'identity') ~= ARGV[1] then return 0 end
-return find_other_copy(KEYS[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]) or 0
+return find_other_copy(KEYS[1], unpack(ARGV, 2)) or 0
 )lua"));
   return *kScript;
 }
 
 // KEYS owner of the stream. ARGV identity, and of this copy of the database: id, place, name, lease in
-// ms
+// ms, private (1/0), a checkpoint that it has
 constexpr const char* kDraw = R"lua(
 local identity = redis.call('HGET', KEYS[1], 'identity')
 if not identity then return -1 end
 if identity ~= ARGV[1] then return -2 end
-local other = find_other_copy(KEYS[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+local other = find_other_copy(KEYS[1], unpack(ARGV, 2))
 if other then return other end
 return redis.call('HINCRBY', KEYS[1], 'checkpoint', 1)
 )lua";
+
+// KEYS owner of the stream, order stream. ARGV as of kDraw, then the group and the entries
+constexpr const char* kAcknowledge = R"lua(
+local other = find_other_copy(KEYS[1], unpack(ARGV, 2, 7))
+if other then return other end
+return redis.call('XACK', KEYS[2], ARGV[8], unpack(ARGV, 9))
+)lua";
+
+// Workers free memory, so they continue when memory is exhausted.
+std::string without_memory(const char* script) {
+  return absl::StrCat("#!lua flags=allow-oom\n", with_lease(script));
+}
 
 const Script& draw_script() {
   static const Script* const kScript = new Script(with_lease(kDraw));
   return *kScript;
 }
 
-// Workers free memory, so they continue when memory is exhausted.
 const Script& draw_without_memory_script() {
-  static const Script* const kScript =
-      new Script(absl::StrCat("#!lua flags=allow-oom\n", with_lease(kDraw)));
+  static const Script* const kScript = new Script(without_memory(kDraw));
+  return *kScript;
+}
+
+const Script& acknowledge_script() {
+  static const Script* const kScript = new Script(with_lease(kAcknowledge));
+  return *kScript;
+}
+
+const Script& acknowledge_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(kAcknowledge));
   return *kScript;
 }
 
@@ -176,7 +205,7 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   const DecimalText lease_ms(kLeaseMs);
   std::string_view arguments[] = {state.identity, checkpoint,      options_.adopt ? "1" : "0",
                                   instance->id,   instance->place, instance->name,
-                                  lease_ms};
+                                  lease_ms,       is_private()};
   Reply standing = client.run(claim_script(), names, arguments);
   if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
     arguments[3] = {};
@@ -277,12 +306,22 @@ absl::Status KeyspaceOwner::seal(Client& client) {
   if (!checkpoint.ok()) return checkpoint.status();
   const Reply synced = client.sync();
   if (synced.is_error()) return to_status(synced, "syncing the keyspace");
-  return stores_.orders.record_checkpoint(*checkpoint);
+  absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
+  if (!recorded.ok()) return recorded;
+  note_recorded(*checkpoint);
+  // Tells the keyspace at once, for this may be the last call.
+  const auto told = run_leased(client, renew_script(), nullptr, {});
+  return told.ok() ? absl::OkStatus() : told.status();
 }
 
-/// Returns which copy of the database this is; its id is empty without a lease.
+void KeyspaceOwner::note_recorded(std::int64_t checkpoint) {
+  std::int64_t known = recorded_;
+  while (known < checkpoint && !recorded_.compare_exchange_weak(known, checkpoint)) {
+  }
+}
+
+/// Returns which copy of the database this is; its id is empty if it is shared.
 absl::StatusOr<DatabaseInstance> KeyspaceOwner::instance() {
-  if (!options_.is_shared) return DatabaseInstance{};
   {
     const std::lock_guard lock(mutex_);
     if (instance_) return *instance_;
@@ -293,37 +332,57 @@ absl::StatusOr<DatabaseInstance> KeyspaceOwner::instance() {
   return instance_.emplace(*std::move(instance));
 }
 
-/// Returns the error for a lease that another copy of the database has: its name, and the ms left.
-absl::Status KeyspaceOwner::other_instance(const Reply& lease) const {
-  const bool is_whole = lease.elements().size() == 2 && lease.elements()[1].is_integer();
-  if (!is_whole) return to_status(lease, "leasing the keyspace");
-  return absl::FailedPreconditionError(
-      absl::StrCat("another copy of this order database is open: ", lease.elements()[0].text(),
-                   "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
-                   " ends in ", lease.elements()[1].integer(), " ms, unless it is renewed)"));
+/// Returns the error for the reply of find_other_copy().
+absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
+  constexpr std::string_view kDoing = "leasing the keyspace";
+  const auto& parts = reply.elements();
+  const bool is_whole = parts.size() >= 2 && parts[0].is_text() && parts[1].is_integer();
+  if (!is_whole) return to_status(reply, kDoing);
+  const std::string name(parts[0].text());
+  if (parts.size() == 2) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "another copy of this order database is open: ", name,
+        "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
+        " ends in ", parts[1].integer(), " ms, unless it is renewed)"));
+  }
+  if (!parts[2].is_integer()) return to_status(reply, kDoing);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this order database is older than the copy that was open last: ", name,
+      "; it has checkpoint ", parts[2].integer(), ", that one ", parts[1].integer(),
+      ". Open that one, or bring this one up to date. To go on without what it lacks, remove the "
+      "field recorded of ",
+      keys_.stream_owner()));
 }
 
-/// Runs renew_script(), or one of kDraw. Returns its reply, which is no lease of another copy.
-absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script) {
+/// Runs a script of kLease with the arguments of kDraw and these. Returns its reply, which is no lease
+/// of another copy. If memory is short, runs `without_memory` instead, unless it is null.
+absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script,
+                                                const Script* without_memory,
+                                                std::span<const std::string_view> more) {
   const auto identity = this->identity();
   if (!identity.ok()) return identity.status();
   const auto instance = this->instance();
   if (!instance.ok()) return instance.status();
   const std::string stream_owner = keys_.stream_owner();
-  const std::string_view names[] = {stream_owner};
+  const std::string_view names[] = {stream_owner, keys_.order_stream};
   const DecimalText lease_ms(kLeaseMs);
-  const std::string_view arguments[] = {*identity, instance->id, instance->place, instance->name,
-                                        lease_ms};
-  Reply reply = client.run(script, names, arguments);
+  const DecimalText recorded(recorded_);
+  std::vector<std::string_view> arguments = {
+      *identity, instance->id, instance->place, instance->name, lease_ms, is_private(), recorded};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const auto keys = std::span(names).first(more.empty() ? 1 : 2);
+  Reply reply = client.run(script, keys, arguments);
+  if (has_code(reply, redis_error_code::kOutOfMemory) && without_memory != nullptr) {
+    reply = client.run(*without_memory, keys, arguments);
+  }
   if (reply.is_aggregate()) return other_instance(reply);
   return reply;
 }
 
 absl::Status KeyspaceOwner::renew_lease(Client& client) {
-  const auto instance = this->instance();
-  if (!instance.ok()) return instance.status();
-  if (instance->id.empty()) return absl::OkStatus();
-  const auto renewed = run_leased(client, renew_script());
+  const auto needs_lease = this->needs_lease();
+  if (!needs_lease.ok() || !*needs_lease) return needs_lease.status();
+  const auto renewed = run_leased(client, renew_script(), nullptr, {});
   if (!renewed.ok()) return renewed.status();
   if (has_code(*renewed, redis_error_code::kOutOfMemory)) {
     return absl::OkStatus();  // the next draw can
@@ -332,15 +391,29 @@ absl::Status KeyspaceOwner::renew_lease(Client& client) {
 }
 
 absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
-  auto drawn = run_leased(client, draw_script());
-  if (drawn.ok() && has_code(*drawn, redis_error_code::kOutOfMemory)) {
-    drawn = run_leased(client, draw_without_memory_script());
-  }
+  const auto drawn = run_leased(client, draw_script(), &draw_without_memory_script(), {});
   if (!drawn.ok()) return drawn.status();
   if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
   if (drawn->integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
   if (drawn->integer() < 0) return anothers_keyspace(keys_);
   return drawn->integer();
+}
+
+absl::Status KeyspaceOwner::acknowledge(Client& client, std::span<const std::string_view> entries) {
+  std::vector<std::string_view> more = {keys_.group};
+  more.insert(more.end(), entries.begin(), entries.end());
+  const auto acknowledged =
+      run_leased(client, acknowledge_script(), &acknowledge_without_memory_script(), more);
+  if (!acknowledged.ok()) return acknowledged.status();
+  return acknowledged->is_integer() ? absl::OkStatus()
+                                    : to_status(*acknowledged, "acknowledging orders");
+}
+
+absl::StatusOr<bool> KeyspaceOwner::needs_lease() {
+  if (!options_.is_shared) return false;
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  return !instance->id.empty();
 }
 
 }  // namespace rushgate

@@ -2,12 +2,15 @@
 // keyspace's side of DatabaseState.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,8 +34,8 @@ class KeyspaceOwner {
  public:
   struct Options {
     bool adopt = false;  // takes over an order stream that another system created
-    /// Other processes can reach the keyspace, so the open copy of the database is leased there. A
-    /// keyspace in this process needs no lease.
+    /// The keyspace is on a server, where the open copy of the database is leased. False: it is in
+    /// this process, whose copy takes the lease from any other one. (Others may come by a RESP port.)
     bool is_shared = false;
     std::shared_ptr<spdlog::logger> logger = {};  // may be null
   };
@@ -45,7 +48,8 @@ class KeyspaceOwner {
   /// before all of them are restored (SaleKeys::lost_requests()).
   ///
   /// kFailedPrecondition: the keyspace belongs to another database or another system, or another
-  /// copy of this database is open. Other errors: of the store that failed.
+  /// copy of this database is open, or was open last and has more. Other errors: of the store that
+  /// failed.
   absl::Status verify(Client& client);
 
   /// As verify(), but fences the database only if the keyspace lost writes. For a keyspace that is
@@ -63,11 +67,22 @@ class KeyspaceOwner {
   /// write that it has now, verify() notices it. Errors: as draw_checkpoint().
   absl::Status seal(Client& client);
 
+  /// Notes that the database has recorded this checkpoint. The next call that renews the lease tells
+  /// the keyspace. So an older copy is noticed when it is opened.
+  void note_recorded(std::int64_t checkpoint);
+  /// Acknowledges entries of the order stream that are in the database, if no other copy of it has
+  /// taken the lease meanwhile. Errors: as draw_checkpoint().
+  absl::Status acknowledge(Client& client, std::span<const std::string_view> entries);
+
   /// Renews the lease of this copy of the database. Every call above does so, too, except
-  /// is_on_sale(). Must be called within kLeaseMs by the processes that have it open, or another
-  /// copy may be opened. kFailedPrecondition: another copy is open. Does nothing without a lease.
+  /// is_on_sale() and note_recorded(). Must be called within kLeaseMs by the processes that have it
+  /// open, or another copy may be opened. kFailedPrecondition: another copy is open. Does nothing if
+  /// no other copy can have the lease.
   absl::Status renew_lease(Client& client);
   static constexpr std::int64_t kLeaseMs = 15'000;
+  /// Returns false if no other copy can have the lease: the database is shared, or the keyspace is in
+  /// this process.
+  absl::StatusOr<bool> needs_lease();
   /// Returns when to renew the lease (monotonic ms) after a renewal at `now_ms`.
   [[nodiscard]] std::int64_t renewal_after(std::int64_t now_ms) const {
     return options_.is_shared ? now_ms + kLeaseMs / 3 : std::numeric_limits<std::int64_t>::max();
@@ -78,14 +93,18 @@ class KeyspaceOwner {
 
  private:
   absl::StatusOr<DatabaseInstance> instance();
-  absl::Status other_instance(const Reply& lease) const;
-  absl::StatusOr<Reply> run_leased(Client& client, const Script& script);
+  [[nodiscard]] std::string_view is_private() const { return options_.is_shared ? "0" : "1"; }
+  absl::Status other_instance(const Reply& reply) const;
+  absl::StatusOr<Reply> run_leased(Client& client, const Script& script,
+                                   const Script* without_memory,
+                                   std::span<const std::string_view> more);
   absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
   absl::Status recover(Client& client, const DatabaseState& state);
 
   const SaleStores stores_;
   const SaleKeys keys_;
   const Options options_;
+  std::atomic<std::int64_t> recorded_ = 0;  // the greatest of note_recorded()
   std::mutex mutex_;
   std::string identity_;                      // guarded by mutex_; empty: not read yet
   std::optional<DatabaseInstance> instance_;  // guarded by mutex_; nothing: not read yet

@@ -621,6 +621,7 @@ absl::Status OrderChanges::end_refund(OrderId id) {
         stores_.apply({&event, 1}, {.epoch = state->epoch, .checkpoint = *checkpoint});
     if (absl::IsAborted(results.status()) && i < kTries) continue;
     if (!results.ok()) return results.status();
+    owner_.note_recorded(*checkpoint);
     break;
   }
   return absl::OkStatus();

@@ -156,6 +156,7 @@ struct HarmlessKey {
 constexpr std::string_view kLeft = "one too many: it is looked up, and found to be nothing";
 
 constexpr std::string_view kLease = "a lease, which its process renews";
+constexpr std::string_view kRecorded = "compared when another copy of the database is opened";
 constexpr std::string_view kGivenUp = "a letter that was given up: only its user and voucher count";
 
 constexpr HarmlessKey kKeys[] = {
@@ -182,6 +183,8 @@ constexpr HarmlessKey kKeys[] = {
     {"stream.orders.database.instance_place removed", kLease},
     {"stream.orders.database.instance_until changed", kLease},
     {"stream.orders.database.instance_until removed", kLease},
+    {"stream.orders.database.recorded changed", kRecorded},
+    {"stream.orders.database.recorded removed", kRecorded},
     {"stream.orders.dead.reason changed", kCopy},
     {"stream.orders.dead.entry changed", "the time of its admission, checked by the window alone"},
     {"stream.orders.dead.reference changed", "the caller's own"},

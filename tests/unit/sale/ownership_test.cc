@@ -153,6 +153,31 @@ class CopiedDatabaseTest : public OwnershipTest {
   std::unique_ptr<OrderStore> opened_again() {
     return SqliteOrderStore::open(backend_.orders_file()).value();
   }
+
+  /// Closes the first copy, and waits for the end of its lease.
+  void close_first() {
+    worker_.reset();
+    sale_.reset();
+    backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  }
+
+  /// Opens a sale on a copy after the end of the first one's lease.
+  void take_over(OrderStore& copy, std::unique_ptr<Sale>& moved) {
+    backend_.advance_ms_while_stopped(KeyspaceOwner::kLeaseMs);
+    auto opened = open_sale(copy);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    moved = *std::move(opened);
+  }
+
+  /// Expects that a worker that lost the lease leaves its order to the copy.
+  void expect_order_is_left(OrderWorker& stopped, OrderStore& copy) {
+    const OrderWorker::Step step = stopped.step();
+    EXPECT_EQ(step.kind, OrderWorker::Step::Kind::kPaused);
+    EXPECT_THAT(step.reason, HasSubstr(".copy on "));
+    OrderWorker worker(backend_.keyspace(), copy, SaleKeys{}, {.consumer = "c1"});
+    EXPECT_EQ(worker.step().stored, 1U);
+    EXPECT_EQ(copy.count_live(1).value(), 1);
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, CopiedDatabaseTest,
                          each_backend_that(&SaleBackendKind::is_server), backend_name);
@@ -186,10 +211,75 @@ TEST_P(CopiedDatabaseTest, IdleWorkerKeepsLease) {
   EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
 }
 
-TEST_P(CopiedDatabaseTest, LeaseOfClosedDatabaseEnds) {
+TEST_P(CopiedDatabaseTest, SellerAloneKeepsLease) {
+  worker_.reset();
+  const auto copy = copied();
+  for (int i = 0; i < 6; ++i) backend_.advance_ms(KeyspaceOwner::kLeaseMs / 2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+  sale_.reset();
+  backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  EXPECT_TRUE(open_sale(*copy).ok()) << "it is closed";
+}
+
+/// The process is stopped after the write, for longer than the lease.
+TEST_P(CopiedDatabaseTest, StoppedWorkerLeavesOrdersToNewCopy) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   const auto copy = copied();
-  backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  std::unique_ptr<Sale> moved;
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
+    if (point == faults::FaultyOrderStore::Point::kAfterWrite) take_over(*copy, moved);
+  });
+  expect_order_is_left(*worker_, *copy);
+}
+
+/// The process is stopped right before the acknowledgement.
+TEST_P(CopiedDatabaseTest, StoppedWorkerAcknowledgesNothing) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const auto copy = copied();
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  std::unique_ptr<Sale> moved;
+  worker_ = make_worker("c1", {.on_stored = [&](auto) { take_over(*copy, moved); }});
+  expect_order_is_left(*worker_, *copy);
+}
+
+TEST_P(CopiedDatabaseTest, OlderCopyIsRefusedLater) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const auto copy = copied();
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  close_first();
+  const auto older = open_sale(*copy);
+  EXPECT_TRUE(absl::IsFailedPrecondition(older.status())) << older.status();
+  EXPECT_THAT(text_of(older.status()), HasSubstr("older than the copy that was open last: " +
+                                                 backend_.orders_file().string() + " on "));
+  backend_.client()("HDEL", SaleKeys{}.stream_owner(), "recorded");
+  EXPECT_TRUE(open_sale(*copy).ok()) << "as the message says";
+}
+
+/// A publication is the last write of the first copy.
+TEST_P(CopiedDatabaseTest, CopyBeforePublicationIsRefusedLater) {
+  const auto copy = copied();
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  close_first();
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+}
+
+TEST_P(CopiedDatabaseTest, CompleteCopyIsOpenedLater) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  drain();
+  const auto copy = copied();
+  close_first();
+  const auto moved = open_sale(*copy);
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ((*moved)->buy(1, 2).outcome, Outcome::kAccepted);
+}
+
+TEST_P(CopiedDatabaseTest, LeaseOfStoppedProcessEnds) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const auto copy = copied();
+  backend_.advance_ms_while_stopped(KeyspaceOwner::kLeaseMs);
   const auto moved = open_sale(*copy);
   ASSERT_TRUE(moved.ok()) << moved.status();
   EXPECT_EQ((*moved)->buy(1, 1).outcome, Outcome::kAccepted);
@@ -204,7 +294,7 @@ TEST_P(CopiedDatabaseTest, LeaseOfClosedDatabaseEnds) {
 TEST_P(CopiedDatabaseTest, CopyWithoutLeaseRebuildsNothing) {
   ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
   const auto copy = copied();
-  backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  backend_.advance_ms_while_stopped(KeyspaceOwner::kLeaseMs);
   const auto moved = open_sale(*copy);
   ASSERT_TRUE(moved.ok()) << moved.status();
   EXPECT_EQ((*moved)->buy(1, 1).outcome, Outcome::kAccepted);

@@ -81,6 +81,11 @@ class SaleBackend {
   void advance_ms(std::int64_t duration_ms) {
     if (backend_ == nullptr) return manual_clock_.advance_ms(duration_ms);
     kept_->advance_ms(*backend_, duration_ms);
+    if (backend_in_manual_time_) backend_in_manual_time_->run_timers();
+  }
+  /// Advances manual time while this process is stopped: no timer of its sale runs.
+  void advance_ms_while_stopped(std::int64_t duration_ms) {
+    kept_->advance_ms(*backend_, duration_ms);
   }
   /// Sets only the time of day, if it is manual.
   void set_now_ms(std::int64_t now_ms) { kept_->set_now_ms(now_ms); }
@@ -106,7 +111,7 @@ class SaleBackend {
   std::unique_ptr<OrderStore> database_;
   std::unique_ptr<faults::FaultyOrderStore> orders_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Backend> backend_in_manual_time_;
+  std::unique_ptr<OneThreadBackend> backend_in_manual_time_;
   std::unique_ptr<Client> client_;
 };
 
