@@ -8,6 +8,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "engine/sale/ownership/keyspace_owner.h"
+#include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/sqlite_order_store.h>
 
@@ -321,6 +322,44 @@ TEST_P(CopiedDatabaseTest, RestartedOwnerNeedsNoNewLease) {
   restart();
   EXPECT_TRUE(sale_->publish(voucher(1, 3)).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+}
+
+/// An embedded keyspace, which another process reaches by a port.
+class EmbeddedCopyTest : public CopiedDatabaseTest {
+ protected:
+  absl::StatusOr<std::unique_ptr<Sale>> open_by_port(OrderStore& copy) {
+    return Sale::open(port_, copy);
+  }
+
+ private:
+  LuaOnlyBackend port_{backend_.keyspace()};
+};
+INSTANTIATE_TEST_SUITE_P(Backends, EmbeddedCopyTest,
+                         ::testing::ValuesIn(sale_backends(TestTime::kManual,
+                                                           [](const SaleBackendKind& kind) {
+                                                             return !kind.is_server &&
+                                                                    kind.keeps_orders_in_file;
+                                                           })),
+                         backend_name);
+
+TEST_P(EmbeddedCopyTest, CopyThatComesByPortIsRefused) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const auto copy = copied();
+  const auto refused = open_by_port(*copy);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(text_of(refused.status()), HasSubstr(backend_.orders_file().string() + " on "));
+}
+
+TEST_P(EmbeddedCopyTest, EmbeddedSaleTakesLeaseBack) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const auto copy = copied();
+  backend_.advance_ms(KeyspaceOwner::kLeaseMs);
+  const auto by_port = open_by_port(*copy);
+  ASSERT_TRUE(by_port.ok()) << by_port.status();
+  EXPECT_EQ((*by_port)->buy(1, 1).outcome, Outcome::kAccepted);
+  drain();
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition((*by_port)->publish(voucher(2, 3))));
 }
 
 }  // namespace
