@@ -231,7 +231,11 @@ class Check {
               return shop.arguments(request.user, static_cast<OrderId>(request.number) + 1);
             },
             [this](const Reply& reply) { return read(reply); }),
-        .orders = orders_in_stream(options_.keys.order_stream, "userId", "voucherId")};
+        .orders = orders_in_stream(options_.keys.order_stream, "userId", "voucherId"),
+        .restock = [this](Client& client, std::int64_t voucher, std::int64_t pieces) {
+          client("HINCRBY", options_.keys.voucher(voucher), "published", pieces);
+          client("INCRBY", options_.keys.stock(voucher), pieces);
+        }};
     const std::int64_t buyers = 2 * options_.stock;  // few enough that many return in time
     const RushOptions rush = {
         .seed = options_.seed,

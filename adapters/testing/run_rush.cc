@@ -128,6 +128,7 @@ class RushRun {
         sale_(sale),
         conditions_(conditions),
         random_(random),
+        span_ms_(rush.span_ms),
         requests_(make_rush(rush)),
         asked_(requests_.size()),
         ledger_(rush) {}
@@ -135,9 +136,7 @@ class RushRun {
   RushReport run() {
     if (sale_.prepare) sale_.prepare(place_.client());
     for (const RushRequest& request : requests_) plan(request.number, request.at_ms);
-    if (move_to(0)) {
-      while (!due_.empty() && run_group()) continue;
-    }
+    if (move_to(0) && run_requests() && sale_.restock && restock()) run_requests();
     finish();
     return ledger_.judge(conditions_.find_withheld);
   }
@@ -160,6 +159,36 @@ class RushRun {
 
   void plan(std::size_t number, std::int64_t at_ms) {
     due_.insert({.at_ms = at_ms, .lot = random_.next(), .number = number});
+  }
+
+  /// Runs all planned requests. Returns false if the rush cannot continue.
+  bool run_requests() {
+    while (!due_.empty()) {
+      if (!run_group()) return false;
+    }
+    return true;
+  }
+
+  /// Adds stock, and plans requests of the users that were refused. Returns false if the rush cannot
+  /// continue.
+  bool restock() {
+    place_.calm();  // a crash could lose the new stock
+    read_orders();
+    if (!move_to(std::max(span_ms_, now_ms_))) return false;
+    for (const auto& [voucher, pieces, users] : ledger_.restock(conditions_.find_withheld)) {
+      sale_.restock(place_.client(), voucher, pieces);
+      for (const std::int64_t user : users) plan_retry(user, voucher);
+    }
+    return true;
+  }
+
+  void plan_retry(std::int64_t user, std::int64_t voucher) {
+    const auto wait_ms =
+        static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(span_ms_)));
+    requests_.push_back(
+        {.number = requests_.size(), .at_ms = now_ms_ + wait_ms, .user = user, .voucher = voucher});
+    asked_.emplace_back();
+    plan(requests_.back().number, requests_.back().at_ms);
   }
 
   bool move_to(std::int64_t at_ms) {
@@ -249,18 +278,31 @@ class RushRun {
 
   void finish() {
     place_.calm();
+    read_buyers();
     if (conditions_.drain_ms > 0) move_to(now_ms_ + conditions_.drain_ms);
+    read_orders();
+  }
+
+  void read_orders() {
     if (!sale_.orders) return;
     const auto orders = sale_.orders(place_.client());
     if (orders.ok()) return ledger_.set_orders(*orders);
     ledger_.add_error(absl::StrCat("the orders cannot be read: ", orders.status().message()));
   }
 
+  void read_buyers() {
+    if (!sale_.buyers) return;
+    const auto buyers = sale_.buyers(place_.client());
+    if (buyers.ok()) return ledger_.set_buyers(*buyers);
+    ledger_.add_error(absl::StrCat("the buyers cannot be read: ", buyers.status().message()));
+  }
+
   Place& place_;
   const SaleUnderTest& sale_;
   const RushConditions& conditions_;
   Random& random_;
-  const std::vector<RushRequest> requests_;
+  const std::int64_t span_ms_;
+  std::vector<RushRequest> requests_;
   std::vector<Asked> asked_;  // by request number
   std::set<Due> due_;
   std::int64_t now_ms_ = 0;  // since the start of the rush

@@ -25,18 +25,32 @@ class RushLedger {
   void add_lost_answer(const RushRequest& request);
   void add_crash() { ++report_.crashes; }
   void add_error(std::string error);
-  /// Sets all orders after the rush. Without orders, only replies are checked.
+  /// Sets all orders so far. Without orders, only replies are checked.
   void set_orders(const std::vector<RushOrder>& orders);
+  /// Sets the buyers that the sale recorded, each as often as recorded.
+  void set_buyers(const std::vector<RushOrder>& buyers);
 
-  [[nodiscard]] RushReport judge(bool find_withheld) const;
+  /// The new pieces of a voucher, and the users that it refused so far and that could have it.
+  struct Restock {
+    std::int64_t voucher = 0;
+    std::int64_t pieces = 0;
+    std::vector<std::int64_t> users = {};
+  };
+  /// Ends a part of the rush without open requests: notes the faults of its vouchers, and begins a
+  /// part whose stock includes the returned pieces and in which each returned user asks once.
+  std::vector<Restock> restock(bool find_withheld);
+
+  /// Ends the last part.
+  RushReport judge(bool find_withheld);
 
  private:
   /// The state of one user and voucher.
   struct Account {
     std::int64_t accepted = 0;
     std::int64_t too_early = 0;
-    std::int64_t refused_on_sale = 0;  // after the voucher began
+    std::int64_t refused_on_sale = 0;  // after the voucher began, in this part of the rush
     std::int64_t orders = 0;
+    std::int64_t recorded = 0;
     std::int64_t in_doubt = 0;
   };
   /// The totals of a voucher, over all users.
@@ -44,18 +58,21 @@ class RushLedger {
     std::int64_t accepted = 0;
     std::int64_t orders = 0;
     std::int64_t maybe_sold = 0;  // upper bound of sold: requests with lost replies count
-    bool refused_somebody = false;
+    std::vector<std::int64_t> refused = {};  // users that could have had it, in this part
   };
 
   [[nodiscard]] std::int64_t begin_ms(std::int64_t voucher) const;
   [[nodiscard]] std::map<std::int64_t, Total> totals() const;
-  void judge_account(const RushOrder& whose, const Account& account, RushReport& report) const;
+  void judge_vouchers(bool find_withheld);
+  void judge_account(const RushOrder& whose, const Account& account);
+  void judge_record(const RushReport::UserFault& fault, std::int64_t limit);
 
-  std::map<std::int64_t, RushVoucher> vouchers_;
+  std::map<std::int64_t, RushVoucher> vouchers_;  // with the stock so far
   std::map<RushOrder, Account> accounts_;
   std::map<RushResult, std::map<std::string, std::size_t>> replies_;  // with their frequency
   std::set<std::size_t> in_doubt_;  // requests with lost replies, by number
   bool knows_orders_ = false;
+  bool knows_buyers_ = false;
   RushReport report_;  // with its counts
 };
 

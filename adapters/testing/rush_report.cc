@@ -25,13 +25,14 @@ void append_vouchers(const char* what, const std::vector<RushReport::VoucherFaul
 }
 
 void append_users(const char* what, const std::vector<RushReport::UserFault>& faults,
-                  std::string& text) {
+                  std::string& text, bool shows_record = false) {
   const std::size_t shown = std::min(faults.size(), kShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& fault = faults[i];
     absl::StrAppend(&text, "  ", what, ": user ", fault.user, ", voucher ", fault.voucher, " (",
                     shown_counts(fault.accepted, fault.orders));
     if (fault.in_doubt > 0) absl::StrAppend(&text, ", ", fault.in_doubt, " in doubt");
+    if (shows_record) absl::StrAppend(&text, ", ", fault.recorded, " recorded");
     text += ")\n";
   }
   if (faults.size() > shown) {
@@ -43,13 +44,15 @@ void append_users(const char* what, const std::vector<RushReport::UserFault>& fa
 
 bool RushReport::passed() const {
   return oversold.empty() && doubled.empty() && lost.empty() && unfounded.empty() &&
-         too_early.empty() && withheld.empty() && errors.empty();
+         blocked.empty() && unrecorded.empty() && too_early.empty() && withheld.empty() &&
+         errors.empty();
 }
 
 std::string RushReport::text() const {
   std::string text = absl::StrCat("the sale ", passed() ? "passed" : "failed", ", seed ", seed,
                                   ": ", requests, " requests, ", accepted, " accepted, ", refused,
                                   " refused, ", failed, " failed");
+  if (restocked > 0) absl::StrAppend(&text, ", ", restocked, " pieces restocked");
   if (crashes > 0) {
     absl::StrAppend(&text, ", ", crashes, " crashes, ", replies_lost, " replies lost");
   }
@@ -58,6 +61,8 @@ std::string RushReport::text() const {
   append_users("doubled", doubled, text);
   append_users("lost", lost, text);
   append_users("order without a confirmation", unfounded, text);
+  append_users("recorded as a buyer without an order", blocked, text, true);
+  append_users("order without a record of its buyer", unrecorded, text, true);
   append_users("sold too early", too_early, text);
   append_vouchers("withheld", withheld, text);
   for (const std::string& error : errors) absl::StrAppend(&text, "  error: ", error, "\n");

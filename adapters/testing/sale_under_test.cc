@@ -91,6 +91,29 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
   };
 }
 
+std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_hashes(
+    std::string prefix, std::vector<std::int64_t> vouchers) {
+  return [=](Client& client) -> absl::StatusOr<std::vector<RushOrder>> {
+    constexpr std::int64_t kOrdersMax = 1'000'000;
+    std::vector<RushOrder> orders;
+    for (const std::int64_t voucher : vouchers) {
+      const std::string key = absl::StrCat(prefix, voucher);
+      const Reply counts = client("HGETALL", key);
+      if (!counts.is_aggregate()) return unreadable(key, counts);
+      const auto& words = counts.elements();
+      for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+        const auto user = parse_int64(words[i].text());
+        const auto count = parse_int64(words[i + 1].text());
+        if (!user) return unreadable(key, words[i]);
+        if (!count || *count < 0 || *count > kOrdersMax) return unreadable(key, words[i + 1]);
+        orders.insert(orders.end(), static_cast<std::size_t>(*count),
+                      {.user = *user, .voucher = voucher});
+      }
+    }
+    return orders;
+  };
+}
+
 std::string_view rush_result_name(RushResult result) {
   switch (result) {
     case RushResult::kAccepted:

@@ -55,7 +55,7 @@ struct RushOptions {
 
 struct RushRequest {
   std::size_t number = 0;  // in the rush, from 0; identifies the request
-  std::int64_t at_ms = 0;  // since the start of the rush
+  std::int64_t at_ms = 0;  // since the start of the rush; after a restock, span_ms and later
   std::int64_t user = 0;
   std::int64_t voucher = 0;
 
@@ -102,9 +102,16 @@ struct SaleUnderTest {
   /// one. Commands of other buyers may run in between.
   std::function<RushStep(const RushRequest&, std::span<const Reply>)> buy = {};
 
-  /// Returns all orders. If it is empty, only replies are checked, and lost orders are not
-  /// detected.
+  /// Returns all orders. Called after the rush, and before a restock. If it is empty, only replies
+  /// are checked, and lost orders are not detected.
   std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders = {};
+
+  /// Returns whom the sale has recorded as buyers, each user as often as recorded. Called after the
+  /// rush, before RushConditions::drain_ms. If it is empty, buyers are not compared with orders.
+  std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> buyers = {};
+
+  /// Adds pieces to the stock of a voucher that is on sale. If it is empty, there is no restock.
+  std::function<void(Client&, std::int64_t voucher, std::int64_t pieces)> restock = {};
 };
 
 struct ScriptArguments {
@@ -127,9 +134,14 @@ std::function<RushResult(const Reply&)> accepted_if(Reply yes);
 std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_stream(
     std::string key, std::string user_field, std::string voucher_field);
 
-/// Returns a function that reads one set per voucher. Its key is `prefix` and the voucher's id. Its
-/// members are users.
+/// Returns a function that reads one set per voucher, of orders or of buyers. Its key is `prefix` and
+/// the voucher's id. Its members are users.
 std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
+    std::string prefix, std::vector<std::int64_t> vouchers);
+
+/// Returns a function that reads one hash per voucher, of orders or of buyers. Its key is `prefix`
+/// and the voucher's id. Its fields are users, with the number of their orders, at most 1,000,000.
+std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_hashes(
     std::string prefix, std::vector<std::int64_t> vouchers);
 
 // ---- The report ----
@@ -152,6 +164,7 @@ struct RushReport {
     std::int64_t accepted = 0;
     std::int64_t orders = 0;
     std::int64_t in_doubt = 0;  // requests with lost replies: each may be an order
+    std::int64_t recorded = 0;  // times that SaleUnderTest::buyers returned the user
     friend bool operator==(const UserFault&, const UserFault&) = default;
   };
 
@@ -163,13 +176,14 @@ struct RushReport {
     friend bool operator==(const FrequentReply&, const FrequentReply&) = default;
   };
 
-  std::uint64_t seed = 0;  // repeats the rush
-  std::size_t requests = 0;
+  std::uint64_t seed = 0;    // repeats the rush
+  std::size_t requests = 0;  // including those after a restock
   std::size_t accepted = 0;
   std::size_t refused = 0;
   std::size_t failed = 0;        // RushResult::kFailed
   std::size_t replies_lost = 0;  // in crashes
   std::size_t crashes = 0;
+  std::int64_t restocked = 0;               // pieces
   std::vector<FrequentReply> replies = {};  // the most frequent ones
 
   // ---- Faults: all empty in a sale that passes ----
@@ -178,6 +192,8 @@ struct RushReport {
   std::vector<UserFault> doubled = {};      // more than RushVoucher::per_user
   std::vector<UserFault> lost = {};         // accepted but not among the orders
   std::vector<UserFault> unfounded = {};    // orders without a confirmation
+  std::vector<UserFault> blocked = {};      // recorded as buyers more often than they have orders
+  std::vector<UserFault> unrecorded = {};   // recorded less often: may buy beyond their limit
   std::vector<UserFault> too_early = {};    // accepted before RushVoucher::begin_ms
   std::vector<VoucherFault> withheld = {};  // refused on sale although stock was left
   std::vector<std::string> errors = {};     // the first few, as the sale reported them
@@ -200,9 +216,10 @@ struct RushConditions {
   /// The longest pause between a reply and the next command of the same request.
   std::int64_t pause_ms_max = 3;
 
-  /// The number of crashes. One happens during a commit (its writes may survive or not) or between
-  /// two requests. The rush continues with the reopened sale. Open requests lose their replies.
-  /// Crashes come at commits, so a sale with few commits may have fewer.
+  /// The number of crashes, all before a restock. One happens during a commit (its writes may
+  /// survive or not) or between two requests. The rush continues with the reopened sale. Open
+  /// requests lose their replies. Crashes come at commits, so a sale with few commits may have
+  /// fewer.
   std::size_t crashes = 0;
   /// Repeats requests without a reply once, under the same RushRequest::number.
   bool ask_again = false;
@@ -216,9 +233,13 @@ struct RushConditions {
   bool move_clock = true;
 };
 
-/// Runs a rush on the test's engine. A second rush on the same engine needs a sale that ignores the
-/// orders of the first. Throws std::invalid_argument if `rush` or `conditions` are invalid, or the
-/// sale has no SaleUnderTest::buy.
+/// Runs a rush on the test's engine. With SaleUnderTest::restock it has a second part: each voucher
+/// that refused users who could have had it gets about half as many new pieces as there are such
+/// users, but at most its stock. All of them ask again, once, within span_ms.
+///
+/// A second rush on the same engine needs a sale that ignores the orders of the first. Throws
+/// std::invalid_argument if `rush` or `conditions` are invalid, or the sale has no
+/// SaleUnderTest::buy.
 RushReport run_rush(TestEngine& engine, const SaleUnderTest& sale, const RushOptions& rush = {},
                     const RushConditions& conditions = {});
 

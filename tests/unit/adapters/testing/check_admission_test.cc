@@ -186,6 +186,15 @@ TEST(CheckAdmissionTest, WithheldStockIsNamed) {
   EXPECT_THAT(faults, Contains("sold 7 of 10 to more users than that"));
 }
 
+TEST(CheckAdmissionTest, LastingSoldOutMarkIsNamed) {
+  CustomAdmission admission = with("return 0", R"lua(
+if tonumber(redis.call('get', KEYS[2])) == 0 then redis.call('set', KEYS[3], 'sold out') end
+return 0)lua");
+  admission.text = "if redis.call('exists', KEYS[3]) == 1 then return 1 end" + admission.text;
+  admission.keys.emplace_back("shop:soldout:<voucher>");
+  EXPECT_THAT(faults_of(admission), Contains(HasSubstr("withheld: voucher 7 by ")));
+}
+
 TEST(CheckAdmissionTest, StockOutOfRangeThrows) {
   EXPECT_THROW(faults_of(passing_keys(), {.stock = 0}), std::invalid_argument);
   EXPECT_THROW(faults_of(passing_keys(), {.stock = 1'001}), std::invalid_argument);

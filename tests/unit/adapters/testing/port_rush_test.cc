@@ -43,7 +43,9 @@ TEST(PortRushTest, ServerReportEqualsEngineReport) {
   for (const std::string& script :
        {std::string(kGoodScript), good_script_but("redis.call('DECR', KEYS[1])", ""),
         forgetful_script()}) {
-    const SaleUnderTest sale = seckill(script, 100);
+    SaleUnderTest sale = seckill(script, 100);
+    sale.restock = add_stock;
+    sale.buyers = orders_in_sets("buyers:", {1});
     const RushOptions rush{.vouchers = {{.stock = 100}}};
     TestEngine engine;
     const RushReport own = run_rush(engine, sale, rush);

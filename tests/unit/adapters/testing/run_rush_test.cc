@@ -54,6 +54,25 @@ TEST(RunRushTest, CorrectSaleSurvivesCrashes) {
   EXPECT_GT(replies_lost, 20U);
 }
 
+TEST(RunRushTest, RestockIsSoldToRefusedUsers) {
+  SaleUnderTest sale = seckill(kGoodScript);
+  sale.restock = add_stock;
+  const RushReport report = rush(sale);
+  EXPECT_TRUE(report.passed()) << report;
+  EXPECT_EQ(
+      report.text(),
+      "the sale passed, seed 1: 1190 requests, 20 accepted, 1170 refused, 0 failed, 10 pieces "
+      "restocked\n");
+}
+
+TEST(RunRushTest, RestockLeavesSomeRefused) {
+  SaleUnderTest sale = seckill(kGoodScript, 195);
+  sale.restock = add_stock;
+  const RushReport report = rush(sale, {.vouchers = {{.stock = 195}}});
+  EXPECT_TRUE(report.passed()) << report;
+  EXPECT_EQ(report.restocked, 3) << "for five users";
+}
+
 TEST(RunRushTest, SameSeedGivesSameReport) {
   const auto report = [](std::uint64_t seed) {
     return rush(seckill(good_script_but("redis.call('DECR', KEYS[1])", "")), {.seed = seed},
@@ -198,6 +217,87 @@ TEST(RunRushTest, LateVoucherSoldAtOnceIsTooEarly) {
   EXPECT_TRUE(report.passed()) << report;
 }
 
+// ---- Mistakes that only a restock or the buyers show ----
+
+/// Records the buyer first.
+constexpr const char* kHastyScript = R"lua(
+  if redis.call('SADD', KEYS[2], ARGV[1]) == 0 then return 2 end
+  if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
+  redis.call('DECR', KEYS[1])
+  redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'voucher', ARGV[2])
+  return 0
+)lua";
+
+TEST(RunRushTest, BuyerRecordedBeforeStockIsBlocked) {
+  SaleUnderTest sale = seckill(kHastyScript);
+  EXPECT_TRUE(rush(sale).passed());
+  sale.buyers = orders_in_sets("buyers:", {1});
+  const RushReport report = rush(sale);
+  EXPECT_THAT(report.blocked, SizeIs(190));
+  EXPECT_THAT(report.unrecorded, IsEmpty());
+  EXPECT_THAT(report.text(), ContainsRegex("recorded as a buyer without an order: user [0-9]+, "
+                                           "voucher 1 \\(0 accepted, 0 orders, 1 recorded\\)"));
+}
+
+TEST(RunRushTest, BuyerRecordedBeforeStockWithholdsRestock) {
+  SaleUnderTest sale = seckill(kHastyScript);
+  sale.restock = add_stock;
+  EXPECT_THAT(rush(sale).text(),
+              HasSubstr("withheld: voucher 1 by 10 (stock 20; 10 accepted, 10 orders)"));
+}
+
+TEST(RunRushTest, OrderWithoutRecordIsUnrecorded) {
+  SaleUnderTest sale = seckill(good_script_but("'SADD', KEYS[2]", "'SADD', 'buyer:' .. ARGV[2]"));
+  sale.buyers = orders_in_sets("buyers:", {1});
+  const RushReport report = rush(sale);
+  EXPECT_FALSE(report.unrecorded.empty());
+  EXPECT_THAT(report.blocked, IsEmpty());
+  EXPECT_THAT(report.text(), HasSubstr("order without a record of its buyer: user "));
+}
+
+TEST(RunRushTest, BuyersAreComparedWithRepliesWithoutOrders) {
+  SaleUnderTest sale = seckill(kHastyScript);
+  sale.buyers = orders_in_sets("buyers:", {1});
+  sale.orders = {};
+  EXPECT_THAT(rush(sale).blocked, SizeIs(190));
+  sale.buy = seckill(kGoodScript).buy;
+  EXPECT_TRUE(rush(sale, {}, {.crashes = 3}).passed());
+}
+
+TEST(RunRushTest, CountsOfBuyersAreCompared) {
+  const RushOptions options{.vouchers = {{.stock = 50, .per_user = 2}}};
+  const std::string script = R"lua(
+    if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 1 end
+    if redis.call('HINCRBY', KEYS[2], ARGV[1], 1) > 2 then
+      redis.call('HINCRBY', KEYS[2], ARGV[1], -1)
+      return 2
+    end
+    redis.call('DECR', KEYS[1])
+    redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'voucher', ARGV[2])
+    return 0
+  )lua";
+  SaleUnderTest sale = seckill(script, 50);
+  sale.buyers = orders_in_hashes("buyers:", {1});
+  sale.restock = add_stock;
+  const RushReport report = rush(sale, options);
+  EXPECT_TRUE(report.passed()) << report;
+  sale.buy = seckill(absl::StrReplaceAll(
+                         script, {{"<= 0", "<= 0 and redis.call('HINCRBY', KEYS[2], ARGV[1], 1)"}}))
+                 .buy;
+  EXPECT_FALSE(rush(sale, options).blocked.empty());
+}
+
+TEST(RunRushTest, OversellingBeforeRestockIsFound) {
+  SaleUnderTest sale = seckill(good_script_but("<= 0", "<= -3"));
+  sale.restock = [](Client& client, std::int64_t voucher, std::int64_t pieces) {
+    add_stock(client, voucher, pieces - 3);
+  };
+  const RushReport report = rush(sale);
+  ASSERT_THAT(report.oversold, SizeIs(1));
+  EXPECT_EQ(report.oversold[0].accepted, 13);
+  EXPECT_EQ(report.accepted, 20U) << "as many as there were";
+}
+
 // ---- Mistakes that only crashes show ----
 
 TEST(RunRushTest, UnrecognizedRepeatHasTwoOrders) {
@@ -301,6 +401,20 @@ TEST(RunRushTest, UnreadableOrdersAreError) {
                   "the orders cannot be read: orders: no number in the field 'userId' of [")));
   sale.orders = orders_in_stream("buyers:1", "user", "voucher");
   EXPECT_THAT(rush(sale).errors, Contains(HasSubstr("WRONGTYPE")));
+}
+
+TEST(RunRushTest, UnreadableBuyersAreError) {
+  SaleUnderTest sale = seckill(kGoodScript);
+  sale.buyers = orders_in_sets("stock:", {1});
+  EXPECT_THAT(rush(sale).errors, ElementsAre(HasSubstr("the buyers cannot be read: stock:1: ")));
+  sale.buyers = orders_in_hashes("counts:", {1});
+  for (const char* const count : {"", "x", "-1", "1000001"}) {
+    sale.prepare = [count](Client& client) {
+      put_on_sale(client, {});
+      client("HSET", "counts:1", 7, count);
+    };
+    EXPECT_THAT(rush(sale).errors, ElementsAre(HasSubstr("the buyers cannot be read: counts:1: ")));
+  }
 }
 
 TEST(RunRushTest, RepliesAreJudgedWithoutOrders) {

@@ -41,6 +41,10 @@ inline void put_on_sale(Client& client, const RushVoucher& voucher) {
   client("SET", absl::StrCat("stock:", voucher.id), voucher.stock);
 }
 
+inline void add_stock(Client& client, std::int64_t voucher, std::int64_t pieces) {
+  client("INCRBY", absl::StrCat("stock:", voucher), pieces);
+}
+
 inline ScriptArguments seckill_arguments(const RushRequest& request) {
   return {.keys = {absl::StrCat("stock:", request.voucher),
                    absl::StrCat("buyers:", request.voucher), "orders"},
