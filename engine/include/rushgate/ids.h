@@ -32,7 +32,7 @@ struct IdLayout {
   /// 00:00 of that clock: this value less its UTC offset.
   std::int64_t epoch_seconds = 1'640'995'200;
   int counter_bits = 32;       // of 63
-  int utc_offset_minutes = 0;  // of the clock that begins a day at 00:00
+  int utc_offset_minutes = 0;  // of the clock that begins a day at 00:00; -720 to 840
 
   static constexpr std::int64_t kDaySeconds = 24 * 60 * 60;
 

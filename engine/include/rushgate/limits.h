@@ -70,7 +70,7 @@ struct Coupon {
 /// A value type.
 struct CouponLimitsOptions {
   std::string key_prefix = "coupon:";
-  std::int64_t utc_offset_minutes = 0;  // of the place whose days count
+  std::int64_t utc_offset_minutes = 0;  // of the place whose days count; -720 to 840
   ClientOptions client = {};
 };
 
@@ -98,7 +98,7 @@ class CouponLimits {
   explicit CouponLimits(Backend& backend, CouponLimitsOptions options = {});
 
   /// Counts one coupon for the user, unless a limit is reached. kInvalidArgument: a limit is
-  /// negative.
+  /// negative, or no place has the UTC offset.
   absl::StatusOr<Code> take(const Coupon& coupon, std::int64_t user);
 
   /// Undoes one take() of the time `taken_at_ms` (ms since 1970 UTC), on all three counts.

@@ -15,10 +15,10 @@ using OrderId = std::int64_t;  // positive; ascending per generator
 
 /// Number of pieces that may be bought, at most 10^12; 0: no such limit.
 struct Limits {
-  std::int64_t total = 0;         // over the whole sale, below the stock
-  std::int64_t per_user = 1;      // over the whole sale
-  std::int64_t per_user_day = 0;  // on one day, as utc_offset_minutes divides days
-  std::int32_t utc_offset_minutes = 0;
+  std::int64_t total = 0;               // over the whole sale, below the stock
+  std::int64_t per_user = 1;            // over the whole sale
+  std::int64_t per_user_day = 0;        // on one day, as utc_offset_minutes divides days
+  std::int32_t utc_offset_minutes = 0;  // -720 to 840
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/base/concat.h"
+#include "engine/base/time_units.h"
 #include "engine/client/connection_check.h"
 #include "engine/recipes/ids/id_draws.h"
 #include <rushgate/ids.h>
@@ -48,7 +50,6 @@ IdOptions IdOptions::beside_field(std::string_view prefix, std::string_view day_
 absl::Status IdOptions::check() const {
   constexpr int kCounterBitsMin = 8;
   constexpr int kCounterBitsMax = 40;
-  constexpr int kOffsetMax = 14 * 60;
   constexpr std::int64_t kBlockMax = IdCursor::kBlockMax / IdDraws::kGrowthMax;
   if (!is_day_pattern(day_pattern))
     return absl::InvalidArgumentError("day_pattern must have yyyy, MM and dd once: " + day_pattern);
@@ -56,8 +57,9 @@ absl::Status IdOptions::check() const {
     return absl::InvalidArgumentError("layout.counter_bits must be from 8 to 40");
   if (layout.epoch_seconds < 0)
     return absl::InvalidArgumentError("layout.epoch_seconds must not be negative");
-  if (layout.utc_offset_minutes < -kOffsetMax || layout.utc_offset_minutes > kOffsetMax)
-    return absl::InvalidArgumentError("layout.utc_offset_minutes must be within 14 hours");
+  if (!is_utc_offset(layout.utc_offset_minutes))
+    return absl::InvalidArgumentError(
+        concat("layout.utc_offset_minutes ", kUtcOffsetFault, ", not ", layout.utc_offset_minutes));
   if (block_size <= 0 || block_size > kBlockMax)
     return absl::InvalidArgumentError("block_size must be from 1 to " + std::to_string(kBlockMax));
   if (block_life_ms <= 0) return absl::InvalidArgumentError("block_life_ms must be positive");

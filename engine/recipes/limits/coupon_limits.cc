@@ -43,6 +43,10 @@ CouponLimits::CouponLimits(Backend& backend, CouponLimitsOptions options)
     : clock_(backend.clock()), options_(std::move(options)), limits_(backend, options_.client) {}
 
 absl::StatusOr<CouponLimits::Code> CouponLimits::take(const Coupon& coupon, std::int64_t user) {
+  if (!is_utc_offset(options_.utc_offset_minutes)) {
+    return absl::InvalidArgumentError(
+        concat("utc_offset_minutes ", kUtcOffsetFault, ", not ", options_.utc_offset_minutes));
+  }
   const auto code = limits_.take(limits_of(options_, coupon, user, clock_.now_ms()));
   if (!code.ok()) return code.status();
   return static_cast<Code>(*code);

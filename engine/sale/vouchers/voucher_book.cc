@@ -57,6 +57,19 @@ absl::Status not_on_sale(VoucherId id) {
   return absl::NotFoundError("there is no voucher " + std::to_string(id));
 }
 
+absl::Status check_terms(const Voucher& voucher) {
+  const std::string fault = find_fault(voucher);
+  if (fault.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(voucher_name(voucher.id) + ": " + fault);
+}
+
+/// As check_terms(), for a change of a voucher in force, whose offset stays. An earlier version of
+/// Rushgate may have published one that is refused now.
+absl::Status check_change(Voucher changed) {
+  changed.limits.utc_offset_minutes = 0;
+  return check_terms(changed);
+}
+
 std::vector<std::string_view> views(const std::vector<std::string>& strings) {
   return {strings.begin(), strings.end()};
 }
@@ -283,6 +296,7 @@ void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure
 
 absl::Status VoucherBook::publish(const Voucher& voucher,
                                   std::optional<std::int64_t> expected_version) {
+  if (const absl::Status checked = check_terms(voucher); !checked.ok()) return checked;
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   return publish_locked(voucher, expected_version);
@@ -322,6 +336,7 @@ absl::Status VoucherBook::change(VoucherId voucher,
     if (!in_force->has_value()) return refuse_unknown(voucher);
     Voucher changed = (*in_force)->voucher;
     if (const absl::Status edited = edit(changed); !edited.ok()) return edited;
+    if (const absl::Status checked = check_change(changed); !checked.ok()) return checked;
     absl::Status published = publish_locked(changed, (*in_force)->version);
     if (!absl::IsAlreadyExists(published) || i == kTries) return published;
   }
@@ -336,9 +351,6 @@ absl::Status VoucherBook::refuse_unknown(VoucherId voucher) {
 
 absl::Status VoucherBook::publish_locked(const Voucher& voucher,
                                          std::optional<std::int64_t> expected_version) {
-  if (const std::string fault = find_fault(voucher); !fault.empty()) {
-    return absl::InvalidArgumentError(voucher_name(voucher.id) + ": " + fault);
-  }
   constexpr int kTries = 100;  // each fails only because another process published
   for (int i = 1;; ++i) {
     const auto latest = finish_latest(voucher.id);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/base/time_units.h"
 #include <rushgate/voucher.h>
 
 namespace rushgate {
@@ -134,9 +135,9 @@ inline constexpr std::array kVoucherTerms = {
                                             .json = "utc_offset_minutes",
                                             .column = "utc_offset_minutes",
                                             .field = "offset",
-                                            .fault = "must be less than a day",
-                                            .min = 1 - 24 * 60,
-                                            .max = 24 * 60 - 1}),
+                                            .fault = kUtcOffsetFault,
+                                            .min = kUtcOffsetMinutesMin,
+                                            .max = kUtcOffsetMinutesMax}),
     make_term<&Voucher::payment_ms>({.name = "time to pay (ms)",
                                      .subject = "the time to pay",
                                      .json = "payment_ms",

@@ -50,6 +50,24 @@ TEST_P(PublishingTest, LaterVersionOfOtherHistoryIsNamed) {
   EXPECT_THAT(text_of(refused), HasSubstr("version 3 there, 2 here"));
 }
 
+// ---- Terms of an earlier Rushgate ----
+
+TEST_P(PublishingTest, VoucherWithOffsetOfNoPlaceIsSold) {
+  Voucher old = voucher(1, 2);
+  old.limits.per_user_day = 1;
+  old.limits.utc_offset_minutes = 1'000;
+  EXPECT_THAT(text_of(sale_->publish(old)), HasSubstr("not 1000"));
+  ASSERT_TRUE(backend_.orders().record_pending({.voucher = old, .version = 1}).ok());
+  const auto sale = open_sale(backend_.orders());
+  EXPECT_EQ(sale->buy(1, 1).outcome, Outcome::kAccepted);
+  EXPECT_EQ(sale->add_stock(1, 5), absl::OkStatus());
+  old.stock = 7;
+  for (int again = 0; again < 2; ++again) EXPECT_EQ(sale->voucher(1).value()->voucher, old);
+  EXPECT_TRUE(absl::IsInvalidArgument(sale->add_stock(1, -8)));
+  EXPECT_EQ(sale->close(1), absl::OkStatus());
+  EXPECT_EQ(sale->buy(1, 2).outcome, Outcome::kEnded);
+}
+
 // ---- Concurrent changes ----
 
 TEST_P(PublishingTest, UnexpectedVersionIsRefused) {

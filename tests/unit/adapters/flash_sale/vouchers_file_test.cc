@@ -93,8 +93,11 @@ TEST(VouchersFileTest, ErrorNamesFileIndexAndField) {
             "v.json: [0]: stock must be from 0 to 1000000000000, not -3");
   EXPECT_EQ(fault_of(R"([{"id": 1, "stock": 18446744073709551615, "begin_ms": 0, "end_ms": 5}])"),
             "v.json: [0].stock: must be a whole number, not 18446744073709551615");
-  EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"utc_offset_minutes": 4294967296})")),
-              HasSubstr("v.json: [0].limits.utc_offset_minutes: must be less than a day"));
+  EXPECT_THAT(
+      fault_of(voucher_with(R"(, "limits": {"utc_offset_minutes": 4294967296})")),
+      HasSubstr("v.json: [0].limits.utc_offset_minutes: must be from -720 to 840 (minutes)"));
+  EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"utc_offset_minutes": 1000})")),
+              HasSubstr("[0]: the UTC offset must be from -720 to 840 (minutes), not 1000"));
 }
 
 TEST(VouchersFileTest, OnlyArrayOfVouchersIsAccepted) {

@@ -309,11 +309,13 @@ TEST_P(IdGeneratorTest, TimeOutsideLayoutIsAnError) {
 TEST_P(IdGeneratorTest, InvalidOptionsAreRefused) {
   IdOptions bits;
   bits.layout.counter_bits = 41;
-  IdOptions offset;
-  offset.layout.utc_offset_minutes = 15 * 60;
+  IdOptions east;
+  east.layout.utc_offset_minutes = 14 * 60 + 1;
+  IdOptions west;
+  west.layout.utc_offset_minutes = -12 * 60 - 1;
   IdOptions life;
   life.block_life_ms = 0;
-  std::vector<IdOptions> invalid = {bits, offset, life, blocks_of(0)};
+  std::vector<IdOptions> invalid = {bits, east, west, life, blocks_of(0)};
   for (const char* const pattern : {"", "yyyyMM", "yyyy:MM:dd:dd", "yyyy-MM-ddTHH", "yyyyMMdd''"}) {
     invalid.emplace_back().day_pattern = pattern;
   }

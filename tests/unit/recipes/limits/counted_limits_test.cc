@@ -165,6 +165,16 @@ TEST_P(CouponLimitsTest, GivenBackCouponCanBeTakenAgain) {
   EXPECT_EQ(take(1), CouponLimits::kGranted);
 }
 
+TEST_P(CouponLimitsTest, OffsetOfNoPlaceIsRefused) {
+  for (const std::int64_t minutes : {-721, 841, 1'000}) {
+    CouponLimits limits(*backend_, {.key_prefix = "c:", .utc_offset_minutes = minutes});
+    const auto code = limits.take(coupon_, 1);
+    EXPECT_EQ(code.status(),
+              absl::InvalidArgumentError(absl::StrCat(
+                  "utc_offset_minutes must be from -720 to 840 (minutes), not ", minutes)));
+  }
+}
+
 TEST_P(CouponLimitsTest, DayBeginsAtLocalMidnight) {
   if (!can_move_days()) return;  // the client applies this rule, on every backend the same
   constexpr std::int64_t kOffsetMinutes = 8 * 60;
