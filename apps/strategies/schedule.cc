@@ -13,8 +13,8 @@ constexpr std::int64_t kVainPatienceMs = 200;
 constexpr std::uint32_t kInVainMax = 4;
 
 constexpr std::int64_t kLeaseMs = 10'000;
-constexpr std::int64_t kShortLeaseMs = 3'000;  // many times kVainPatienceMs
-constexpr std::int64_t kLongerThanLeaseMs = kShortLeaseMs + 500;
+constexpr std::int64_t kShortLeaseMs = 2'000;  // many times kVainPatienceMs
+constexpr std::int64_t kLongerThanLeaseMs = kShortLeaseMs + 300;
 
 /// Waits for at most `patience_ms`. Returns false if `is_true` is still false then.
 bool wait_until(std::int64_t patience_ms, absl::FunctionRef<bool()> is_true) {

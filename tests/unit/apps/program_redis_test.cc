@@ -304,13 +304,17 @@ TEST_F(RedisProgramTest, DeadWorkersEntriesAreClaimedAtOnce) {
 }
 
 TEST_F(RedisProgramTest, LoadingServerIsAwaited) {
-  testing::RedisServer server({.arguments = {"--key-load-delay", "50000",
-                                             "--loading-process-events-interval-bytes", "1024"}});
+  // A loading server replies only between intervals: here, after each key.
+  constexpr std::size_t kIntervalBytes = 1'024;
+  testing::RedisServer server(
+      {.arguments = {"--key-load-delay", "50000", "--rdbcompression", "no",
+                     "--loading-process-events-interval-bytes", std::to_string(kIntervalBytes)}});
   {
     const auto backend = RedisBackend::open(*RedisOptions::from_url(server.url()));
     ASSERT_TRUE(backend.ok()) << backend.status();
     const auto client = (*backend)->open_client();
-    for (int key = 0; key < 1'000; ++key) (*client)("SET", "key:" + std::to_string(key), key);
+    const std::string value(kIntervalBytes, 'x');
+    for (int key = 0; key < 1'000; ++key) (*client)("SET", "key:" + std::to_string(key), value);
     ASSERT_EQ((*client)("SAVE"), Reply::ok());
   }
   server.restart_loading();

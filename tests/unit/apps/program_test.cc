@@ -267,20 +267,20 @@ TEST(ReplayProgramTest, InterruptFinishesAcceptedOrdersAndResumesLater) {
 TEST(ReplayProgramTest, InterruptAfterLastReplyStoresOrders) {
   const SaleFiles files;
   files.write_vouchers({1'000'000});
-  files.write_requests(long_rush(5'000));
+  files.write_requests(long_rush(3'000));
   Program program(files.replay({"--real-time", "--json"}));
   ASSERT_TRUE(program.wait_for_error_text(" requests, "));  // a line of progress
   constexpr int kPatienceMs = 60'000;
   SQLite::Database orders((files.sale() / "orders.db").string(), SQLite::OPEN_READWRITE,
                           kPatienceMs);
   orders.exec("BEGIN IMMEDIATE");  // from now on no order can be stored
-  ASSERT_TRUE(program.wait_for_error_text("5,000 of 5,000 requests"));
+  ASSERT_TRUE(program.wait_for_error_text("3,000 of 3,000 requests"));
   program.send(SIGINT);
   orders.exec("ROLLBACK");
   const auto result = program.wait();
   EXPECT_EQ(result.exit_code, kExitOk) << result.err;
   EXPECT_THAT(result.err, HasSubstr("interrupted after the last request"));
-  EXPECT_EQ(result.json()["created"], 5'000);
+  EXPECT_EQ(result.json()["created"], 3'000);
 }
 
 TEST(ReplayProgramTest, EventsPayAndCancel) {
