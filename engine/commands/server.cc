@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
+#include "engine/base/redis_version.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
@@ -38,6 +40,18 @@ Reply time_command(CommandContext& context) {
   seconds_and_microseconds.push_back(Reply::bulk(DecimalText(now_ms / 1000)));
   seconds_and_microseconds.push_back(Reply::bulk(DecimalText(now_ms % 1000 * 1000)));
   return Reply::array(std::move(seconds_and_microseconds));
+}
+
+/// Checks what Redis's drawings take, and draws nothing.
+Reply lolwut_command(CommandContext& context) {
+  Arguments arguments(context.request());
+  if (arguments.left() > 1 && arguments.accept("VERSION")) {
+    const std::int64_t version = arguments.next_integer();
+    const std::size_t numbers = version == 5 ? 3 : version == 6 ? 2 : 0;
+    for (std::size_t i = 0; i < numbers && !arguments.at_end(); ++i) arguments.next_integer();
+  }
+  if (!arguments.ok()) return arguments.take_error();
+  return Reply::verbatim(concat("txt:Redis ver. ", kRedisVersion, "\n"));
 }
 
 Reply dbsize_command(CommandContext& context) {
@@ -80,6 +94,14 @@ constexpr CommandSpec kServerCommands[] = {
      .flags = kAnytime | kFast,
      .summary = "Returns the time: seconds since 1970, and microseconds.",
      .since = "2.6.0",
+     .complexity = "O(1)"},
+    {.name = "lolwut",
+     .function = lolwut_command,
+     .arity = -1,
+     .flags = kReadOnly | kFast,
+     .syntax = "[VERSION version [number [number ...]]]",
+     .summary = "Returns the version of Redis that the engine is like.",
+     .since = "5.0.0",
      .complexity = "O(1)"},
     {.name = "dbsize",
      .function = dbsize_command,
