@@ -38,6 +38,7 @@ struct Patience {
 
 bool may_pass(Outcome outcome);
 bool may_pass(ChangeOutcome outcome);
+inline bool may_pass(const BuyResult& result) { return may_pass(result.outcome); }
 inline bool may_pass(const ChangeResult& result) { return may_pass(result.outcome); }
 inline bool may_pass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status);
@@ -55,6 +56,7 @@ inline bool is_undecided(ChangeOutcome outcome) {
   return may_pass(outcome) || outcome == ChangeOutcome::kFailed;
 }
 
+inline std::string reason_of(const BuyResult& result) { return result.detail; }
 inline std::string reason_of(const ChangeResult& result) { return result.detail; }
 inline std::string reason_of(const absl::Status& status) { return std::string(status.message()); }
 template <class T>

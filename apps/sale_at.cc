@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& a
   options.create_if_missing = arguments.create;
   options.workers = arguments.workers;
   options.start_workers = false;
-  options.names_order_at_limit = false;  // no command shows it
+  options.names_order_at_limit = arguments.names_order_at_limit;
   options.sale.adopt = arguments.adopt;
   options.worker.trim = arguments.trim;
   options.logger = arguments.logger;

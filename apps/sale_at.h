@@ -25,6 +25,7 @@ struct SaleArguments {
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt
+  bool names_order_at_limit = false;       // SaleOptions::names_order_at_limit
   Patience patience = {};                  // with a Redis that is away, or a sale that is held
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };

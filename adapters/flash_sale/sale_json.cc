@@ -123,6 +123,14 @@ Json to_json(const Voucher& voucher) {
   return object;
 }
 
+Json to_json(const VoucherSummary& summary) {
+  Json json = to_json(summary.voucher);
+  json["version"] = summary.version;
+  json["free"] = summary.free ? Json(*summary.free) : Json(nullptr);
+  json["admitted"] = summary.admitted ? Json(*summary.admitted) : Json(nullptr);
+  return json;
+}
+
 namespace {
 
 /// Reads a term. find_fault() compares it with its range later.

@@ -32,6 +32,10 @@ nlohmann::ordered_json to_json(const AuditReport& report);
 /// Returns the voucher as an object of vouchers.json.
 nlohmann::ordered_json to_json(const Voucher& voucher);
 
+/// Returns the same with the version, the free stock and the number admitted. Counts that are unknown
+/// are null.
+nlohmann::ordered_json to_json(const VoucherSummary& summary);
+
 /// Reads an object of vouchers.json. Sets `fault`, which begins with `path`, if it is invalid.
 Voucher read_voucher(const nlohmann::ordered_json& object, const std::string& path,
                      std::string& fault);

@@ -86,12 +86,6 @@ void print(const ChangeArguments& arguments, const ChangeResult& result) {
   fmt::print("\n");
 }
 
-/// Stores the events that a change has queued. The change is durable without that.
-void store_change(FlashSale& sale, const Patience& patience) {
-  const absl::Status stored = patiently(patience, [&] { return sale.drain(); });
-  if (!stored.ok()) say("rushgate: not stored yet: {}\n", std::string(stored.message()));
-}
-
 int run_change(const ChangeArguments& arguments, const ChangeKind& kind) {
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());

@@ -96,9 +96,28 @@ void add_selling_options(CLI::App& command, SaleArguments& options) {
       ->capture_default_str()
       ->type_name("N");
   add_worker_options(command, options);
+  add_adopt_option(command, options);
+}
+
+void add_adopt_option(CLI::App& command, SaleArguments& options) {
   command.add_flag("--adopt", options.adopt,
                    "Take over the order stream, the stock and the buyers that another system\n"
                    "created under the same keys");
+}
+
+CLI::Option* add_user_option(CLI::App& command, const std::string& name,
+                             const std::string& description,
+                             const std::function<void(const UserId&)>& take) {
+  return command.add_option_function<std::string>(
+      name,
+      [name, take](const std::string& text) {
+        const UserId user(text);
+        if (std::string fault = user.find_fault(); !fault.empty()) {
+          throw CLI::ValidationError(name, fault);
+        }
+        take(user);
+      },
+      description);
 }
 
 void check_durability(const SaleArguments& options, const CLI::App& command) {
@@ -111,6 +130,11 @@ void check_durability(const SaleArguments& options, const CLI::App& command) {
 int fail(const absl::Status& status) {
   say("rushgate: {}\n", std::string(status.message()));
   return exit_code_of(status);
+}
+
+void store_change(FlashSale& sale, const Patience& patience) {
+  const absl::Status stored = patiently(patience, [&] { return sale.drain(); });
+  if (!stored.ok()) say("rushgate: not stored yet: {}\n", std::string(stored.message()));
 }
 
 int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher) {

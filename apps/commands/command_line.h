@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,9 +11,11 @@
 #include "absl/status/statusor.h"
 #include "apps/sale_at.h"
 #include <rushgate/order_store.h>
+#include <rushgate/user_id.h>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
+class Option;
 class Validator;
 }  // namespace CLI
 
@@ -36,6 +39,14 @@ CLI::Validator not_empty();
 /// Adds `--no-trim`, for commands that run workers.
 void add_worker_options(CLI::App& command, SaleArguments& options);
 
+/// Adds `--adopt`, for commands that publish.
+void add_adopt_option(CLI::App& command, SaleArguments& options);
+
+/// Adds an option or argument whose value is the id of a user.
+CLI::Option* add_user_option(CLI::App& command, const std::string& name,
+                             const std::string& description,
+                             const std::function<void(const UserId&)>& take);
+
 /// Adds `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
 void add_selling_options(CLI::App& command, SaleArguments& options);
 
@@ -44,6 +55,10 @@ void check_durability(const SaleArguments& options, const CLI::App& command);
 
 /// Prints the error to stderr and returns the exit code.
 int fail(const absl::Status& status);
+
+/// Stores what a command has queued. That is durable without it, so a failure is only printed to
+/// stderr.
+void store_change(FlashSale& sale, const Patience& patience);
 
 /// Prints to stderr that the voucher is archived or was never on sale. Returns the exit code.
 int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher);

@@ -40,6 +40,10 @@ int run_command_line(int argc, char** argv) {
   app.add_flag("--verbose", invocation.verbose, "Log everything to stderr");
   add_replay(app, invocation);
   add_demo(app, invocation);
+  add_publish(app, invocation);
+  add_vouchers(app, invocation);
+  add_buy(app, invocation);
+  add_work(app, invocation);
   add_audit(app, invocation);
   add_orders(app, invocation);
   add_status(app, invocation);

@@ -26,6 +26,10 @@ int run_command_line(int argc, char** argv);
 
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_demo(CLI::App& app, Invocation& invocation);
+void add_publish(CLI::App& app, Invocation& invocation);
+void add_vouchers(CLI::App& app, Invocation& invocation);
+void add_buy(CLI::App& app, Invocation& invocation);
+void add_work(CLI::App& app, Invocation& invocation);
 void add_audit(CLI::App& app, Invocation& invocation);
 void add_orders(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);

@@ -180,17 +180,8 @@ void add_orders(CLI::App& app, Invocation& invocation) {
       app, "orders", "List orders: those stored, then those queued, then those failed.");
   const auto arguments = std::make_shared<OrdersArguments>();
   add_sale_options(*command, arguments->sale);
-  command
-      ->add_option_function<std::string>(
-          "--user",
-          [arguments](const std::string& text) {
-            const UserId user(text);
-            if (std::string fault = user.find_fault(); !fault.empty()) {
-              throw CLI::ValidationError("--user", fault);
-            }
-            arguments->user = user;
-          },
-          "Only this user's orders")
+  add_user_option(*command, "--user", "Only this user's orders",
+                  [arguments](const UserId& user) { arguments->user = user; })
       ->type_name("ID");
   command->add_option("--voucher", arguments->voucher, "Only this voucher's orders")
       ->type_name("ID");
