@@ -265,12 +265,6 @@ std::vector<Latencies> all_latencies(const json& report) {
   return rows;
 }
 
-/// Returns 2440 as "2.44 ms".
-std::string duration_name(double us) {
-  if (us < 1'000) return fmt::format("{:.3g} µs", us);
-  return fmt::format("{:.3g} ms", us / 1'000);
-}
-
 std::string latency_chart(const json& report, const std::string& machine) {
   constexpr double kLabelWidth = 250;
   constexpr double kRowHeight = 30;
@@ -298,7 +292,7 @@ std::string latency_chart(const json& report, const std::string& machine) {
   const LogAxis x{power_below(least), power_above(most), kLabelWidth, kWidth - 60};
   for (double us = x.least; us <= x.most * 1.01; us *= 10) {
     picture.line(x.at(us), kTop, x.at(us), bottom, kGridLine);
-    picture.label(x.at(us), bottom + 18, duration_name(us), kTick);
+    picture.label(x.at(us), bottom + 18, short_duration(us), kTick);
   }
   double y = kTop + kRowHeight / 2;
   for (const Latencies& row : rows) {
@@ -306,8 +300,8 @@ std::string latency_chart(const json& report, const std::string& machine) {
     picture.line(x.at(row.us.front()), y, x.at(row.us.back()), y,
                  {.width = 4, .colour = row.colour});
     for (const double us : row.us) picture.circle(x.at(us), y, 5, row.colour);
-    picture.label(x.at(row.us.front()) - 10, y + 4, duration_name(row.us.front()), kBefore);
-    picture.label(x.at(row.us.back()) + 10, y + 4, duration_name(row.us.back()), kAfter);
+    picture.label(x.at(row.us.front()) - 10, y + 4, short_duration(row.us.front()), kBefore);
+    picture.label(x.at(row.us.back()) + 10, y + 4, short_duration(row.us.back()), kAfter);
     y += kRowHeight;
   }
   return finish(picture, bottom + 24, frame, machine);

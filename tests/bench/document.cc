@@ -19,14 +19,7 @@ namespace {
 using nlohmann::json;
 
 std::string shown(const json& samples, const std::string& unit) {
-  const double min = samples.at("min");
-  const double max = samples.at("max");
-  return fmt::format("{} {} ({} … {})", short_number(samples.at("median")), unit, short_number(min),
-                     short_number(max));
-}
-
-std::string target_of(const json& line) {
-  return line.contains("target") ? short_number(line.at("target")) : "";
+  return median_and_range(samples.at("median"), samples.at("min"), samples.at("max"), unit);
 }
 
 std::string tables(const json& report) {
@@ -35,9 +28,9 @@ std::string tables(const json& report) {
   for (const json& line : report.at("comparisons")) {
     const std::string name = line.at("line");
     const std::string unit = line.at("unit");
-    text +=
-        fmt::format("| {} | {} | {} | {:.3g} | {} |\n", name, shown(line.at("ours"), unit),
-                    shown(line.at("peer"), unit), line.at("ratio").get<double>(), target_of(line));
+    text += fmt::format("| {} | {} | {} | {:.3g} | {} |\n", name, shown(line.at("ours"), unit),
+                        shown(line.at("peer"), unit), line.at("ratio").get<double>(),
+                        line.contains("target") ? short_number(line.at("target")) : "");
     const std::string note = line.at("note");
     how += fmt::format("- {}: {}; compared with {}{}{}.\n", name,
                        line.at("ours_is").get<std::string>(), line.at("peer_is").get<std::string>(),
@@ -45,9 +38,11 @@ std::string tables(const json& report) {
   }
   text += "\n| figure | value | target | note |\n| --- | --- | --- | --- |\n";
   for (const json& figure : report.at("figures")) {
-    text += fmt::format("| {} | {} {} | {} | {} |\n", figure.at("line").get<std::string>(),
-                        short_number(figure.at("value")), figure.at("unit").get<std::string>(),
-                        target_of(figure), figure.at("note").get<std::string>());
+    const std::string unit = figure.at("unit");
+    text += fmt::format("| {} | {} | {} | {} |\n", figure.at("line").get<std::string>(),
+                        with_unit(figure.at("value"), unit),
+                        figure.contains("target") ? beside_unit(figure.at("target"), unit) : "",
+                        figure.at("note").get<std::string>());
   }
   return text + "\nThe measurements:\n\n" + how;
 }

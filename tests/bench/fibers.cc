@@ -110,7 +110,7 @@ void measure_fibers(const Effort& effort, Report& report) {
     const Samples durations = Samples::of(std::move(crowd.durations_us));
     for (const Quantile& quantile : kQuantiles) {
       report.add(Figure{.line = "a request of " + crowd.name + ": " + quantile.name,
-                        .unit = "us",
+                        .unit = "µs",
                         .value = durations.quantile(quantile.share)});
     }
   };

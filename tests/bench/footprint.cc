@@ -80,9 +80,9 @@ void measure_start(const Effort& effort, Report& report) {
                     .unit = "ms",
                     .value = milliseconds.median(),
                     .target = 50,
-                    .note = fmt::format("{} to {} ms in {} processes, durability os",
-                                        short_number(milliseconds.min()),
-                                        short_number(milliseconds.max()), milliseconds.size())});
+                    .note = fmt::format("{} to {} in {} processes, durability os",
+                                        with_unit(milliseconds.min(), "ms"),
+                                        with_unit(milliseconds.max(), "ms"), milliseconds.size())});
 }
 
 void measure_size(const std::string& what, const fs::path& program, Report& report) {

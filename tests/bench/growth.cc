@@ -105,8 +105,8 @@ void measure_waits(const Effort& effort, Report& report) {
   report.add(Figure{.line = "a large sale at half its rate, p99.9 of a request",
                     .unit = "ms",
                     .value = waits.quantile(kTail),
-                    .note = fmt::format("from when it was due; median {} ms; {}",
-                                        short_number(waits.median()), how)});
+                    .note = fmt::format("from when it was due; median {}; {}",
+                                        with_unit(waits.median(), "ms"), how)});
   report.add(Figure{.line = "a large sale at half its rate, longest request",
                     .unit = "ms",
                     .value = calls.longest_undisturbed_ms,

@@ -43,7 +43,7 @@ void compare_latency(Workload workload, const std::string& what, double target,
   std::vector<Comparison> comparisons;
   for (const Quantile& quantile : kQuantiles) {
     comparisons.push_back({.line = what + ", one at a time: " + quantile.name,
-                           .unit = "us",
+                           .unit = "µs",
                            .better = Better::kLess,
                            .ours_is = "Sale::buy(), durability os",
                            .peer_is = "EVALSHA by hiredis, one connection, everysec"});

@@ -187,7 +187,7 @@ void measure_on_redis(const Effort& effort, Report& report) {
   Comparison fibers = comparison("1,000 fibers on one thread");
   Comparison threads = comparison("8 threads");
   Comparison latency{.line = "accepted on Redis, one at a time: median",
-                     .unit = "us",
+                     .unit = "µs",
                      .better = Better::kLess,
                      .ours_is = "Sale::buy() on a RedisBackend",
                      .peer_is = "hiredis, one connection, the same script on the same server",

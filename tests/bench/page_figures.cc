@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/bench/report.h"
+
 namespace rushgate::bench {
 namespace {
 
@@ -54,23 +56,35 @@ double number(const std::string& digits, const std::string& scale) {
   fail(digits + scale);
 }
 
+struct Quantity {
+  double value;
+  std::string unit;
+};
+
+/// Reads "284 k admissions/s", "284 k", or a duration, which becomes one in microseconds.
+Quantity read_quantity(const std::string& text) {
+  static const std::regex pattern(R"((\S+)( [kMG])?(?: (.+))?)");
+  std::smatch match;
+  if (!std::regex_match(text, match, pattern)) fail(text);
+  const double value = number(match.str(1), match.str(2));
+  const auto us = microseconds_in(match.str(3));
+  return us ? Quantity{value * *us, "µs"} : Quantity{value, match.str(3)};
+}
+
 /// Reads "284 k admissions/s (263 k … 303 k)" into `side` of the comparison, and the unit.
 void read_samples(const std::string& cell, const char* side, json& comparison) {
-  static const std::regex pattern(R"((\S+)( [kMG])? (.+) \((\S+?)( [kMG])? … (\S+?)( [kMG])?\))");
+  static const std::regex pattern(R"((.+) \((.+) … (.+)\))");
   std::smatch match;
   if (!std::regex_match(cell, match, pattern)) fail(cell);
-  comparison[side] = {{"median", number(match.str(1), match.str(2))},
-                      {"min", number(match.str(4), match.str(5))},
-                      {"max", number(match.str(6), match.str(7))}};
-  comparison["unit"] = match.str(3);
+  const Quantity median = read_quantity(match.str(1));
+  comparison[side] = {{"median", median.value},
+                      {"min", read_quantity(match.str(2)).value},
+                      {"max", read_quantity(match.str(3)).value}};
+  comparison["unit"] = median.unit;
 }
 
 void read_target(const std::string& cell, json& line) {
-  static const std::regex pattern(R"((\S+)( [kMG])?)");
-  std::smatch match;
-  if (cell.empty()) return;
-  if (!std::regex_match(cell, match, pattern)) fail(cell);
-  line["target"] = number(match.str(1), match.str(2));
+  if (!cell.empty()) line["target"] = read_quantity(cell).value;
 }
 
 json comparison_of(const std::vector<std::string>& cells) {
@@ -82,13 +96,9 @@ json comparison_of(const std::vector<std::string>& cells) {
 }
 
 json figure_of(const std::vector<std::string>& cells) {
-  static const std::regex pattern(R"((\S+)( [kMG])? (.+))");
-  std::smatch match;
-  if (!std::regex_match(cells[1], match, pattern)) fail(cells[1]);
-  json figure = {{"line", cells[0]},
-                 {"value", number(match.str(1), match.str(2))},
-                 {"unit", match.str(3)},
-                 {"note", cells[3]}};
+  const Quantity quantity = read_quantity(cells[1]);
+  json figure = {
+      {"line", cells[0]}, {"value", quantity.value}, {"unit", quantity.unit}, {"note", cells[3]}};
   read_target(cells[2], figure);
   return figure;
 }

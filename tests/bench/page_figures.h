@@ -13,7 +13,7 @@ inline constexpr std::string_view kFiguresBegin = "<!-- figures -->\n";
 inline constexpr std::string_view kFiguresEnd = "<!-- end of figures -->";
 
 /// Returns the figures of the page in the form of Report::to_json(), with three significant
-/// digits. Numbers of rounds are not on the page. Throws std::runtime_error if a row is unreadable.
+/// digits and all durations in µs. Numbers of rounds are not on the page. Throws std::runtime_error if a row is unreadable.
 nlohmann::json read_figures(std::string_view page);
 
 /// Returns the machine on which the figures were measured: the rest of the page's line

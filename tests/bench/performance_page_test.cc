@@ -14,6 +14,7 @@
 #include "tests/bench/charts.h"
 #include "tests/bench/document.h"
 #include "tests/bench/page_figures.h"
+#include "tests/bench/report.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rushgate::bench {
@@ -101,6 +102,34 @@ TEST(PerformancePageTest, ChartNamesUnitMachineAndCommand) {
   }
 }
 
+TEST(PerformancePageTest, DurationOfAnyUnitIsReadAsMicroseconds) {
+  const json report = read_figures(
+      "<!-- figures -->\n| wait | 900 µs (1 µs … 2.5 ms) | 3 s (2 s … 4 s) | 1 |  |\n"
+      "| start | 36 ms | 50 ms |  |\n- wait: a; compared with b.\n<!-- end of figures -->\n");
+  const json& wait = report.at("comparisons").at(0);
+  EXPECT_EQ(wait.at("unit"), "µs");
+  EXPECT_EQ(wait.at("ours"), json({{"median", 900.0}, {"min", 1.0}, {"max", 2'500.0}}));
+  EXPECT_EQ(wait.at("peer"), json({{"median", 3e6}, {"min", 2e6}, {"max", 4e6}}));
+  const json& start = report.at("figures").at(0);
+  EXPECT_EQ(start.at("value"), 36'000.0);
+  EXPECT_EQ(start.at("target"), 50'000.0);
+}
+
+TEST(ReportTest, DurationHasUnitThatKeepsItShort) {
+  EXPECT_EQ(with_unit(0.401, "µs"), "0.401 µs");
+  EXPECT_EQ(with_unit(999.4, "µs"), "999 µs");
+  EXPECT_EQ(with_unit(999.6, "µs"), "1 ms");
+  EXPECT_EQ(with_unit(12'600, "µs"), "12.6 ms");
+  EXPECT_EQ(with_unit(0.0137, "ms"), "13.7 µs");
+  EXPECT_EQ(with_unit(0.178, "s"), "178 ms");
+  EXPECT_EQ(with_unit(8.5, "s"), "8.5 s");
+}
+
+TEST(ReportTest, UnitOfRangeStandsOnceUnlessTimes) {
+  EXPECT_EQ(median_and_range(428e3, 414e3, 999.6e3, "runs/s"), "428 k runs/s (414 k … 1 M)");
+  EXPECT_EQ(median_and_range(900, 80, 2'500, "µs"), "900 µs (80 µs … 2.5 ms)");
+}
+
 TEST(PerformancePageTest, UnreadableRowIsError) {
   const std::string rows =
       "<!-- figures -->\n| a | fast | 2 u (1 … 3) | 1 | |\n<!-- end of figures -->\n";
@@ -138,8 +167,8 @@ TEST(ChartsTest, LatencyHasDotForEachQuantile) {
   const std::vector<json> comparisons = {comparison("accepted, one at a time: median", 10, 100),
                                          comparison("accepted, one at a time: p99.9", 100, 1'000)};
   const std::vector<json> figures = {
-      {{"line", "a request of 8 threads: median"}, {"unit", "us"}, {"value", 30}, {"note", ""}},
-      {{"line", "a request of 8 threads: p99"}, {"unit", "us"}, {"value", 2'440}, {"note", ""}}};
+      {{"line", "a request of 8 threads: median"}, {"unit", "µs"}, {"value", 30}, {"note", ""}},
+      {{"line", "a request of 8 threads: p99"}, {"unit", "µs"}, {"value", 2'440}, {"note", ""}}};
   const std::string svg = drawn(report_of(comparisons, figures), "latency");
   const std::vector<double> x = values(svg, "circle", "cx");
   ASSERT_EQ(x.size(), 6U);

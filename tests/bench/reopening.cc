@@ -115,7 +115,7 @@ void compare_reopening(int batch, std::int64_t sold, PeerSale& peer, const Effor
              .value = opening.median(),
              .better = Better::kMore,
              .target = 2e6,
-             .note = fmt::format("the store alone {} s", short_number(store_seconds.median()))});
+             .note = fmt::format("the store alone {}", with_unit(store_seconds.median(), "s"))});
 }
 
 }  // namespace

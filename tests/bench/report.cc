@@ -1,7 +1,9 @@
 #include "tests/bench/report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,19 +19,55 @@ nlohmann::json to_json(const Samples& samples) {
           {"rounds", samples.size()}};
 }
 
-std::string shown(const Samples& samples) {
-  return fmt::format("{} ({} .. {})", short_number(samples.median()), short_number(samples.min()),
-                     short_number(samples.max()));
+std::string shown(const Samples& samples, std::string_view unit) {
+  return median_and_range(samples.median(), samples.min(), samples.max(), unit);
+}
+
+struct Scale {
+  double factor;
+  const char* suffix;
+};
+
+/// Formats with three significant digits in the first scale that the value reaches, or the last.
+std::string scaled(double value, std::span<const Scale> scales) {
+  constexpr double kRoundsUp = 0.9995;  // 999.5 is shown as 1000, which is 1 of the next scale
+  const auto reached = std::ranges::find_if(
+      scales, [value](const Scale& scale) { return std::abs(value) >= kRoundsUp * scale.factor; });
+  const Scale& scale = reached == scales.end() ? scales.back() : *reached;
+  return fmt::format("{:.3g}{}", value / scale.factor, scale.suffix);
 }
 
 }  // namespace
 
 std::string short_number(double value) {
-  constexpr std::pair<double, const char*> kScales[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
-  for (const auto& [scale, suffix] : kScales) {
-    if (std::abs(value) >= scale) return fmt::format("{:.3g}{}", value / scale, suffix);
-  }
-  return fmt::format("{:.3g}", value);
+  static constexpr Scale kScales[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}};
+  return scaled(value, kScales);
+}
+
+std::string short_duration(double us) {
+  static constexpr Scale kScales[] = {{1e6, " s"}, {1e3, " ms"}, {1, " µs"}};
+  return scaled(us, kScales);
+}
+
+std::optional<double> microseconds_in(std::string_view unit) {
+  if (unit == "µs") return 1;
+  if (unit == "ms") return 1e3;
+  if (unit == "s") return 1e6;
+  return std::nullopt;
+}
+
+std::string with_unit(double value, std::string_view unit) {
+  if (const auto us = microseconds_in(unit)) return short_duration(value * *us);
+  return fmt::format("{} {}", short_number(value), unit);
+}
+
+std::string beside_unit(double value, std::string_view unit) {
+  return microseconds_in(unit) ? with_unit(value, unit) : short_number(value);
+}
+
+std::string median_and_range(double median, double min, double max, std::string_view unit) {
+  return fmt::format("{} ({} … {})", with_unit(median, unit), beside_unit(min, unit),
+                     beside_unit(max, unit));
 }
 
 std::string batch_line(int batch, std::string_view durability) {
@@ -37,9 +75,9 @@ std::string batch_line(int batch, std::string_view durability) {
 }
 
 void Report::add(Comparison comparison) {
-  fmt::print("{}\n  {:<44} {} {}\n  {:<44} {} {}\n  ratio {:.2f}", comparison.line,
-             comparison.ours_is, shown(comparison.ours), comparison.unit, comparison.peer_is,
-             shown(comparison.peer), comparison.unit, comparison.ratio());
+  fmt::print("{}\n  {:<44} {}\n  {:<44} {}\n  ratio {:.2f}", comparison.line, comparison.ours_is,
+             shown(comparison.ours, comparison.unit), comparison.peer_is,
+             shown(comparison.peer, comparison.unit), comparison.ratio());
   if (comparison.target) fmt::print(", target {:.3g}", *comparison.target);
   if (!comparison.note.empty()) fmt::print("; {}", comparison.note);
   fmt::print("\n");
@@ -48,10 +86,10 @@ void Report::add(Comparison comparison) {
 }
 
 void Report::add(Figure figure) {
-  fmt::print("{}: {} {}", figure.line, short_number(figure.value), figure.unit);
+  fmt::print("{}: {}", figure.line, with_unit(figure.value, figure.unit));
   if (figure.target) {
     fmt::print(", at {} {}", figure.better == Better::kLess ? "most" : "least",
-               short_number(*figure.target));
+               beside_unit(*figure.target, figure.unit));
   }
   if (!figure.note.empty()) fmt::print("; {}", figure.note);
   fmt::print("\n");

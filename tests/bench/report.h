@@ -1,6 +1,7 @@
 // Collects the measurements of the lines, prints them, and stores them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,21 @@ class Report {
 
 /// Formats with three significant digits: 1234567.8 -> "1.23 M".
 std::string short_number(double value);
+
+/// Formats a duration with three significant digits: 1520 -> "1.52 ms".
+std::string short_duration(double us);
+
+/// Returns the microseconds in a unit of time: "µs", "ms" or "s". Nothing for another unit.
+std::optional<double> microseconds_in(std::string_view unit);
+
+/// Formats a value and its unit: 428000, "orders/s" -> "428 k orders/s"; 1520, "µs" -> "1.52 ms".
+std::string with_unit(double value, std::string_view unit);
+
+/// As with_unit(), where the unit stands nearby: "428 k". Durations keep theirs, which may differ.
+std::string beside_unit(double value, std::string_view unit);
+
+/// Formats a median and its range: "428 k orders/s (414 k … 461 k)".
+std::string median_and_range(double median, double min, double max, std::string_view unit);
 
 /// Returns the line of the report for admissions in batches of `batch`: "accepted in batches of 10,
 /// in memory".
