@@ -179,8 +179,8 @@ TEST(FormatTest, StoreFormatIsAsDocumented) {
   constexpr std::string_view kDefinition = "kStoreFormat = ";
   const std::size_t begin = code.find(kDefinition) + kDefinition.size();
   const std::string format = code.substr(begin, code.find(';', begin) - begin);
-  for (const std::string& text :
-       {"it together: now " + format + '.', "the format version, in decimal: `" + format + '`'}) {
+  for (const std::string& text : {"rocksdb_store.h`, now " + format + ", is the version",
+                                  "the format version, in decimal: `" + format + '`'}) {
     EXPECT_NE(page.find(text), std::string::npos) << "docs/format.md must have this: " << text;
   }
 }
@@ -202,7 +202,7 @@ TEST(FormatTest, SqliteSchemaIsAsDocumented) {
   }
   const std::string version = std::to_string(migrations);
   for (const std::string& text :
-       {"`PRAGMA user_version` numbers the schema: now " + version + '.',
+       {"`PRAGMA user_version`, now " + version + ", is the version of the schema.",
         "`PRAGMA user_version` | the version of the schema: " + version + " |"}) {
     EXPECT_NE(page.find(text), std::string::npos) << "docs/format.md must have this: " << text;
   }
