@@ -10,15 +10,14 @@
 
 namespace rushgate::comparison {
 
-/// Returns a bar for each strategy. Its length is the logarithm of the rate. Unsafe strategies have
-/// another colour.
+/// Returns a bar for the rate of each strategy. Unsafe strategies have another colour.
 std::string rate_chart(const std::vector<StrategyResult>& results);
 
-/// Returns a bar for each fault, compared with the stock.
-std::string fault_chart(const ComparisonOptions& options, const StrategyResult& result);
+/// Returns a bar for each fault that each strategy had.
+std::string fault_chart(const ComparisonOptions& options,
+                        const std::vector<StrategyResult>& results);
 
-/// Writes `rates.svg` and a `<letter>.svg` for each strategy into `dir`. Creates `dir` if
-/// necessary.
+/// Writes `rates.svg` and `faults.svg` into `dir`. Creates `dir` if necessary.
 absl::Status write_charts(const std::filesystem::path& dir, const ComparisonOptions& options,
                           const std::vector<StrategyResult>& results);
 

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/comparison/svg_picture.h"
 #include "tests/bench/report.h"
 #include "tests/bench/samples.h"
-#include "tests/bench/svg_picture.h"
 
 namespace rushgate::bench {
 namespace {
@@ -82,19 +82,6 @@ void draw_key(SvgPicture& picture, double x, string_view colour, string_view nam
   picture.rectangle(x, 64, 12, 12, colour);
   picture.label(x + 18, 75, name, {.size = 13});
 }
-
-/// A logarithmic axis from `least` at pixel `from` to `most` at pixel `to`.
-struct LogAxis {
-  double least;
-  double most;
-  double from;
-  double to;
-
-  [[nodiscard]] double at(double value) const {
-    const double share = std::log10(value / least) / std::log10(most / least);
-    return from + (to - from) * std::clamp(share, 0.0, 1.0);
-  }
-};
 
 double power_below(double value) { return std::pow(10, std::floor(std::log10(value))); }
 double power_above(double value) { return std::pow(10, std::ceil(std::log10(value))); }

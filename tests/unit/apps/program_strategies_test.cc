@@ -191,7 +191,7 @@ TEST(StrategiesProgramTest, TableHasRowPerChosenStrategy) {
   EXPECT_THAT(result.out, HasSubstr("\n  a, c: the first click of a user pauses"));
 }
 
-TEST(StrategiesProgramTest, ChartIsWrittenPerChosenStrategy) {
+TEST(StrategiesProgramTest, ChartsOfChosenStrategyAreWritten) {
   const TemporaryDirectory directory;
   const std::filesystem::path charts = directory.path() / "charts";
   const ProgramResult result =
@@ -201,7 +201,7 @@ TEST(StrategiesProgramTest, ChartIsWrittenPerChosenStrategy) {
   for (const auto& file : std::filesystem::directory_iterator(charts)) {
     names.insert(file.path().filename());
   }
-  EXPECT_EQ(names, (Names{"c.svg", "rates.svg"}));
+  EXPECT_EQ(names, (Names{"faults.svg", "rates.svg"}));
 }
 
 TEST(StrategiesProgramTest, UnknownLetterIsRefused) {

@@ -1,8 +1,14 @@
-// docs/strategies.md covers every strategy of the program, with charts from the program.
+// docs/strategies.md covers every strategy of the program, and its charts show its table.
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,10 +17,12 @@
 #include "apps/comparison/charts.h"
 #include "apps/comparison/comparison_report.h"
 #include "apps/strategies/strategies.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {
 
+using comparison::StrategyResult;
 using strategies::Fault;
 using strategies::StrategyKind;
 using ::testing::HasSubstr;
@@ -27,49 +35,98 @@ std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Returns true if the chart shows "none" for the fault.
-bool is_none(const std::string& chart, const std::string& fault) {
-  const std::size_t label = chart.find(">" + fault + "</text>");
-  EXPECT_NE(label, std::string::npos) << fault;
-  return chart.substr(label, chart.find('\n', label) - label).find(">none</text>") !=
-         std::string::npos;
+std::int64_t number(std::string text) {
+  std::erase(text, ',');
+  return text.empty() ? 0 : std::stoll(text);
 }
 
-TEST(StrategiesPageTest, PageExplainsEachStrategyWithChart) {
+/// Returns the results in the table of the page: rates and faults.
+std::vector<StrategyResult> results_of(const std::string& page) {
+  const std::regex row(R"(\n\| (\w+) \| [^|]* \| ([\d,]+)/s \|[^|]*\|[^|]*\|(.*)\|)");
+  std::vector<StrategyResult> results;
+  for (std::sregex_iterator at(page.begin(), page.end(), row); at != std::sregex_iterator(); ++at) {
+    const std::string letter = at->str(1);
+    StrategyResult result{.kind = strategies::find_strategy(letter)};
+    EXPECT_NE(result.kind, nullptr) << letter;
+    result.rushes = {{.served = number(at->str(2)), .seconds = 1}};
+    std::istringstream cells(at->str(3));
+    for (const Fault fault : comparison::kFaults) {
+      std::string cell;
+      std::getline(cells, cell, '|');
+      std::erase(cell, ' ');
+      result.rushes.front().faults[fault] = number(cell);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+TEST(StrategiesPageTest, PageExplainsEachStrategy) {
   const std::string page = contents(kDocs / "strategies.md");
   for (const StrategyKind& kind : strategies::all_strategies()) {
     EXPECT_THAT(page, HasSubstr(fmt::format("\n### ({}) ", kind.letter)));
-    EXPECT_THAT(page, HasSubstr(fmt::format("](strategies/{}.svg)\n", kind.letter)));
     EXPECT_THAT(page, HasSubstr(fmt::format("\n| {} | {} |", kind.letter, kind.name)));
   }
-  EXPECT_THAT(page, HasSubstr("](strategies/rates.svg)\n"));
 }
 
-TEST(StrategiesPageTest, ChartsShowKnownFaults) {
-  for (const StrategyKind& kind : strategies::all_strategies()) {
-    SCOPED_TRACE(kind.letter);
-    const std::string chart = contents(kDocs / "strategies" / fmt::format("{}.svg", kind.letter));
-    for (const Fault fault : kind.faults) {
-      std::string name(comparison::fault_name(fault));
-      if (const auto blank = name.find('_'); blank != std::string::npos) name[blank] = ' ';
-      EXPECT_FALSE(is_none(chart, name)) << name;
+TEST(StrategiesPageTest, TableShowsKnownFaults) {
+  const std::vector<StrategyResult> results = results_of(contents(kDocs / "strategies.md"));
+  EXPECT_EQ(results.size(), strategies::all_strategies().size());
+  for (const StrategyResult& result : results) {
+    SCOPED_TRACE(result.kind->letter);
+    for (const Fault fault : result.kind->faults) {
+      EXPECT_GT(result.worst(fault), 0) << comparison::fault_name(fault);
     }
-    if (!comparison::is_safe(kind)) continue;
-    for (const char* const name : {"oversold", "doubled", "lost", "left behind"}) {
-      EXPECT_TRUE(is_none(chart, name)) << name;
+    if (!comparison::is_safe(*result.kind)) continue;
+    for (const Fault fault : comparison::kFaults) {
+      if (comparison::is_unsafe(fault)) {
+        EXPECT_EQ(result.worst(fault), 0) << comparison::fault_name(fault);
+      }
     }
   }
 }
 
-TEST(ComparisonChartsTest, FaultBarIsShareOfStock) {
-  comparison::StrategyResult result{.kind = strategies::find_strategy("c")};
+TEST(StrategiesPageTest, ChartsShowTable) {
+  const std::vector<StrategyResult> results = results_of(contents(kDocs / "strategies.md"));
+  const TemporaryDirectory drawn;
+  ASSERT_TRUE(comparison::write_charts(drawn.path(), {.stock = 200}, results).ok());
+  for (const char* const chart : {"rates.svg", "faults.svg"}) {
+    EXPECT_EQ(contents(kDocs / "strategies" / chart), contents(drawn.path() / chart))
+        << "Measure again: rushgate strategies --charts docs/strategies";
+  }
+}
+
+/// Returns the widths of the bars.
+std::vector<double> bar_widths(const std::string& chart) {
+  const std::regex bar("<rect x=[^>]* width=\"([0-9.]+)\"");
+  std::vector<double> widths;
+  for (std::sregex_iterator at(chart.begin(), chart.end(), bar); at != std::sregex_iterator();
+       ++at) {
+    widths.push_back(std::stod(at->str(1)));
+  }
+  return widths;
+}
+
+TEST(ComparisonChartsTest, BarsAreLogarithmic) {
+  StrategyResult slow{.kind = strategies::find_strategy("a")};
+  StrategyResult fast{.kind = strategies::find_strategy("c")};
+  slow.rushes = {{.served = 10, .seconds = 1}};
+  fast.rushes = {{.served = 1'000, .seconds = 1}};
+  const std::string chart = comparison::rate_chart({slow, fast});
+  const std::vector<double> widths = bar_widths(chart);
+  ASSERT_EQ(widths.size(), 2U);
+  EXPECT_NEAR(widths[1] / widths[0], std::log10(200) / std::log10(2), 0.01);  // from 5
+  for (const char* const tick : {">10</text>", ">100</text>", ">1,000</text>"}) {
+    EXPECT_THAT(chart, HasSubstr(tick));
+  }
+}
+
+TEST(ComparisonChartsTest, FaultChartOmitsWhatIsZero) {
+  StrategyResult result{.kind = strategies::find_strategy("c")};
   result.rushes = {{.served = 400, .seconds = 2, .faults = {{Fault::kDoubled, 50}}}};
-  const std::string chart = comparison::fault_chart({.stock = 100}, result);
-  EXPECT_THAT(chart, HasSubstr("c  optimistic lock, stock &gt; 0: the worst of all rushes"));
-  EXPECT_THAT(chart, HasSubstr("width=\"160.0\""));  // half the width of a bar
-  EXPECT_THAT(chart, HasSubstr(">50</text>"));
-  EXPECT_TRUE(is_none(chart, "oversold"));
-  EXPECT_THAT(comparison::rate_chart({result}), HasSubstr(">200</text>"));
+  const std::string chart = comparison::fault_chart({.stock = 100}, {result});
+  EXPECT_THAT(chart, HasSubstr(">c  optimistic lock, stock &gt; 0: doubled</text>"));
+  EXPECT_EQ(bar_widths(chart).size(), 1U);
 }
 
 }  // namespace

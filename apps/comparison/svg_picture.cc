@@ -1,10 +1,33 @@
-#include "tests/bench/svg_picture.h"
+#include "apps/comparison/svg_picture.h"
 
 #include <fmt/format.h>
 
-#include "apps/comparison/xml_escape.h"
+namespace rushgate {
+namespace {
 
-namespace rushgate::bench {
+/// Returns the content of an element: '<', '>' and '&' as entities of XML.
+std::string xml_escaped(std::string_view string) {
+  std::string out;
+  for (const char c : string) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 void SvgPicture::label(double x, double y, std::string_view string, const Label& label) {
   shapes_ += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\"{}{} text-anchor=\"{}\" fill=\"{}\">{}"
@@ -42,4 +65,4 @@ std::string SvgPicture::svg(int width, int height) const {
       width, height, shapes_);
 }
 
-}  // namespace rushgate::bench
+}  // namespace rushgate

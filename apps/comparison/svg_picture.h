@@ -1,10 +1,12 @@
 // Draws a picture in the format SVG.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 
-namespace rushgate::bench {
+namespace rushgate {
 
 /// Shapes and labels on a white background, which viewers with a dark background keep. Coordinates
 /// are pixels from the top left corner. Not thread-safe.
@@ -36,4 +38,17 @@ class SvgPicture {
   std::string shapes_;
 };
 
-}  // namespace rushgate::bench
+/// A logarithmic axis from `least` at pixel `from` to `most` at pixel `to`.
+struct LogAxis {
+  double least;
+  double most;
+  double from;
+  double to;
+
+  [[nodiscard]] double at(double value) const {
+    const double share = std::log10(value / least) / std::log10(most / least);
+    return from + (to - from) * std::clamp(share, 0.0, 1.0);
+  }
+};
+
+}  // namespace rushgate
