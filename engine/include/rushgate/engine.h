@@ -25,7 +25,7 @@ namespace rushgate {
 
 class Executor;
 
-/// Treatment of running and queued Lua scripts at close(). Native scripts always run to their end.
+/// What close() does with running and queued Lua scripts. Native scripts always run to their end.
 enum class EndOfScripts : std::uint8_t {
   kAwait,  // wait until they end; an endless script needs SCRIPT KILL from another client
   kKill,   // kill scripts that run for more than 10,000 instructions (about 50 µs) from now on;
@@ -56,7 +56,7 @@ struct EngineOptions {
   std::uint64_t seed = 0;
 
   /// The most memory of the keyspace; commands that need more are refused (maxmemory with the
-  /// policy noeviction). docs/differences.md lists the parts that count. 0: no limit.
+  /// policy noeviction). docs/differences.md lists what counts. 0: no limit.
   std::uint64_t memory_bytes_max = 0;
 
   /// Measures commands for INFO and LATENCY, at about 50 ns per command (latency-tracking). Redis's
@@ -94,10 +94,10 @@ struct EngineOptions {
 ///   request runs at all.
 /// - They must not close the engine.
 /// - Requests get the reply BUSY while a script runs for too long. A completion receives it only
-/// when the service thread is free. A script may run on that thread: with kServiceThreadOnly, or
-/// because it was submitted with a completion or by a fiber. Completions then wait until it has
-/// ended or was killed. A call() that waits on a thread of its own gets BUSY at once, and may use
-/// SCRIPT KILL.
+///   when the service thread is free. If the script runs on that thread (with kServiceThreadOnly, or
+///   because it was submitted with a completion or by a fiber), completions wait until it has ended
+///   or was killed. A call() that waits on a thread of its own gets BUSY at once, and may use SCRIPT
+///   KILL.
 class Engine final : public Backend {
  public:
   /// Opens the engine and loads the data of the store. `scripts` are the native scripts.

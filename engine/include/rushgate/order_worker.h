@@ -34,8 +34,8 @@ struct WorkerOptions {
   /// … and each pause after another is twice as long, up to this.
   std::int64_t pause_ms_max = 10'000;
   std::int64_t claim_idle_ms = 60'000;  // takes over entries that a consumer has had for longer
-  std::int64_t block_ms = 0;            // step() waits so long for new orders; 0: it does not wait,
-                                        // and wait_and_step() waits without a limit
+  std::int64_t block_ms = 0;  // how long step() waits for new orders; 0: it does not wait,
+                              // and wait_and_step() waits without a limit
   /// Removes entries that every group has acknowledged. Off where another system reads the stream
   /// without a group, or with a group that it creates later.
   bool trim = true;
@@ -47,8 +47,8 @@ struct WorkerOptions {
   /// Not called for orders that adoption writes, nor for an entry that the keyspace loses between
   /// the transaction and a crash. May be empty.
   std::function<void(std::span<const OrderId> orders)> on_stored = {};
-  /// May be null. Receives a warning for each consumer of the group that is no worker: the orders
-  /// that it reads go elsewhere.
+  /// May be null. Gets a warning for each consumer of the group that is not a worker of this sale,
+  /// because the orders that it reads go elsewhere.
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
@@ -63,7 +63,7 @@ class OrderWorker {
     };
     Kind kind = Kind::kIdle;
     std::size_t stored = 0;    // now in the database, including orders that were there already
-    std::size_t changed = 0;   // events of orders applied to it: payments, cancellations
+    std::size_t changed = 0;   // payments and cancellations that were applied to the database
     std::size_t expired = 0;   // unpaid orders cancelled by the timeout
     std::size_t buried = 0;    // became dead letters
     std::size_t restored = 0;  // lost by the keyspace, and admitted once more
@@ -81,8 +81,8 @@ class OrderWorker {
   OrderWorker(const OrderWorker&) = delete;
   OrderWorker& operator=(const OrderWorker&) = delete;
 
-  /// Processes one batch. Order: the batch that it paused with, its own pending entries (after a
-  /// start, or when a retry is due), entries of dead consumers, new entries. Never throws: an
+  /// Processes one batch: the one that it paused with, else its own pending entries (after a start,
+  /// or when a retry is due), else entries of dead consumers, else new entries. Never throws: an
   /// exception of the order store pauses the worker.
   Step step();
 

@@ -41,8 +41,8 @@ enum class Outcome : std::uint8_t {
   kUnknownVoucher,
   kOverloaded,      // nothing was done; trying again may help
   kUnavailable,     // the keyspace is closed or unreachable; nothing was done
-  kOutcomeUnknown,  // it may have been accepted: repeat it with the same idempotency key, or ask
-                    // for the order's status
+  kOutcomeUnknown,  // it may have been accepted: repeat it with the same idempotency key, or query
+                    // the order's status
   kKeyReused,       // the idempotency key was used with another user, voucher or quantity
   kRefused,         // by a rule of a custom admission script
   kFailed,          // the keyspace refused, and detail gives the reason; nothing was done
@@ -147,9 +147,9 @@ struct CustomAdmission {
 
 /// The outcome of a request to wait for a sold-out voucher.
 enum class WaitOutcome : std::uint8_t {
-  kWaiting,        // the user waits, and did perhaps before
+  kWaiting,        // the user waits, perhaps since an earlier call
   kFree,           // nothing was done: pieces are free, so buy one
-  kFull,           // as many users wait as may
+  kFull,           // Voucher::waiting_max users are waiting
   kLimitReached,   // the user may not buy any more
   kNotOnSale,      // not started, or ended
   kNoWaitingList,  // Voucher::waiting_max is 0
@@ -173,9 +173,9 @@ struct WaitResult {
 
 /// The outcome of a change of an order.
 enum class ChangeOutcome : std::uint8_t {
-  kDone,            // the order is changed, by this call or by the same one before
+  kDone,            // the order is changed, by this call or by the same call before
   kTooLate,         // another change came first; see ChangeResult::status
-  kRefused,         // by a rule, and detail gives it; nothing was done
+  kRefused,         // by the rule that detail gives; nothing was done
   kUnknownOrder,    // no such order was accepted
   kOverloaded,      // nothing was done; trying again may help
   kUnavailable,     // the keyspace is closed or unreachable; nothing was done
@@ -253,13 +253,15 @@ struct VoucherAudit {
   std::int64_t free = 0;
   std::int64_t admitted = 0;    // summed from the buyers' records, independently of the stock
   std::int64_t given_back = 0;  // to the stock, with the buyer's record kept
-  std::int64_t created = 0;     // of orders in the database …
-  std::int64_t queued = 0;      // … in the stream, not acknowledged and not yet there …
-  std::int64_t dead = 0;  // … and among the dead letters: their sum is the number admitted, …
-  std::int64_t discarded = 0;  // … except for these, of which some may never have been admitted
+  // admitted = created + queued + dead + discarded, except that some discarded ones may never have
+  // been admitted.
+  std::int64_t created = 0;    // of orders in the database
+  std::int64_t queued = 0;     // of orders in the stream that are not stored yet
+  std::int64_t dead = 0;       // of dead letters
+  std::int64_t discarded = 0;  // of discarded dead letters
   std::int64_t withheld = 0;   // of ended orders, neither in the stock nor a buyer's
   std::int64_t unpaid = 0;     // of those admitted
-  std::int64_t ended = 0;      // orders that were cancelled or refunded
+  std::int64_t ended = 0;      // orders, not pieces: they were cancelled or refunded
 };
 
 /// The money of a sale, in cents: received = kept + due + refunded.
@@ -301,7 +303,7 @@ struct SaleOptions {
   /// other request is served meanwhile.
   std::int64_t buyers_converted_max = 1'000'000;
   /// Adopts another system's data under the same keys: its order stream, and a voucher's stock and
-  /// buyers when the voucher is first published. The voucher's stock must then be the sum of both.
+  /// buyers when the voucher is first published. Voucher::stock must then be the sum of both.
   /// Each buyer gets an order row, unless the order stream brings one.
   bool adopt = false;
   /// Lets voucher() cache versions: in the keyspace, and up to this number in the process. For
@@ -345,9 +347,9 @@ class Sale {
 
   // ---- Vouchers ----
 
-  /// Makes `voucher` the version on sale. Publishing the same terms changes nothing; other terms
-  /// make a new version. The new version keeps the sold pieces: free stock grows or shrinks by the
-  /// difference.
+  /// Puts `voucher` on sale, or changes its terms: a new version. Publishing the same terms again
+  /// changes nothing. Sold pieces stay sold: free stock grows or shrinks by the difference between
+  /// the published stocks.
   ///
   /// With `expected_version` (0: never published), publishes only if that version is in force.
   /// Otherwise the last of several concurrent calls wins. A new limit per day, or another UTC
@@ -363,14 +365,14 @@ class Sale {
   /// - kUnavailable: another change did not end while this one waited. Or the version is in force,
   ///   but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
-  /// Publishes `voucher` unless its id was published before, also if that sale is archived. For a
-  /// program that reads its vouchers from a file at each start: publish() would take back the stock
-  /// that add_stock() added since, and open a sale again that close() ended. Returns true if this
+  /// Publishes `voucher` unless its id was ever published, even if that sale is archived by now. Use
+  /// it in a program that reads its vouchers from a file at each start: publish() would take back the
+  /// stock that add_stock() added since, and reopen a sale that close() ended. Returns true if this
   /// call published it. Errors: as publish().
   absl::StatusOr<bool> publish_if_new(const Voucher& voucher);
-  /// Publishes the version in force with `delta` more pieces, fewer if it is negative. Loses no
-  /// concurrent change. kNotFound: the voucher was never on sale. kFailedPrecondition: it is
-  /// archived. Other errors: as publish().
+  /// Adds `delta` pieces to the stock of a voucher; removes some if it is negative. Keeps concurrent
+  /// changes. kNotFound: the voucher was never on sale. kFailedPrecondition: it is archived. Other
+  /// errors: as publish().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
   /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
   absl::Status close(VoucherId voucher);
@@ -398,12 +400,12 @@ class Sale {
   // ---- Waiting ----
 
   /// Lets a user wait for one piece of a sold-out voucher with a waiting list. A piece that a
-  /// cancelled or refunded order gives back is sold to the users that wait, in the order of their
+  /// cancelled or refunded order gives back is sold to the waiting users, in the order of their
   /// arrival, before any other user can buy it. So are pieces that add_stock() adds, but others may
-  /// buy until it returns. Such an order has to be paid like any other. A repeated call returns the same order. A keyspace that
-  /// loses its data loses its waiting lists.
+  /// buy some until it returns. Such an order has to be paid like any other. A repeated call returns
+  /// the same order. A keyspace that loses its data loses its waiting lists.
   WaitResult wait_for(VoucherId voucher, const UserId& user);
-  /// Ends a user's waiting. Returns false if the user does not wait (any more).
+  /// Removes a user from the waiting list. Returns false if the user is not on it.
   absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
   /// Returns the users that wait, in the order of their arrival. Sends one request per 1,000.
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
@@ -417,14 +419,14 @@ class Sale {
   ChangeResult pay(const PayRequest& request);
   /// Pays several orders in this order: one round trip, one commit batch.
   std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests);
-  /// Cancels an unpaid order, and gives its pieces back as the voucher says. A cancelled order stays
-  /// so: kDone. kTooLate: it is paid, or demands no payment.
+  /// Cancels an unpaid order, and gives its pieces back as the voucher says: kDone, also if it was
+  /// cancelled before. kTooLate: it is paid, or demands no payment.
   ChangeResult cancel(OrderId order, const std::string& reason, const std::string& actor = "user");
   /// Records that a created or paid order was used. kTooLate: it is being refunded or was cancelled.
   ChangeResult use(OrderId order, const std::string& actor = "operator");
   /// Refunds a created, paid or used order: its payments become due back, and its pieces are given
-  /// back as the voucher says. A call that failed half-way is finished by a repetition, or by the
-  /// next open(). kTooLate: it was cancelled, or is not paid yet.
+  /// back as the voucher says. If the call fails half-way, repeat it, or the next open() finishes it.
+  /// kTooLate: it was cancelled, or is not paid yet.
   ChangeResult refund(OrderId order, const std::string& reason,
                       const std::string& actor = "operator");
   /// Refunds every created, paid or used order of a voucher, and cancels those not paid yet. Close
@@ -437,9 +439,9 @@ class Sale {
   // ---- Ending a sale ----
 
   /// Ends the sale of a voucher for good: its keys leave the keyspace, its versions and orders move
-  /// to the archive, in portions. status(), pay() and cancel() know its orders still; lists, the
-  /// audit and summaries do not. Its id can never be published again. An interrupted call is
-  /// finished by a repetition, or by the next open(). Errors:
+  /// to the archive, in portions. status(), pay() and cancel() still know its orders; lists, the
+  /// audit and summaries do not. Its id can never be published again. If the call is interrupted,
+  /// repeat it, or the next open() finishes it. Errors:
   /// - kNotFound: the voucher was never on sale.
   /// - kFailedPrecondition: its sale has not ended (close() it), or it has orders that are queued,
   ///   unpaid, dead letters (unless `options` discards them) or due to be refunded; the message says
@@ -452,8 +454,8 @@ class Sale {
 
   // ---- Orders ----
 
-  /// Returns the state of an order; an accepted one is never unknown. Reads indexes, and the order
-  /// stream's new entries since the last call, except those of this sale.
+  /// Returns the state of an order; an accepted one is never unknown. Reads indexes. For an order that
+  /// this sale did not accept itself, also reads the order stream's new entries since the last call.
   absl::StatusOr<OrderState> status(OrderId order);
   /// Returns every accepted order of a user: created ones, then queued ones, then failed ones.
   /// Reads the new entries of the order stream since the last call, the parts of the backlog that
@@ -471,8 +473,8 @@ class Sale {
   /// Returns a dead letter to the order stream. A letter without stock first needs a rebuild that
   /// finds free stock. Returns false if the letter stays or does not exist.
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
-  /// Discards a dead letter, and keeps `why` with it. The order stays admitted: the buyer's record
-  /// and the stock do not change. Returns false if no letter has this id.
+  /// Discards a dead letter, and records `why`. The order stays admitted: the buyer's record and the
+  /// stock do not change. Returns false if no letter has this id.
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
   /// Returns every discarded letter, oldest first.
   absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
@@ -499,10 +501,10 @@ class Sale {
   /// vouchers, some hundred bytes for each buyer of one, and for each hold, unstored order, and order with
   /// payments or changes.
   absl::StatusOr<AuditReport> audit();
-  /// Repairs contradictions that are safe to repair, and audits after that: lost events and payments are
+  /// Repairs the contradictions that are safe to repair, then audits: lost events and payments are
   /// appended again, wrong holds are corrected, and lost ones rebuilt (docs/audit.md).
-  /// AuditReport::repairs lists the repairs. Names everything else as audit() does. May be interrupted
-  /// and repeated.
+  /// AuditReport::repairs lists the repairs. Reports everything else as audit() does. May be
+  /// interrupted and repeated.
   absl::StatusOr<AuditReport> repair();
 
   [[nodiscard]] const SaleOptions& options() const;

@@ -131,12 +131,12 @@ class StoreBatch {
   bool keeps_state_ = true;
 };
 
-/// Which failures a reply's effects survive.
+/// What the effects of a request survive once its reply was sent.
 enum class Durability : std::uint8_t {
-  kMemory,  // lost when the process ends
-  kOs,  // written to the operating system before the reply: survives the process, not a power cut
-  kEverySec,  // as kOs, and fsynced within a second
-  kSync,      // fsynced before the reply
+  kMemory,    // nothing: they are lost when the process ends
+  kOs,        // the end of the process, not a power cut: they are written to the operating system
+  kEverySec,  // as kOs; also a power cut, about the last second excepted
+  kSync,      // also a power cut: they are fsynced before the reply
 };
 
 /// A segment: consecutive entries of a stream that one commit batch appended.
@@ -145,8 +145,8 @@ struct StreamSegment {
   std::string bytes;  // the entries, encoded by the keyspace; never empty
 };
 
-/// Calls come from one thread at a time (the thread that holds the executor's turn), after load().
-/// sync() alone may be called from any thread at any time. After a failed commit() or sync() it is
+/// A store for the keyspace. After load(), calls come from one thread at a time: the one that holds the
+/// executor's turn. Only sync() may be called from any thread at any time. After a failed commit() or sync() it is
 /// undefined which writes were kept; the engine then stops writing until reopen() succeeds.
 class Store {
  public:
@@ -157,9 +157,8 @@ class Store {
   virtual absl::Status load(
       absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) = 0;
 
-  /// Stores the batch atomically, as durable as durability() says when it returns, unless
-  /// the batch defers its sync. If it throws (out of memory), nothing of the batch was
-  /// stored.
+  /// Stores the batch atomically. When it returns, the batch is as durable as durability() says,
+  /// unless the batch defers its sync. If it throws (out of memory), nothing of the batch was stored.
   virtual absl::Status commit(const StoreBatch& batch) = 0;
 
   /// Makes every finished commit safe against power loss.

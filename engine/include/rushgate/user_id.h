@@ -13,7 +13,7 @@
 
 namespace rushgate {
 
-/// The types of a user's number: no larger than 64 bits with a sign.
+/// The integer types whose values all fit into 64 bits with a sign.
 template <class Number>
 concept UserNumber =
     std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char> &&
@@ -31,7 +31,7 @@ class UserId {
   UserId() = default;
   template <UserNumber Number>
   UserId(Number number) : number_(number) {}  // NOLINT(google-explicit-constructor)
-  /// Takes any string; find_fault() says if it is no id of a user.
+  /// Takes any string; find_fault() says whether it is valid.
   explicit UserId(std::string_view text);
 
   UserId(const UserId& other)
@@ -55,7 +55,7 @@ class UserId {
   /// Returns the number in decimal, or the name.
   [[nodiscard]] std::string text() const;
 
-  /// Returns why this is no id of a user; empty if it is one. A name has 1 to kNameBytesMax bytes
+  /// Returns why this is not a valid id; empty if it is. A name has 1 to kNameBytesMax bytes
   /// of UTF-8, without spaces and control characters.
   [[nodiscard]] std::string find_fault() const;
 

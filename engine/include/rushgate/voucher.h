@@ -36,7 +36,7 @@ struct Voucher {
   std::int64_t end_ms = kNeverEndsMs;  // … to before here
   std::int64_t price_cents = 0;        // of one piece
   Limits limits = {};                  // by default one piece per user
-  /// How long an order may stay unpaid. Then it is cancelled. 0: orders demand no payment.
+  /// How long an order may stay unpaid before it is cancelled. 0: orders demand no payment.
   std::int64_t payment_ms = 0;
   /// Whether a cancelled or refunded order gives its pieces back to the stock.
   bool restock = true;
@@ -48,7 +48,7 @@ struct Voucher {
   friend bool operator==(const Voucher&, const Voucher&) = default;
 };
 
-/// Returns the fault of `voucher`, with the field's name; empty if it has none.
+/// Returns what is wrong with `voucher`, with the field's name; empty if nothing is.
 std::string find_fault(const Voucher& voucher);
 
 /// One state of a voucher. Versions of a voucher are numbered from 1, in the order of publication.
@@ -68,8 +68,8 @@ struct VoucherVersion {
 /// Returns "pending", "applied" or "refused".
 std::string_view version_state_name(VoucherVersion::State state);
 
-/// A voucher for a page that shows it. Both counts are of one moment of the keyspace. They are
-/// missing while the keyspace lacks the voucher. The next purchase rebuilds it.
+/// A voucher for a page that shows it. Both counts are of one moment. They are missing while the
+/// keyspace has lost the voucher; the next purchase rebuilds it.
 struct VoucherSummary {
   Voucher voucher;           // the terms in force
   std::int64_t version = 0;  // of these terms

@@ -1,5 +1,8 @@
-// The scripts of payments in C++. They do the same as payment_scripts.cc, line by line. A native
-// script that throws is rolled back, so no value is checked before the first change.
+// The scripts of payment_scripts.cc that pay, cancel, find due orders and remove held ones, in C++:
+// the same keys, arguments, replies and effects, with two exceptions. cancel() leaves a voucher with
+// waiting users to the Lua script (kServes). And a failure half-way leaves nothing behind: the call is
+// rolled back, or of several payments the one that failed. In Lua, earlier writes stay on a Redis, so
+// a script there reads each key, which checks its type, before it writes to it.
 #include <array>
 #include <optional>
 #include <span>

@@ -48,10 +48,9 @@ struct FlashSaleOptions {
   int workers = 1;
   bool start_workers = true;           // by open(); false: by start_workers()
   std::size_t submitted_max = 65'536;  // submitted requests without a completion yet
-  /// How long drain() with running workers waits for a keyspace that is unreachable: as long as the
-  /// programs wait.
+  /// How long drain() with running workers waits for a keyspace that is unreachable.
   std::int64_t patience_ms = 13'000;
-  bool names_order_at_limit = true;  // SaleOptions::names_order_at_limit; either one suffices
+  bool names_order_at_limit = true;  // as SaleOptions::names_order_at_limit; set either
   SaleOptions sale = {};
   EngineOptions engine = {};  // of an embedded keyspace; its logger is `logger`
   /// Options of each worker. `worker.consumer` is the prefix of the consumers' names: <consumer>.1,
@@ -138,13 +137,13 @@ class FlashSale {
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {}) {
     return sale_.publish(voucher, expected_version);
   }
-  /// Publishes a voucher unless its id was published before, for a program that reads its vouchers
-  /// at each start. Returns true if this call published it.
+  /// Publishes a voucher unless its id was published before. For programs that publish their
+  /// vouchers at each start. Returns true if this call published it.
   absl::StatusOr<bool> publish_if_new(const Voucher& voucher) {
     return sale_.publish_if_new(voucher);
   }
-  /// Buys one. A repeated call with the same idempotency key gets the order of the first, and its
-  /// present status.
+  /// Buys one piece. A repeated call with the same idempotency key returns the order of the first
+  /// call, and its present status.
   BuyResult buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key = {}) {
     return sale_.buy(voucher, user, idempotency_key);
   }
@@ -203,7 +202,7 @@ class FlashSale {
   }
   ChangeResult confirm_refund(const std::string& payment) { return sale_.confirm_refund(payment); }
   /// Submits a payment or a cancellation, as submit_buy() submits a purchase. The thread that
-  /// decides reads the order database for it, and requests behind it wait meanwhile.
+  /// decides reads the order database for it; later requests wait meanwhile.
   [[nodiscard]] bool submit_pay(PayRequest request, ChangeCompletion completion);
   [[nodiscard]] bool submit_cancel(OrderId order, std::string reason, std::string actor,
                                    ChangeCompletion completion);
@@ -244,8 +243,8 @@ class FlashSale {
 
 // ---- Vouchers in a file (vouchers.json) ----
 
-/// Reads a file and parses it by parse_vouchers(). Messages name the file. A program that does so at
-/// each start publishes them by FlashSale::publish_if_new(). Errors:
+/// Reads a file and parses it by parse_vouchers(). Messages name the file. A program that does this
+/// at each start should publish them by FlashSale::publish_if_new(). Errors:
 /// - kNotFound: it does not exist.
 /// - kUnavailable: it is unreadable.
 absl::StatusOr<std::vector<Voucher>> read_vouchers(const std::filesystem::path& file);
