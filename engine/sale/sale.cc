@@ -3,6 +3,7 @@
 #include "engine/base/concat.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
+#include "engine/sale/orders/queued_entries.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/sale_impl.h"
 #include "engine/sale/vouchers/keyspace_run.h"
@@ -196,6 +197,7 @@ std::vector<NamedScript> native_sale_scripts() {
   std::vector<NamedScript> scripts = payment_scripts::native();
   scripts.push_back({std::string(kNativeAdmission), native_admission()});
   scripts.push_back({std::string(kNativeKeyspaceRun), native_keyspace_run()});
+  scripts.push_back({std::string(kNativeQueuedEntries), native_queued_entries()});
   return scripts;
 }
 

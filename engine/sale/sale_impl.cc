@@ -113,7 +113,7 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
       reservations_(stores.orders),
       ids_(backend, order_id_options(options_.keys, options_.id_block_size, options_.client),
            &reservations_),
-      queued_(*client_, options_.keys),
+      queued_(*client_, options_.keys, backend.capabilities().runs_native_scripts),
       owner_(stores, options_.keys,
              {.adopt = options_.adopt,
               .is_shared = !backend.capabilities().runs_native_scripts,

@@ -88,6 +88,10 @@ class KeyspaceCall final : public NativeCall {
   std::size_t sorted_set_remove_up_to(std::string_view key, double score_max) override;
 
   std::int64_t stream_last_ms(std::string_view key) override;
+  void stream_for_each(
+      std::string_view key, StreamId after, std::size_t count_max,
+      std::span<const std::string_view> names,
+      absl::FunctionRef<void(StreamId id, std::span<const StreamValue> values)> visit) override;
   StreamId stream_append(std::string_view key, std::span<const Field> fields) override;
   void stream_append_rows(std::string_view key, std::span<const std::string_view> names,
                           std::span<const std::int64_t> values) override;
@@ -379,6 +383,38 @@ std::int64_t KeyspaceCall::stream_last_ms(std::string_view key) {
   Object* const object = db_.find(key);
   const bool is_stream = object != nullptr && object->type() == ValueType::kStream;
   return is_stream ? static_cast<std::int64_t>(object->stream().log().last_id().ms) : 0;
+}
+
+NativeCall::StreamValue value_of(const StreamEntry& entry, std::string_view name) {
+  NativeCall::StreamValue value;
+  for (std::size_t field = 0; field < entry.size(); ++field) {
+    if (entry.name(field) != name) continue;
+    if (entry.is_integer(field)) {
+      value = entry.integer(field);
+    } else {
+      value = entry.text(field);
+    }
+  }
+  return value;
+}
+
+void KeyspaceCall::stream_for_each(
+    std::string_view key, StreamId after, std::size_t count_max,
+    std::span<const std::string_view> names,
+    absl::FunctionRef<void(StreamId id, std::span<const StreamValue> values)> visit) {
+  Object* const object = find(key, ValueType::kStream);
+  const auto from = after.next();
+  if (object == nullptr || !from || count_max == 0) return;
+  std::vector<StreamValue> values(names.size());
+  std::size_t count = 0;
+  const absl::Status read =
+      object->stream().log().read(*from, StreamId::max(), [&](const StreamEntry& entry) {
+        std::ranges::transform(names, values.begin(),
+                               [&](std::string_view name) { return value_of(entry, name); });
+        visit(entry.id(), values);
+        return ++count < count_max;
+      });
+  if (!read.ok()) throw ScriptError(script_errors::store_failed(read));
 }
 
 StreamId KeyspaceCall::stream_append(std::string_view key, std::span<const Field> fields) {

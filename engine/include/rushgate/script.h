@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "absl/functional/function_ref.h"
 #include <rushgate/maybe_integer.h>
@@ -146,6 +147,15 @@ class NativeCall {
   /// XINFO STREAM, last-generated-id. Returns the time in that id, ms since 1970 UTC; 0 if there is
   /// no stream.
   virtual std::int64_t stream_last_ms(std::string_view key) = 0;
+  /// The value of a field of an entry; nothing if the entry does not have the field.
+  using StreamValue = std::variant<std::monostate, std::int64_t, std::string_view>;
+  /// XRANGE key (after + COUNT count_max, of the fields `names` alone. Calls `visit` with the values of
+  /// each entry, in the order of `names`. An integer may come as such, or as text. Of a repeated field
+  /// it has the last value. The values are valid during the visit, which must not change anything.
+  virtual void stream_for_each(
+      std::string_view key, StreamId after, std::size_t count_max,
+      std::span<const std::string_view> names,
+      absl::FunctionRef<void(StreamId id, std::span<const StreamValue> values)> visit) = 0;
   /// XADD key * field value …
   virtual StreamId stream_append(std::string_view key, std::span<const Field> fields) = 0;
   /// Appends an entry for each row of `values`, with the fields `names` (at least one). Rows must

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/hash/hash.h"
 #include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/order_entry.h"
@@ -22,11 +19,6 @@ constexpr std::int64_t kCountersPerDay = kOrderIdLayout.counter_max() + 1;
 /// Returns the seconds since the day on which the epoch began.
 std::int64_t seconds_of(OrderId id) { return id >> kOrderIdLayout.counter_bits; }
 std::int64_t counter_of(OrderId id) { return kOrderIdLayout.counter_of(id); }
-
-/// A hash that is not 0.
-std::uint32_t hash_of(const UserId& user) {
-  return static_cast<std::uint32_t>(absl::HashOf(user)) | 1U;
-}
 
 }  // namespace
 
@@ -105,24 +97,6 @@ std::uint32_t OrderIdSet::page_of(OrderId id) const {
 
 // ---- QueuedOrders ----
 
-std::optional<QueuedOrders::Entry> QueuedOrders::read_queued(const Reply& reply) {
-  const bool is_entry = reply.is_aggregate() && reply.elements().size() == 2 &&
-                        reply.elements()[0].is_text() && reply.elements()[1].is_aggregate();
-  const auto id = is_entry ? StreamId::parse(reply.elements()[0].text()) : std::nullopt;
-  if (!id) return std::nullopt;
-  Entry entry{.id = *id};
-  const std::vector<Reply>& fields = reply.elements()[1].elements();
-  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    if (!fields[i].is_text() || !fields[i + 1].is_text()) return Entry{.id = *id};
-    const std::string_view name = fields[i].text();
-    const std::string_view value = fields[i + 1].text();
-    if (name == kEventField) return Entry{.id = *id};
-    if (name == "id") entry.order = std::max<OrderId>(parse_int64(value).value_or(0), 0);
-    if (name == "userId") entry.user = hash_of(UserId(value));
-  }
-  return entry;
-}
-
 void QueuedOrders::add(std::span<const OrderId> accepted) {
   const std::lock_guard lock(mutex_);
   for (const OrderId id : accepted) known_.insert(id);
@@ -200,52 +174,48 @@ absl::StatusOr<bool> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_me
       if (const auto stored_to = skip_stored(); !stored_to.ok()) return stored_to.status();
       continue;
     }
-    const Request requests[] = {
-        Request::of("XREVRANGE", keys_.order_stream, "+", "-", "COUNT", 1),
-        Request::of("XRANGE", keys_.order_stream, '(' + after.to_string(), "+", "COUNT", kPortion)};
-    const std::vector<Reply> replies = client_.pipeline(requests);
-    const auto newest = read_entries(replies[0]);
-    if (!newest.ok()) return newest.status();
-    const auto portion = read_entries(replies[1]);
-    if (!portion.ok()) return portion.status();
+    const auto news = read_news(after, kPortion);
+    if (!news.ok()) return news.status();
     const std::lock_guard lock(mutex_);
     if (read_to_ != after) continue;  // another caller has read this portion, or all was forgotten
-    if (!newest->empty() && newest->front().id < after) {
+    if (news->is_restarted) {
       begin_from_scratch();
       continue;
     }
-    note(*portion);
-    if (portion->size() < kPortion) return is_met();
+    note(news->entries);
+    if (news->entries.size() < kPortion) return is_met();
     has_skipped = has_skipped && read_since_skip_ < kSkipEvery;
   }
 }
 
-/// Reads entries without copying their fields: a backlog is read this way.
-absl::StatusOr<std::vector<QueuedOrders::Entry>> QueuedOrders::read_entries(
-    const Reply& portion) const {
-  const auto failure = [this](const Reply& reply) {
-    return to_status(reply, "reading " + keys_.order_stream);
-  };
-  if (portion.kind() != Reply::Kind::kArray) return failure(portion);
-  std::vector<Entry> entries;
-  entries.reserve(portion.elements().size());
-  for (const Reply& element : portion.elements()) {
-    auto entry = read_queued(element);
-    if (!entry) return failure(element);
-    entries.push_back(*entry);
-  }
-  return entries;
+/// Reads the entries after `after`. While its store fails, an engine refuses native scripts, which may
+/// write.
+absl::StatusOr<QueuedOrders::News> QueuedOrders::read_news(StreamId after, std::size_t count_max) {
+  const Request range =
+      Request::of("XRANGE", keys_.order_stream, '(' + after.to_string(), "+", "COUNT", count_max);
+  const Request requests[] = {
+      Request::of("XREVRANGE", keys_.order_stream, "+", "-", "COUNT", 1),
+      reads_natively_ ? make_queued_entries_request(keys_.order_stream, after, count_max) : range};
+  const std::vector<Reply> replies = client_.pipeline(requests);
+  const auto newest = read_queued_entries(replies[0]);
+  if (!newest.ok()) return newest.status();
+  auto entries = !reads_natively_        ? read_queued_entries(replies[1])
+                 : replies[1].is_error() ? read_queued_entries(client_.call(range))
+                                         : read_native_queued_entries(replies[1]);
+  if (!entries.ok()) return entries.status();
+  return News{.is_restarted = !newest->empty() && newest->front().id < after,
+              .entries = *std::move(entries)};
 }
 
 /// Adds the entries behind read_to_. The caller has the mutex.
-void QueuedOrders::note(std::span<const Entry> entries) {
-  for (const Entry& entry : entries) {
+void QueuedOrders::note(std::span<const QueuedEntry> entries) {
+  for (const QueuedEntry& entry : entries) {
     const bool continues_page = !pages_.empty() && pages_.back().range.last == read_to_ &&
                                 pages_.back().entries < kPageEntries;
     if (!continues_page) pages_.push_back({.range = {.after = read_to_}});
     Page& page = pages_.back();
     page.range.last = entry.id;
-    page.users[page.entries++] = entry.user;
+    page.users[page.entries++] = static_cast<std::uint32_t>(entry.user);
     read_to_ = entry.id;
     if (entry.order != 0) {
       known_.insert(entry.order, first_page_ + static_cast<std::uint32_t>(pages_.size()) - 1);

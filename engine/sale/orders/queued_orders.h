@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_entry.h"
+#include "engine/sale/orders/queued_entries.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -77,7 +78,9 @@ class OrderIdSet {
 /// not own its arguments, which must outlive it.
 class QueuedOrders {
  public:
-  QueuedOrders(Client& client, const SaleKeys& keys) : client_(client), keys_(keys) {}
+  /// `reads_natively`: the backend has native_queued_entries().
+  QueuedOrders(Client& client, const SaleKeys& keys, bool reads_natively = false)
+      : client_(client), keys_(keys), reads_natively_(reads_natively) {}
 
   /// Adds orders that were accepted.
   void add(std::span<const OrderId> accepted);
@@ -118,15 +121,13 @@ class QueuedOrders {
 
     [[nodiscard]] bool may_have(std::uint32_t user) const;
   };
-  struct Entry {
-    StreamId id;
-    OrderId order = 0;       // 0: it admits none
-    std::uint32_t user = 0;  // hash_of() that of the order
+  struct News {
+    bool is_restarted = false;  // the stream: it ends before the place that was read up to
+    std::vector<QueuedEntry> entries;
   };
-  static std::optional<Entry> read_queued(const Reply& reply);
-  [[nodiscard]] absl::StatusOr<std::vector<Entry>> read_entries(const Reply& portion) const;
+  absl::StatusOr<News> read_news(StreamId after, std::size_t count_max);
   absl::StatusOr<bool> read_on_until(absl::FunctionRef<bool()> is_met);
-  void note(std::span<const Entry> entries);
+  void note(std::span<const QueuedEntry> entries);
   std::vector<Range> find_pages_of(const UserId& user);
   absl::StatusOr<StreamId> skip_stored();
   absl::StatusOr<std::optional<Order>> find_forgotten(OrderId order);
@@ -141,6 +142,7 @@ class QueuedOrders {
 
   Client& client_;
   const SaleKeys keys_;
+  const bool reads_natively_;
 
   // Released while the client is used: a call may suspend this fiber, and another fiber of the
   // thread may enter.

@@ -12,6 +12,13 @@
 namespace rushgate {
 namespace {
 
+/// Returns the number of stream entries in a reply.
+std::size_t entries_in(const Request& request, const Reply& reply) {
+  if (request[0] == "XRANGE") return reply.elements().size();
+  const bool is_native = request[0] == "FCALL" && request[1] == kNativeQueuedEntries;
+  return is_native ? static_cast<std::size_t>(reply.elements().at(0).integer()) : 0;
+}
+
 class QueuedOrdersTest : public SaleTest {
  protected:
   static constexpr std::int64_t kOrders = 2'500;  // a batch is 1,000
@@ -45,7 +52,7 @@ class QueuedOrdersTest : public SaleTest {
   std::size_t entries_read_ = 0;
   HookedBackend counting_{backend_.keyspace(),
                           {.after = [this](const Request& request, const Reply& reply) {
-                            if (request[0] == "XRANGE") entries_read_ += reply.elements().size();
+                            entries_read_ += entries_in(request, reply);
                           }}};
 };
 INSTANTIATE_TEST_SUITE_P(Backends, QueuedOrdersTest, each_backend(), backend_name);
@@ -124,7 +131,7 @@ TEST_P(QueuedOrdersTest, ConcurrentCallsShareOnePass) {
   std::function<void()> meanwhile;
   HookedClient client(backend_.keyspace().open_client(),
                       {.after = [&](const Request& request, const Reply& reply) {
-                        if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                        entries_read += entries_in(request, reply);
                         if (request[0] != "XREVRANGE" || !meanwhile) return;
                         std::exchange(meanwhile, nullptr)();
                       }});
@@ -134,6 +141,36 @@ TEST_P(QueuedOrdersTest, ConcurrentCallsShareOnePass) {
   meanwhile = [&] { EXPECT_TRUE(*queued.contains(buy_many(*sale_, 1).front())); };
   EXPECT_FALSE(*queued.contains(2));
   EXPECT_EQ(entries_read, 1U);
+}
+
+TEST_P(QueuedOrdersTest, NativeScriptReadsAsCommandDoes) {
+  if (!backend_.keyspace().capabilities().runs_native_scripts) return;
+  buy_many(*sale_, 3);
+  const auto add = [this](std::vector<std::string> fields) {
+    Request request = Request::of("XADD", "stream.orders", "*");
+    for (const std::string& field : fields) request.add(field);
+    EXPECT_TRUE(backend_.client().call(std::move(request)).is_text());
+  };
+  add({"userId", "ann", "voucherId", "1", "id", "77"});
+  add({"userId", "007", "id", "no number", "id", "78", "userId", "8"});
+  add({"id", "-5", "userId", ""});
+  add({"event", "paid", "id", "77", "userId", "ann"});
+  add({"nothing", "else"});
+  Client& client = backend_.client();
+  for (const std::size_t count_max : {std::size_t{1}, std::size_t{5}, std::size_t{100}}) {
+    const auto by_command =
+        read_queued_entries(client("XRANGE", "stream.orders", "-", "+", "COUNT", count_max));
+    ASSERT_TRUE(by_command.ok()) << by_command.status();
+    const Reply reply = client.call(make_queued_entries_request("stream.orders", {}, count_max));
+    const auto natively = read_native_queued_entries(reply);
+    ASSERT_TRUE(natively.ok()) << natively.status();
+    ASSERT_EQ(natively->size(), by_command->size());
+    for (std::size_t i = 0; i < natively->size(); ++i) {
+      EXPECT_EQ((*natively)[i].id, (*by_command)[i].id);
+      EXPECT_EQ((*natively)[i].order, (*by_command)[i].order) << i;
+      EXPECT_EQ((*natively)[i].user, (*by_command)[i].user) << i;
+    }
+  }
 }
 
 TEST_P(QueuedOrdersTest, OrdersOfUserAreReadFromTheirPages) {
@@ -203,7 +240,7 @@ TEST_P(QueuedOrdersTest, OnlyForgottenOrdersAreSearchedInStream) {
   std::size_t entries_read = 0;
   HookedClient client(backend_.keyspace().open_client(),
                       {.after = [&](const Request& request, const Reply& reply) {
-                        if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                        entries_read += entries_in(request, reply);
                       }});
   QueuedOrders queued(client, SaleKeys{});
   EXPECT_TRUE(*queued.contains(in_stream));
@@ -239,7 +276,7 @@ TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsOnlyOnOtherServer) {
   std::size_t entries_read = 0;
   HookedBackend counting(backend_.keyspace(),
                          {.after = [&](const Request& request, const Reply& reply) {
-                           if (request[0] == "XRANGE") entries_read += reply.elements().size();
+                           entries_read += entries_in(request, reply);
                          }});
   const auto sale = open_sale(counting);
   ASSERT_EQ(sale->publish(voucher(1, 10)), absl::OkStatus());

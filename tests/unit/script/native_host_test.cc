@@ -230,6 +230,36 @@ TEST_F(NativeHostTest, StreamsAssignAscendingIds) {
   EXPECT_EQ(db().find("x")->type(), ValueType::kStream);
 }
 
+TEST_F(NativeHostTest, StreamsAreReadInPortions) {
+  static constexpr std::array<std::string_view, 3> kNames = {"user", "none", "id"};
+  std::vector<std::string> seen;
+  const auto text_of = [](const NativeCall::StreamValue& value) -> std::string {
+    if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+      return "#" + std::to_string(*integer);
+    }
+    const auto* const text = std::get_if<std::string_view>(&value);
+    return text != nullptr ? std::string(*text) : "-";
+  };
+  const auto visit = [&](StreamId id, std::span<const NativeCall::StreamValue> values) {
+    seen.push_back(std::to_string(id.seq));
+    for (const auto& value : values) seen.back() += " " + text_of(value);
+  };
+  run([&](NativeCall& call) {
+    for (const char* const user : {"1", "ann", "3"}) {
+      const NativeCall::Field fields[] = {{"id", "9"}, {"user", user}, {"id", "10"}};
+      call.stream_append("x", fields);
+    }
+    call.stream_for_each("none", {}, 10, kNames, visit);
+    call.stream_for_each("x", {}, 0, kNames, visit);
+    EXPECT_TRUE(seen.empty());
+    call.stream_for_each("x", {}, 2, kNames, visit);
+    call.stream_for_each("x", {kNowMs, 1}, 2, kNames, visit);
+    call.stream_for_each("x", StreamId::max(), 2, kNames, visit);
+    return Reply::ok();
+  });
+  EXPECT_EQ(seen, (std::vector<std::string>{"0 #1 - #10", "1 ann - #10", "2 3 - #10"}));
+}
+
 TEST_F(NativeHostTest, CommandsReplyInResp2AndErrorsAreValues) {
   command_reply_ = Reply::map({Reply::bulk("f"), Reply::bulk("v")});
   EXPECT_EQ(run([](NativeCall& call) { return call.call(Request::of("HGETALL", "h")); }),
@@ -358,6 +388,10 @@ TEST_F(NativeHostTest, WrongTypesAreErrors) {
       },
       [](NativeCall& call) {
         call.stream_append_rows("s", std::vector<std::string_view>{"f"}, {});
+        return Reply::ok();
+      },
+      [](NativeCall& call) {
+        call.stream_for_each("s", {}, 1, {}, [](auto, auto) {});
         return Reply::ok();
       },
   };
