@@ -95,6 +95,9 @@ std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin)
 
 BuyResult result_of(const AdmissionReply& admission) {
   const Outcome outcome = outcome_of(admission.code);
+  if (admission.code == AdmissionCode::kServesFirst) {
+    return {.outcome = outcome, .detail = "users of the waiting list are served first"};
+  }
   if (outcome != Outcome::kAccepted) return {.outcome = outcome};
   return {.outcome = outcome, .order = admission.order, .is_repeated = admission.is_repetition};
 }
@@ -254,7 +257,8 @@ BuyResult Sale::Impl::buy(const BuyRequest& request) {
   if (has_fault(request)) return {.outcome = Outcome::kFailed, .detail = describe_fault(request)};
   const auto order = ids_.next_id();
   if (!order.ok()) return buy_failure(order.status());
-  BuyResult result = conclude(admit(request, *order), request, *order);
+  bool may_serve = true;
+  BuyResult result = conclude(admit(request, *order), request, *order, may_serve);
   if (leaves_id_unused(result)) ids_.give_back({&*order, 1});
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   note_status(result);
@@ -347,6 +351,7 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<std::size_t> begins;
   const std::vector<Request> calls = make_calls(requests.first(buyers.size()), buyers, begins);
   const std::vector<Reply> replies = client_->run_all(script(), calls);
+  bool may_serve = true;
   for (std::size_t call = 0; call < replies.size(); ++call) {
     const std::size_t begin = begins[call];
     const std::size_t count = begins[call + 1] - begin;
@@ -354,7 +359,7 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
     const bool is_list = count > 1 && reply.is_aggregate() && reply.elements().size() == count;
     for (std::size_t i = 0; i < count; ++i) {
       results[begin + i] = conclude(is_list ? reply.elements()[i] : reply, requests[begin + i],
-                                    buyers[begin + i].order);
+                                    buyers[begin + i].order, may_serve);
     }
   }
   std::vector<OrderId> unused;
@@ -415,16 +420,28 @@ BuyResult Sale::Impl::read_result(const Reply& reply, OrderId order) const {
   return admission ? result_of(*admission) : buy_failure(reply, order);
 }
 
-BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order) {
+/// `may_serve`: the call may serve a portion of a waiting list.
+BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order,
+                               bool& may_serve) {
   const auto admission = read_admission(reply, order);
   if (admission && lacks_keyspace(admission->code)) {
     return buy_after_rebuild(admission->code, request, order);
   }
   if (admission && admission->code == AdmissionCode::kServesFirst) {
-    const absl::Status served = serve_waiting_list(*client_, options_.keys, request.voucher);
-    return served.ok() ? read_result(admit(request, order), order) : buy_failure(served);
+    return buy_after_waiting(request, order, may_serve);
   }
   return admission && !custom_ ? result_of(*admission) : read_result(reply, order);
+}
+
+/// Serves waiting users, and repeats the request. No call serves more than one portion of a long list:
+/// the next ones and the workers go on.
+BuyResult Sale::Impl::buy_after_waiting(const BuyRequest& request, OrderId order, bool& may_serve) {
+  if (may_serve) {
+    const auto are_all_served = serve_waiting_portion(*client_, options_.keys, request.voucher);
+    if (!are_all_served.ok()) return buy_failure(are_all_served.status());
+    may_serve = *are_all_served;
+  }
+  return read_result(admit(request, order), order);
 }
 
 /// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.

@@ -91,7 +91,8 @@ class Sale::Impl {
   [[nodiscard]] std::optional<AdmissionReply> read_admission(const Reply& reply,
                                                              OrderId order) const;
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
-  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order);
+  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order, bool& may_serve);
+  BuyResult buy_after_waiting(const BuyRequest& request, OrderId order, bool& may_serve);
   absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);

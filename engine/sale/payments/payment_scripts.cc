@@ -109,7 +109,8 @@ local function sell(terms, keys, id, user, order, day, count, now)
   end
 end
 
--- Returns how many users were served or dropped, at most `most`.
+-- Returns how many users were served or dropped, at most `most`. Where it leaves users that could be
+-- served, nobody else may buy until they are.
 local function serve(terms, keys, id, most, now)
   local visited = 0
   if terms.waiting == 0 or now < terms.begins or now >= terms.ends then return 0 end
@@ -124,7 +125,13 @@ local function serve(terms, keys, id, most, now)
     redis.call('ZREM', keys.waiting, user)
     redis.call('HDEL', keys.orders, user)
   end
-  if terms.serves_first and visited < most then redis.call('HDEL', keys.voucher, 'serve') end
+  local leaves_users = visited == most and tonumber(redis.call('GET', keys.stock)) > 0 and
+                       not is_total_reached(terms, keys) and redis.call('ZCARD', keys.waiting) > 0
+  if leaves_users then
+    redis.call('HSET', keys.voucher, 'serve', 1)
+  elseif terms.serves_first then
+    redis.call('HDEL', keys.voucher, 'serve')
+  end
   return visited
 end
 )lua";

@@ -107,19 +107,26 @@ absl::Status leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId 
   return absl::OkStatus();
 }
 
-absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher) {
+absl::StatusOr<bool> serve_waiting_portion(Client& client, const SaleKeys& keys,
+                                           VoucherId voucher) {
   constexpr std::int64_t kPortion = 256;
   const auto names = key_names(keys, voucher);
   const std::vector<std::string_view> views(names.begin(), names.end());
   const DecimalText voucher_text(voucher);
   const DecimalText portion(kPortion);
   const std::string_view arguments[] = {voucher_text, portion};
+  const Reply served = client.run(payment_scripts::serve_waiting(), views, arguments);
+  if (!served.is_integer()) {
+    return to_status(served, concat("serving the waiting users of voucher ", voucher));
+  }
+  return served.integer() < kPortion;
+}
+
+absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher) {
   while (true) {
-    const Reply served = client.run(payment_scripts::serve_waiting(), views, arguments);
-    if (!served.is_integer()) {
-      return to_status(served, concat("serving the waiting users of voucher ", voucher));
-    }
-    if (served.integer() < kPortion) return absl::OkStatus();
+    const auto are_all_served = serve_waiting_portion(client, keys, voucher);
+    if (!are_all_served.ok()) return are_all_served.status();
+    if (*are_all_served) return absl::OkStatus();
   }
 }
 

@@ -30,7 +30,10 @@ absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, Vo
 absl::Status leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
                                 std::span<const UserId> users);
 
-/// Sells free pieces to waiting users, in bounded portions.
+/// Sells free pieces to waiting users, up to 256 of them. Returns false if that may not be all: then
+/// nobody else may buy until a further call has served the rest.
+absl::StatusOr<bool> serve_waiting_portion(Client& client, const SaleKeys& keys, VoucherId voucher);
+/// Does so until all of them are served.
 absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher);
 
 /// A waiting list at one moment.

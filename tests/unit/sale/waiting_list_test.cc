@@ -1,5 +1,7 @@
 // Waiting for a piece of a sold-out voucher, on every backend.
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -12,6 +14,7 @@ namespace rushgate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class WaitingListTest : public PaidSaleTest {
@@ -39,6 +42,17 @@ class WaitingListTest : public PaidSaleTest {
     EXPECT_TRUE(sale_->publish(voucher_).ok());
     EXPECT_THAT(waiting(), ElementsAre(3));
     return third;
+  }
+  /// Lets 600 users wait for as many pieces and one more, which are on sale now.
+  void wait_for_long_list() {
+    constexpr std::int64_t kUsers = 600;
+    sell_out(kUsers);
+    for (const OrderId order : orders_) pay(order, "p" + std::to_string(order));
+    for (std::int64_t user = 3; user < 3 + kUsers; ++user) wait(user);
+    voucher_.stock = 2 + kUsers + 1;
+    voucher_.begin_ms = backend_.clock().now_ms() + kHourMs;
+    ASSERT_TRUE(sale_->publish(voucher_).ok());
+    backend_.advance_ms(kHourMs);
   }
   WaitOutcome outcome(std::int64_t user) { return sale_->wait_for(1, user).outcome; }
   std::vector<UserId> waiting() { return sale_->waiting_list(1).value(); }
@@ -258,6 +272,59 @@ TEST_P(WaitingListTest, LaterBeginServesBatchAfterList) {
   }
 
   EXPECT_THAT(outcomes, ElementsAre(Outcome::kSoldOut, Outcome::kSoldOut));
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, BuyerServesOnePortionOfLongList) {
+  wait_for_long_list();
+  const auto buy_as = [this](std::int64_t user) { return sale_->buy(1, user); };
+
+  const BuyResult first = buy_as(1'000);
+  EXPECT_EQ(first.outcome, Outcome::kOverloaded);
+  EXPECT_THAT(first.detail, HasSubstr("waiting list"));
+  EXPECT_EQ(waiting().size(), 600U - 256U);
+  const std::vector<BuyResult> batch = sale_->buy_all(
+      std::vector<BuyRequest>{{.voucher = 1, .user = 1'001}, {.voucher = 1, .user = 1'002}});
+  for (const BuyResult& result : batch) EXPECT_EQ(result.outcome, Outcome::kOverloaded);
+  EXPECT_EQ(waiting().size(), 600U - 2 * 256U) << "one portion in a call";
+  EXPECT_EQ(buy_as(1'000).outcome, Outcome::kAccepted);
+  EXPECT_THAT(waiting(), IsEmpty());
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(WaitingListTest, WorkerServesLongListToItsEnd) {
+  wait_for_long_list();
+  EXPECT_EQ(sale_->buy(1, 1'000).outcome, Outcome::kOverloaded);
+  drain();
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_EQ(buy(1, 1'000), Outcome::kAccepted);
+}
+
+/// A cancellation that gives many pieces back serves the list in portions.
+TEST_P(WaitingListTest, NobodyBuysBetweenPortions) {
+  constexpr std::int64_t kPieces = 300;
+  constexpr std::size_t kUsers = kPieces;
+  constexpr std::size_t kPortion = 256;
+  std::optional<Outcome> between;
+  HookedBackend hooked(backend_.keyspace(), {.after = [&](const Request&, const Reply&) {
+                         const bool is_between = waiting().size() == kUsers - kPortion;
+                         if (is_between && !between) between = buy(1, 1'000);
+                       }});
+  voucher_ = paid_voucher(kPieces);
+  voucher_.waiting_max = 1'000;
+  voucher_.limits.per_user = kPieces;
+  ASSERT_TRUE(sale_->publish(voucher_).ok());
+  const BuyResult all = sale_->buy({.voucher = 1, .user = 1, .quantity = kPieces});
+  for (std::size_t user = 0; user < kUsers; ++user) wait(static_cast<std::int64_t>(2 + user));
+  const auto other = open_sale(hooked);
+
+  ASSERT_EQ(other->cancel(all.order, "no").outcome, ChangeOutcome::kDone);
+
+  ASSERT_TRUE(between.has_value());
+  EXPECT_EQ(*between, Outcome::kSoldOut);
+  EXPECT_THAT(waiting(), IsEmpty());
+  EXPECT_EQ(free_stock(), 0);
   expect_audit_passes();
 }
 
