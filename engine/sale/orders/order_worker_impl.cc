@@ -116,8 +116,11 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
       queued_(*client_, keys),
       changes_(*client_, clock_, stores, keys, queued_, owner_, vouchers_),
+      queued_cancellations_(*client_, keys.order_stream),
+      dead_cancellations_(*client_, keys.dead_letters()),
       connection_check_([this](Client& connection) {
         queued_.clear();
+        has_stale_cancellations_ = true;
         return owner_.verify(connection);
       }),
       claim_from_(kClaimFromStart) {
@@ -928,43 +931,40 @@ absl::StatusOr<std::vector<OrderWorker::Impl::Decided>> OrderWorker::Impl::write
 /// Returns the last entry of the order stream whose cancellation it would have found.
 absl::StatusOr<StreamId> OrderWorker::Impl::make_room(std::span<OrderEvent> events) {
   absl::flat_hash_map<OrderId, OrderEvent*> refused;
+  absl::flat_hash_set<OrderId> orders;
   absl::flat_hash_set<VoucherId> vouchers;
   for (OrderEvent& event : events) {
     if (event.kind != OrderEvent::Kind::kAdmitted) continue;
     refused.emplace(event.order.id, &event);
+    orders.insert(event.order.id);
     vouchers.insert(event.order.voucher);
   }
-  StreamId seen_to;
-  if (refused.empty()) return seen_to;
+  if (refused.empty()) return StreamId();
   std::vector<OrderEvent> of_others;
-  const auto visit = [&](const OrderEntry& entry) {
-    auto event = is_event(entry) ? read_event(entry) : absl::NotFoundError("");
-    if (!event.ok() || event->kind != OrderEvent::Kind::kCancelled) return true;
-    const auto found = refused.find(event->order.id);
-    if (found != refused.end()) {
-      OrderEvent& cancelled = *found->second;
-      cancelled.order.status = OrderStatus::kCancelled;
-      cancelled.order.keeps_stock = event->order.keeps_stock;
-      cancelled.order.keeps_allowance = event->order.keeps_allowance;
-      cancelled.at_ms = event->at_ms;
-      cancelled.reason = event->reason;
-      cancelled.actor = event->actor;
-    } else if (vouchers.contains(event->order.voucher)) {
-      of_others.push_back(*std::move(event));
-    }
-    return true;
+  const auto visit = [&](OrderEvent event) {
+    const auto found = refused.find(event.order.id);
+    if (found == refused.end()) return of_others.push_back(std::move(event));
+    OrderEvent& cancelled = *found->second;
+    cancelled.order.status = OrderStatus::kCancelled;
+    cancelled.order.keeps_stock = event.order.keeps_stock;
+    cancelled.order.keeps_allowance = event.order.keeps_allowance;
+    cancelled.at_ms = event.at_ms;
+    cancelled.reason = std::move(event.reason);
+    cancelled.actor = std::move(event.actor);
   };
-  const auto visit_queued = [&](const OrderEntry& entry) {
-    seen_to = StreamId::parse(entry.id).value_or(seen_to);  // for_each_entry() has read it already
-    return visit(entry);
-  };
-  absl::Status read =
-      for_each_entry(*client_, keys_.order_stream, StreamId::min(), StreamId::max(), visit_queued);
-  // A letter that is retried meanwhile is behind `seen_to`.
-  if (read.ok()) {
-    read = for_each_entry(*client_, keys_.dead_letters(), StreamId::min(), StreamId::max(), visit);
+  if (has_stale_cancellations_.exchange(false)) {
+    queued_cancellations_.clear();
+    dead_cancellations_.clear();
   }
-  if (!read.ok()) return read;
+  // A letter that is retried meanwhile is behind `seen_to`.
+  StreamId seen_to;
+  for (QueuedCancellations* const cancellations : {&queued_cancellations_, &dead_cancellations_}) {
+    const auto read_to = cancellations->read_on();
+    if (!read_to.ok()) return read_to.status();
+    if (cancellations == &queued_cancellations_) seen_to = *read_to;
+    const absl::Status read = cancellations->for_each_of(orders, vouchers, visit);
+    if (!read.ok()) return read;
+  }
   if (!of_others.empty()) {
     const auto applied = stores_.apply(of_others, fence_);
     if (!applied.ok()) return applied.status();

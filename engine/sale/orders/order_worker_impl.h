@@ -1,6 +1,7 @@
 // The work of an order worker.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "engine/client/connection_check.h"
 #include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/orders/queued_cancellations.h"
 #include "engine/sale/orders/queued_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/payments/order_changes.h"
@@ -177,6 +179,9 @@ class OrderWorker::Impl {
   VoucherBook vouchers_;
   QueuedOrders queued_;
   OrderChanges changes_;
+  QueuedCancellations queued_cancellations_;
+  QueuedCancellations dead_cancellations_;
+  std::atomic<bool> has_stale_cancellations_{false};  // since a new connection
   const OwnedConnectionCheck connection_check_;
 
   std::string consumer_;    // its name in the group; known once group_exists_
