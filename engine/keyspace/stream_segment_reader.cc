@@ -76,12 +76,25 @@ std::optional<StreamId> StreamSegmentReader::store_end() const {
   return begin.previous();
 }
 
-StreamSegmentReader::View StreamSegmentReader::in_memory_from(StreamId from) const {
+/// Returns the index of the tail's first segment that ends at or after `from`. Looks at the one behind
+/// the last found one first: a segment may have a single entry.
+std::size_t StreamSegmentReader::place_in_tail(StreamId from) {
+  const auto& tail = use_->tail;
+  const bool is_next = next_in_tail_ > 0 && next_in_tail_ < tail.size() &&
+                       tail[next_in_tail_ - 1].last < from && tail[next_in_tail_].last >= from;
+  const std::size_t place =
+      is_next ? next_in_tail_
+              : static_cast<std::size_t>(first_ending_at_or_after(tail, from) - tail.begin());
+  next_in_tail_ = place + 1;
+  return place;
+}
+
+StreamSegmentReader::View StreamSegmentReader::in_memory_from(StreamId from) {
   const auto& tail = use_->tail;
   const auto& full = segments_.full_segments_;
   const SegmentWriter& writer = segments_.writer_;
-  if (const auto segment = first_ending_at_or_after(tail, from); segment != tail.end()) {
-    return {segment->first, segment->bytes};
+  if (const std::size_t place = place_in_tail(from); place < tail.size()) {
+    return {tail[place].first, tail[place].bytes};
   }
   if (const auto segment = first_ending_at_or_after(full, from); segment != full.end()) {
     return {segment->first, segment->bytes};

@@ -45,7 +45,8 @@ class StreamSegmentReader {
     std::string_view bytes;
   };
 
-  [[nodiscard]] View in_memory_from(StreamId from) const;
+  std::size_t place_in_tail(StreamId from);
+  View in_memory_from(StreamId from);
   [[nodiscard]] View in_memory_back(StreamId from) const;
   absl::Status find_in_store_from(StreamId from);
   absl::Status find_in_store_back(StreamId from);
@@ -59,6 +60,7 @@ class StreamSegmentReader {
   const StreamSegments& segments_;
   const StreamCaches::Use use_;
   View found_;
+  std::size_t next_in_tail_ = 0;  // index behind the segment of the tail that was found last
 };
 
 }  // namespace rushgate
