@@ -159,6 +159,10 @@ std::optional<ServedSession::Batch> Connection::next_batch() {
   if (!can_run()) return std::nullopt;
   if (batch_begin_ == batch_end_ && !alone_) find_batch();
   if (is_closed_) return std::nullopt;
+  if (batch_begin_ < batch_end_ && program_command_) {
+    begin_program_batch();
+    return std::nullopt;
+  }
   if (batch_begin_ < batch_end_) {
     is_in_batch_ = true;
     const bool is_trusted = session_->is_authenticated();
@@ -276,6 +280,16 @@ bool Connection::take_request(std::string_view& input, Request& request) {
 /// batch is complete.
 bool Connection::add_request(Request& request) {
   const CommandSpec* const spec = find_command(request[0]);
+  if (const auto* const program = owner_.program_commands();
+      spec == nullptr && program != nullptr) {
+    if (const auto command = program->find(request[0])) {
+      return add_program_request(*command, request);
+    }
+  }
+  if (program_command_) {
+    held_ = std::move(request);
+    return false;
+  }
   const bool ends_all = spec == nullptr && is_http(request[0]);
   if (batch_end_ > 0 && (ends_all || (spec != nullptr && (spec->flags & kChangesProtocol) != 0))) {
     held_ = std::move(request);
@@ -292,6 +306,56 @@ bool Connection::add_request(Request& request) {
   }
   ++batch_end_;
   return spec == nullptr || (spec->flags & kEndsBatch) == 0;
+}
+
+/// The program runs calls of one of its commands as a batch. What the session's state refuses is the
+/// engine's, one by one: each may change the state. Returns false if the batch is complete.
+bool Connection::add_program_request(std::size_t command, Request& request) {
+  const CommandSpec& spec = owner_.program_commands()->specs()[command];
+  const bool fits = arity_fits(spec, request.size());
+  if (batch_end_ > 0 && !(fits && program_command_ == command)) {
+    held_ = std::move(request);
+    return false;
+  }
+  if (batch_end_ == 0 && fits && session_->takes_program_commands()) program_command_ = command;
+  ++batch_end_;
+  return program_command_.has_value();
+}
+
+void Connection::begin_program_batch() {
+  is_blocked_ = true;
+  const std::size_t command = *std::exchange(program_command_, std::nullopt);
+  const std::size_t used = std::exchange(batch_end_, 0);
+  std::vector<Request> requests = std::exchange(requests_, {});
+  const std::span<const Request> begun(requests.data(), used);
+  const auto batches = owner_.program_batches();
+  ++*batches;
+  options_.commands->begin(
+      command, begun,
+      [io = io_, weak = weak_from_this(), batches, used,
+       requests = std::move(requests)](std::vector<Reply> replies) mutable {
+        boost::asio::post(*io, [weak, batches, used, requests = std::move(requests),
+                                replies = std::move(replies)]() mutable {
+          --*batches;
+          if (const auto self = weak.lock()) {
+            self->program_replied(std::move(requests), used, std::move(replies));
+          }
+        });
+      });
+}
+
+void Connection::program_replied(std::vector<Request> requests, std::size_t used,
+                                 std::vector<Reply> replies) {
+  is_blocked_ = false;
+  batch_bytes_ = 0;
+  owner_.buffers().give_back(std::move(requests), used);
+  collect_messages();
+  append_messages(replies_);
+  for (Reply& reply : replies) {
+    if (!session_->drops_reply()) append(std::move(reply));  // the engine does not count it
+  }
+  count_memory();
+  want_turn();
 }
 
 /// Frees the memory of the batch.

@@ -16,6 +16,7 @@
 #include "adapters/resp/output_queue.h"
 #include "adapters/resp/request_parser.h"
 #include "adapters/resp/shared_buffers.h"
+#include "engine/commands/program_commands.h"
 #include "engine/executor/served_session.h"
 #include <rushgate/resp_server.h>
 
@@ -44,6 +45,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     [[nodiscard]] virtual SharedBuffers& buffers() = 0;
     /// Returns the bound on the engine's output that connections have not taken yet.
     [[nodiscard]] virtual std::shared_ptr<UntakenOutput> untaken_output() const = 0;
+    /// Returns the records of RespServerOptions::commands; null if there are none.
+    [[nodiscard]] virtual const ProgramCommandTable* program_commands() const = 0;
+    /// Returns the number of batches of the program's commands without replies. Belongs to the server's
+    /// thread.
+    [[nodiscard]] virtual std::shared_ptr<std::size_t> program_batches() const = 0;
   };
 
   Connection(std::shared_ptr<boost::asio::io_context> io, Socket socket, Engine& engine,
@@ -114,6 +120,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool can_run() const;
   void unblocked(std::optional<Reply> reply);
 
+  // ---- The program's commands ----
+  bool add_program_request(std::size_t command, Request& request);
+  void begin_program_batch();
+  void program_replied(std::vector<Request> requests, std::size_t used, std::vector<Reply> replies);
+
   // ---- Output ----
   void append(Reply&& reply);
   void append_reply(Reply&& reply);
@@ -153,6 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Request> alone_;   // runs after the current batch, on its own
   std::optional<Request> held_;    // first of the next batch
   Request blocking_;               // the last alone_, until it has begun
+  std::optional<std::size_t> program_command_;  // the program runs the current batch: its index
   bool is_in_batch_ = false;
   bool is_blocked_ = false;  // its last request may be blocked, so later ones wait
 

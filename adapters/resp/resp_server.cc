@@ -131,6 +131,7 @@ class RespServer::Impl final : private Connection::Owner {
   using Connections = std::vector<std::shared_ptr<Connection>>;
 
   absl::Status check_options() const;
+  absl::Status read_program_commands();
   absl::Status listen_on_tcp();
   absl::Status listen_on_unix_socket();
   template <class Protocol>
@@ -149,6 +150,12 @@ class RespServer::Impl final : private Connection::Owner {
   [[nodiscard]] bool is_busy() const override { return is_busy_; }
   [[nodiscard]] SharedBuffers& buffers() override { return buffers_; }
   [[nodiscard]] std::shared_ptr<UntakenOutput> untaken_output() const override { return untaken_; }
+  [[nodiscard]] const ProgramCommandTable* program_commands() const override {
+    return program_commands_.get();
+  }
+  [[nodiscard]] std::shared_ptr<std::size_t> program_batches() const override {
+    return program_batches_;
+  }
   void run();
   Connections take_ready();
   void serve_ready();
@@ -161,6 +168,7 @@ class RespServer::Impl final : private Connection::Owner {
   void bound_memory();
   void give_back_memory();
   void look_around_every_second();
+  void finish_program_batches();
   void close_all();
 
   // ---- Constant after start() ----
@@ -169,6 +177,7 @@ class RespServer::Impl final : private Connection::Owner {
   FileReservation files_;
   std::uint16_t port_ = 0;
   std::optional<FileIdentity> local_socket_;
+  std::shared_ptr<const ProgramCommandTable> program_commands_;  // null: none
   std::thread thread_;
 
   // ---- Of the server's thread ----
@@ -186,6 +195,7 @@ class RespServer::Impl final : private Connection::Owner {
   std::size_t recent_used_bytes_max_ = 0;      // the same, since the last periodic check
   std::vector<ServedSession::Batch> batches_;  // of the current round
   Connections asking_;  // the owners, until their batches have begun; null: already replied
+  const std::shared_ptr<std::size_t> program_batches_ = std::make_shared<std::size_t>(0);
   bool is_stopping_ = false;
   bool is_busy_ = false;  // in serve_while_busy()
 };
@@ -217,6 +227,7 @@ absl::Status RespServer::Impl::check_options() const {
 
 absl::Status RespServer::Impl::start() {
   if (const absl::Status checked = check_options(); !checked.ok()) return checked;
+  if (const absl::Status read = read_program_commands(); !read.ok()) return read;
   const absl::Status fits =
       files_.reserve_for("clients_max", options_.clients_max, options_.logger.get());
   if (!fits.ok()) return fits;
@@ -235,9 +246,21 @@ absl::Status RespServer::Impl::start() {
                              .subscriber_bytes_max = options_.subscriber_bytes_max,
                              .subscriber_soft_bytes_max = options_.subscriber_soft_bytes_max,
                              .subscriber_soft_s = options_.subscriber_soft_s});
+  if (program_commands_ != nullptr) ServedSession::install(engine_, program_commands_);
   if (!engine_.is_manual()) look_around_every_second();
   thread_ = std::thread([this] { run(); });
   return listening;
+}
+
+absl::Status RespServer::Impl::read_program_commands() {
+  if (options_.commands == nullptr) return absl::OkStatus();
+  if (engine_.is_manual()) {
+    return absl::InvalidArgumentError("an engine in manual mode takes no commands of the program");
+  }
+  auto table = ProgramCommandTable::make(options_.commands->commands());
+  if (!table.ok()) return table.status();
+  program_commands_ = *std::move(table);
+  return absl::OkStatus();
 }
 
 absl::Status RespServer::Impl::listen_on_tcp() {
@@ -295,6 +318,7 @@ void RespServer::Impl::stop(EndOfScripts scripts) {
   const ServedSession::EndsScripts ends_scripts(engine_, scripts);
   asio::post(*io_, [this] { is_stopping_ = true; });
   thread_.join();
+  if (program_commands_ != nullptr) ServedSession::remove_program_commands(engine_);
 }
 
 // ---- New clients ----
@@ -351,7 +375,18 @@ void RespServer::Impl::run() {
       serve_ready();
     } while (!ready_.empty());
   }
+  finish_program_batches();
   close_all();
+}
+
+/// Sends the replies to the program's commands. Nothing else runs meanwhile.
+void RespServer::Impl::finish_program_batches() {
+  constexpr std::chrono::seconds kPatience{10};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (*program_batches_ > 0 && io_->run_one_until(deadline) > 0) continue;
+  for (const auto& connection : std::exchange(ready_, {})) {
+    if (!connection->is_closed() && !connection->is_in_batch()) connection->end_turn();
+  }
 }
 
 /// Takes the open ready connections without a running batch. Others stay ready.

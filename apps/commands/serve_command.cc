@@ -38,6 +38,7 @@
 #include <rushgate/open_backend.h>
 #include <rushgate/resp_server.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sale_commands.h>
 
 namespace rushgate {
 namespace {
@@ -244,7 +245,9 @@ int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
   auto* const engine = dynamic_cast<Engine*>(&(*sale)->backend());
   std::unique_ptr<RespServer> resp;
   if (engine != nullptr) {
-    auto server = RespServer::start(*engine, arguments.server);
+    RespServerOptions resp_options = arguments.server;
+    resp_options.commands = make_sale_commands(**sale);
+    auto server = RespServer::start(*engine, std::move(resp_options));
     if (!server.ok()) return fail(server.status());
     resp = *std::move(server);
     say("serving on {}\n", shown_addresses(arguments.server, *resp));

@@ -18,8 +18,8 @@
 #include "engine/commands/clients.h"
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_families.h"
-#include "engine/commands/command_table.h"
 #include "engine/commands/help_reply.h"
+#include "engine/commands/program_commands.h"
 
 namespace rushgate {
 namespace {
@@ -132,9 +132,9 @@ Reply acl_cat_command(CommandContext& context) {
       categories, [&](std::string_view name) { return is_keyword(context[2], name); });
   if (category == categories.end()) return errors::unknown_category(context[2]);
   std::vector<std::string_view> names;
-  for (const CommandSpec& spec : command_table()) {
-    const std::vector<std::string_view> of_command = acl_categories(spec);
-    if (std::ranges::find(of_command, *category) != of_command.end()) names.push_back(spec.name);
+  for (const CommandSpec* const spec : all_commands(context.services())) {
+    const std::vector<std::string_view> of_command = acl_categories(*spec);
+    if (std::ranges::find(of_command, *category) != of_command.end()) names.push_back(spec->name);
   }
   return bulks(names);
 }
@@ -142,7 +142,7 @@ Reply acl_cat_command(CommandContext& context) {
 Reply acl_dryrun_command(CommandContext& context) {
   if (context[2] != kDefaultUser) return errors::user_not_found(context[2]);
   const RequestView request = context.request().subspan(3);
-  const CommandSpec* const spec = find_command(request);
+  const CommandSpec* const spec = find_command(context.services(), request);
   if (spec == nullptr) return errors::command_not_found(request[0]);
   if (!arity_fits(*spec, request.size())) return errors::wrong_arity(spec->name);
   return Reply::ok();

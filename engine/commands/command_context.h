@@ -13,6 +13,7 @@
 #include "engine/base/random.h"
 #include "engine/commands/channels.h"
 #include "engine/commands/client_pause.h"
+#include "engine/commands/installed_commands.h"
 #include "engine/commands/latency_events.h"
 #include "engine/commands/session.h"
 #include "engine/commands/settings.h"
@@ -86,6 +87,7 @@ struct CommandServices {
   LatencyEvents latency_events = {};
   Slowlog slowlog = {};
   ClientPause pause = {};
+  InstalledCommands program_commands = {};  // any thread may change them
 };
 
 /// A time at which a blocked command runs again for a key that is not signalled.

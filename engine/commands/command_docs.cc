@@ -10,8 +10,8 @@
 
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_syntax.h"
-#include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
+#include "engine/commands/program_commands.h"
 #include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
@@ -109,13 +109,13 @@ Reply doc_reply(const CommandSpec& spec) {
 Reply command_docs_command(CommandContext& context) {
   DocFields docs;
   if (context.size() == 2) {
-    for (const CommandSpec& spec : command_table()) {
-      if (!is_subcommand(spec)) docs.add(std::string(spec.name), doc_reply(spec));
+    for (const CommandSpec* const spec : all_commands(context.services())) {
+      if (!is_subcommand(*spec)) docs.add(std::string(spec->name), doc_reply(*spec));
     }
   }
   ReplyAllowance allowance(context.session().reply_bytes_max);
   for (const std::string_view name : context.request().subspan(2)) {
-    const CommandSpec* const spec = find_full_name(name);
+    const CommandSpec* const spec = find_full_name(context.services(), name);
     if (spec == nullptr) continue;
     Reply doc = doc_reply(*spec);
     if (!allowance.take(memory_bytes(doc))) return errors::reply_too_large();

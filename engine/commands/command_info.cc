@@ -11,11 +11,11 @@
 #include "engine/commands/command_context.h"
 #include "engine/commands/command_docs.h"
 #include "engine/commands/command_families.h"
-#include "engine/commands/command_table.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/glob.h"
 #include "engine/commands/help_reply.h"
 #include "engine/commands/key_specs.h"
+#include "engine/commands/program_commands.h"
 #include "engine/commands/reply_allowance.h"
 
 namespace rushgate {
@@ -80,31 +80,32 @@ Reply info_reply(const CommandSpec& spec) {
                        key_specs_reply(spec.keys), Reply::set(std::move(subcommands))});
 }
 
-Reply all_infos() {
+Reply all_infos(const CommandContext& context) {
   std::vector<Reply> infos;
-  for (const CommandSpec& spec : command_table()) {
-    if (!is_subcommand(spec)) infos.push_back(info_reply(spec));
+  for (const CommandSpec* const spec : all_commands(context.services())) {
+    if (!is_subcommand(*spec)) infos.push_back(info_reply(*spec));
   }
   return Reply::array(std::move(infos));
 }
 
-Reply command_command(CommandContext&) { return all_infos(); }
+Reply command_command(CommandContext& context) { return all_infos(context); }
 
 Reply command_info_command(CommandContext& context) {
-  if (context.size() == 2) return all_infos();
+  if (context.size() == 2) return all_infos(context);
   std::vector<Reply> infos;
   ReplyAllowance allowance(context.session().reply_bytes_max);
   for (const std::string_view name : context.request().subspan(2)) {
-    const CommandSpec* const spec = find_full_name(name);
+    const CommandSpec* const spec = find_full_name(context.services(), name);
     infos.push_back(spec == nullptr ? Reply::nil() : info_reply(*spec));
     if (!allowance.take(memory_bytes(infos.back()))) return errors::reply_too_large();
   }
   return Reply::array(std::move(infos));
 }
 
-Reply command_count_command(CommandContext&) {
-  return Reply::integer(std::ranges::count_if(
-      command_table(), [](const CommandSpec& spec) { return !is_subcommand(spec); }));
+Reply command_count_command(CommandContext& context) {
+  return Reply::integer(
+      std::ranges::count_if(all_commands(context.services()),
+                            [](const CommandSpec* spec) { return !is_subcommand(*spec); }));
 }
 
 // ---- COMMAND LIST ----
@@ -157,8 +158,8 @@ Reply command_list_command(CommandContext& context) {
   const CommandFilter filter = read_filter(arguments);
   if (!arguments.ok()) return arguments.take_error();
   std::vector<Reply> names;
-  for (const CommandSpec& spec : command_table()) {
-    if (filter.matches(spec)) names.push_back(Reply::bulk(spec.name));
+  for (const CommandSpec* const spec : all_commands(context.services())) {
+    if (filter.matches(*spec)) names.push_back(Reply::bulk(spec->name));
   }
   return Reply::array(std::move(names));
 }
@@ -169,7 +170,7 @@ Reply command_list_command(CommandContext& context) {
 template <class ReplyTo>
 Reply keys_reply(const CommandContext& context, const ReplyTo& reply_to) {
   const RequestView request = context.request().subspan(2);
-  const CommandSpec* const spec = find_command(request);
+  const CommandSpec* const spec = find_command(context.services(), request);
   if (spec == nullptr) return errors::invalid_command();
   const bool has_keys = std::ranges::any_of(
       spec->keys, [](const KeySpec& some) { return (some.flags & key_specs::kNotKey) == 0; });

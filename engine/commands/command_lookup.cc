@@ -154,7 +154,7 @@ std::string_view group_name(CommandGroup group) {
   static constexpr std::string_view kNames[] = {
       "generic",    "string",     "bitmap",    "hyperloglog", "hash",   "list",
       "set",        "sorted-set", "geo",       "stream",      "pubsub", "transactions",
-      "connection", "server",     "scripting", "cluster",
+      "connection", "server",     "scripting", "cluster",     "module",
   };
   return kNames[static_cast<std::size_t>(group)];
 }

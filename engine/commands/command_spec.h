@@ -79,6 +79,7 @@ enum class CommandGroup : std::uint8_t {
   kServer,
   kScripting,
   kCluster,
+  kModule,  // the program's commands, which Redis's clients take for those of a module
 };
 
 struct CommandSpec {

@@ -9,11 +9,11 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "engine/base/time_units.h"
-#include "engine/commands/command_table.h"
 #include "engine/commands/debug_errors.h"
 #include "engine/commands/errors.h"
 #include "engine/commands/memory_limit.h"
 #include "engine/commands/monitor.h"
+#include "engine/commands/program_commands.h"
 #include "engine/commands/tracking_table.h"
 #include "engine/commands/transactions.h"
 #include "engine/script/script_errors.h"
@@ -250,7 +250,7 @@ void end_caching(Session& session, const CommandSpec* spec) {
 }  // namespace
 
 Reply run_command(CommandContext& context) {
-  const CommandSpec* const spec = find_command(context.request());
+  const CommandSpec* const spec = find_command(context.services(), context.request());
   Reply why;
   if (is_refused(context, spec, why)) return reject(context, spec, std::move(why));
   return run(context, *spec);
@@ -262,7 +262,7 @@ Reply run_client_command(CommandContext& context) {
     services.refuses_growth = services.memory_bytes_max != 0 &&
                               services.keyspace.needs_more_than(services.memory_bytes_max);
   }
-  const CommandSpec* const spec = find_command(context.request());
+  const CommandSpec* const spec = find_command(context.services(), context.request());
   Reply reply = run_or_queue(context, spec);
   if (context.session().tracking && !context.is_paused()) end_caching(context.session(), spec);
   return reply;

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "engine/base/numbers.h"
-#include "engine/commands/command_table.h"
+#include "engine/commands/command_context.h"
 #include "engine/commands/dispatch.h"
 #include "engine/commands/memory_limit.h"
+#include "engine/commands/program_commands.h"
 #include "engine/script/function_library.h"
 #include "engine/script/lua_host.h"
 #include "engine/script/script_errors.h"
@@ -112,7 +113,9 @@ Reply ScriptCaller::call(RequestView request) {
   return reply;
 }
 
-bool ScriptCaller::knows(RequestView request) const { return find_command(request) != nullptr; }
+bool ScriptCaller::knows(RequestView request) const {
+  return find_command(services_, request) != nullptr;
+}
 
 Session& ScriptCaller::session() {
   if (!session_) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "engine/commands/command_table.h"
+#include <rushgate/program_commands.h>
 
 namespace rushgate {
 namespace {
@@ -23,7 +24,8 @@ void ErrorCounts::note(std::string_view text) {
   if (by_code_.size() < kCodesMax || by_code_.contains(code)) ++by_code_[code];
 }
 
-StatisticsByCommand::StatisticsByCommand() : rows_(command_table().size()) {}
+StatisticsByCommand::StatisticsByCommand()
+    : rows_(command_table().size() + ProgramCommands::kCommandsMax) {}
 
 std::size_t StatisticsByCommand::row_of(const CommandSpec& spec) { return spec.row; }
 

@@ -51,7 +51,7 @@ class StatisticsByCommand {
  private:
   static std::size_t row_of(const CommandSpec& spec);
 
-  std::vector<CommandStatistics> rows_;  // of the command table
+  std::vector<CommandStatistics> rows_;  // of the command table, then of the program's commands
 };
 
 /// Belongs to the thread that holds the turn.

@@ -113,6 +113,8 @@ class Executor final {
   [[nodiscard]] std::size_t argument_bytes_max() const {
     return services_.settings.string_bytes_max;
   }
+  /// Any thread may change them.
+  [[nodiscard]] InstalledCommands& program_commands() { return services_.program_commands; }
   /// Counts a refused connection.
   void note_refused_session() { sessions_.note_refusal(); }
 

@@ -217,6 +217,13 @@ void ServedSession::set_server(Engine& engine, const ServerSettings& server) {
 
 ServerSettings ServedSession::server(const Engine& engine) { return engine.executor_->server(); }
 
+void ServedSession::install(Engine& engine, std::shared_ptr<const ProgramCommandTable> commands) {
+  engine.executor_->program_commands().install(std::move(commands));
+}
+void ServedSession::remove_program_commands(Engine& engine) {
+  engine.executor_->program_commands().remove();
+}
+
 void ServedSession::note_input(std::size_t bytes) { executor_->traffic().note_input(bytes); }
 void ServedSession::note_output(std::size_t bytes) { executor_->traffic().note_output(bytes); }
 
@@ -241,5 +248,11 @@ void ServedSession::end_pause() {
   if (inbox_->take_resumed()) session_->is_paused = false;
 }
 bool ServedSession::is_closing() const { return session_->is_closing; }
+bool ServedSession::takes_program_commands() const {
+  const bool takes_only_subscriptions = session_->protocol == 2 && session_->is_subscribed;
+  return session_->is_authenticated && !session_->transaction && !session_->is_monitor &&
+         !takes_only_subscriptions;
+}
+bool ServedSession::drops_reply() { return suppresses_reply(*session_); }
 
 }  // namespace rushgate

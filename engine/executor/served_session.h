@@ -23,6 +23,7 @@
 namespace rushgate {
 
 class Executor;
+class ProgramCommandTable;
 class UntakenOutput;
 struct Operation;
 struct Session;
@@ -115,6 +116,10 @@ class ServedSession {
   /// Returns these facts, with the changes of CONFIG SET. Any thread may call it.
   static ServerSettings server(const Engine& engine);
 
+  /// Makes the program's commands known: to COMMAND and ACL, and to refusals. Any thread may call both.
+  static void install(Engine& engine, std::shared_ptr<const ProgramCommandTable> commands);
+  static void remove_program_commands(Engine& engine);
+
   /// Count bytes that were read from the client's socket and written to it, for INFO.
   void note_input(std::size_t bytes);
   void note_output(std::size_t bytes);
@@ -161,6 +166,11 @@ class ServedSession {
   [[nodiscard]] bool is_in_transaction() const;
   [[nodiscard]] bool is_protected() const;  // CLIENT NO-EVICT
   [[nodiscard]] bool is_closing() const;    // after QUIT: close after the reply
+  /// Returns true if nothing in the session's state refuses the program's commands.
+  [[nodiscard]] bool takes_program_commands() const;
+  /// Returns true if the next reply to a program's command must not be sent (CLIENT REPLY). Call it once
+  /// per reply.
+  [[nodiscard]] bool drops_reply();
 
  private:
   class Inbox;

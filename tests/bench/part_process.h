@@ -28,6 +28,7 @@ void reopen(std::span<const std::string> arguments);        // directory
 void start(std::span<const std::string> arguments);         // directory
 void idle(std::span<const std::string> arguments);          // directory, seconds
 void serve(std::span<const std::string> arguments);         // directory, unix socket
+void serve_sale(std::span<const std::string> arguments);    // directory, unix socket
 
 /// Runs the part of `parts` that the command line names. Returns false if it names none.
 bool run_part_if_told(std::span<const Part> parts, int argc, char** argv);

@@ -34,6 +34,7 @@ std::span<const Line> lines() {
       {"fibers", measure_fibers},
       {"on_redis", measure_on_redis},
       {"resp", measure_resp},
+      {"sale_commands", measure_sale_commands},
       {"unread", measure_unread},
   };
   return kLines;
@@ -49,6 +50,7 @@ std::span<const Part> parts() {
       {"start", start},
       {"idle", idle},
       {"serve", serve},
+      {"serve-sale", serve_sale},
   };
   return kParts;
 }

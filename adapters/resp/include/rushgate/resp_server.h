@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/engine.h>
+#include <rushgate/program_commands.h>
 
 namespace spdlog {
 class logger;
@@ -60,6 +61,11 @@ struct RespServerOptions {
   /// SHUTDOWN is refused.
   std::function<void(bool saves)> on_shutdown = {};
 
+  /// Commands of this program, such as make_sale_commands() (<rushgate/sale_commands.h>), beside
+  /// Redis's. The server's thread does not wait for them: other clients are served meanwhile. An engine
+  /// has those of the server that was started last. Null: none.
+  std::shared_ptr<ProgramCommands> commands = {};
+
   /// May be null.
   std::shared_ptr<spdlog::logger> logger = {};
 };
@@ -84,8 +90,8 @@ class RespServer {
   /// Returns the TCP port; 0 if there is none.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Replies to the requests read so far, then closes all connections. Returns when the thread has
-  /// ended. Waits for running scripts of the engine. With kKill it ends them instead, including
+  /// Replies to the requests read so far, then closes all connections. Waits up to 10 s for replies to
+  /// the program's commands. Returns when the thread has ended. Waits for running scripts of the engine. With kKill it ends them instead, including
   /// those of other clients.
   void stop(EndOfScripts scripts = EndOfScripts::kAwait);
 

@@ -1,0 +1,386 @@
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "adapters/flash_sale/decide_safely.h"
+#include "adapters/flash_sale/request_lane.h"
+#include "adapters/flash_sale/sale_json.h"
+#include "adapters/flash_sale/sale_replies.h"
+#include "engine/base/concat.h"
+#include "engine/base/letter_case.h"
+#include <rushgate/maybe_integer.h>
+#include <rushgate/sale_commands.h>
+
+namespace rushgate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ---- Arguments --------------------------------------------------------------------------------
+
+/// Reads the arguments of a request, after its name. Keeps the first fault.
+class SaleArgumentReader {
+ public:
+  explicit SaleArgumentReader(const Request& request) : request_(request) {}
+
+  std::string_view text() { return is_at_end() ? std::string_view() : request_[at_++]; }
+  std::int64_t integer(std::string_view name) {
+    const auto number = parse_int64(text());
+    if (!number) fail(concat(name, " must be an integer"));
+    return number.value_or(0);
+  }
+  UserId user() {
+    UserId user(text());
+    if (const std::string fault = user.find_fault(); !fault.empty()) fail("user: " + fault);
+    return user;
+  }
+  /// Returns true if the next argument is this word, in any case. Its value must follow.
+  bool accept(std::string_view word) {
+    if (is_at_end() || !equal_in_any_case(request_[at_], word)) return false;
+    ++at_;
+    if (is_at_end()) fail(concat(word, " needs a value"));
+    return true;
+  }
+  /// The same for a word without a value.
+  bool accept_flag(std::string_view word) {
+    if (is_at_end() || !equal_in_any_case(request_[at_], word)) return false;
+    ++at_;
+    return true;
+  }
+  void bound(std::string_view name, std::size_t bytes, std::size_t bytes_max) {
+    if (bytes > bytes_max) fail(concat(name, " must have at most ", bytes_max, " bytes"));
+  }
+  void fail(std::string fault) {
+    if (fault_.empty()) fault_ = std::move(fault);
+  }
+  [[nodiscard]] bool has_more() const { return !is_at_end() && fault_.empty(); }
+  /// Returns the error if there was a fault.
+  [[nodiscard]] std::optional<Reply> error() const {
+    if (fault_.empty()) return std::nullopt;
+    return Reply::error("ERR " + fault_);
+  }
+
+ private:
+  [[nodiscard]] bool is_at_end() const { return at_ >= request_.size(); }
+
+  const Request& request_;
+  std::size_t at_ = 1;
+  std::string fault_;
+};
+
+/// Reads `voucher user [QUANTITY pieces] [KEY key] [REFERENCE reference]`.
+std::optional<Reply> read_request(const Request& from, BuyRequest& request) {
+  SaleArgumentReader arguments(from);
+  request.voucher = arguments.integer("voucher");
+  request.user = arguments.user();
+  while (arguments.has_more()) {
+    if (arguments.accept("QUANTITY")) {
+      request.quantity = arguments.integer("QUANTITY");
+    } else if (arguments.accept("KEY")) {
+      request.idempotency_key = arguments.text();
+    } else if (arguments.accept("REFERENCE")) {
+      request.reference = arguments.text();
+    } else {
+      arguments.fail("syntax error");
+    }
+  }
+  if (request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax) {
+    arguments.fail(concat("QUANTITY must be from 1 to ", BuyRequest::kQuantityMax));
+  }
+  arguments.bound("KEY", request.idempotency_key.size(), Order::kIdempotencyKeyBytesMax);
+  arguments.bound("REFERENCE", request.reference.size(), Order::kReferenceBytesMax);
+  return arguments.error();
+}
+
+/// Reads `order payment amount_cents`.
+std::optional<Reply> read_request(const Request& from, PayRequest& request) {
+  SaleArgumentReader arguments(from);
+  request.order = arguments.integer("order");
+  request.payment = arguments.text();
+  request.amount_cents = arguments.integer("amount_cents");
+  return arguments.error();
+}
+
+// ---- Commands that are decided together -------------------------------------------------------
+
+BuyResult unknown_result(const BuyRequest& /*request*/) {
+  return {.outcome = Outcome::kOutcomeUnknown};
+}
+ChangeResult unknown_result(const PayRequest& /*request*/) {
+  return {.outcome = ChangeOutcome::kOutcomeUnknown};
+}
+
+std::vector<BuyResult> decide_all(FlashSale& sale, std::span<const BuyRequest> requests) {
+  return sale.sale().buy_all(requests);
+}
+std::vector<ChangeResult> decide_all(FlashSale& sale, std::span<const PayRequest> requests) {
+  return sale.pay_all(requests);
+}
+
+Reply reply_to(const BuyRequest& /*request*/, const BuyResult& result, std::int64_t now_ms) {
+  return reply_of(result, now_ms);
+}
+Reply reply_to(const PayRequest& request, const ChangeResult& result, std::int64_t /*now_ms*/) {
+  return reply_of(result, request.order);
+}
+
+/// Decides on the requests of all batches by one call of the sale.
+template <class Wanted>
+void decide_together(FlashSale& sale, std::vector<ClientBatch> batches) {
+  std::vector<Wanted> wanted;
+  std::vector<std::vector<Reply>> replies;  // those of requests in `wanted` are nil until decided
+  for (const ClientBatch& batch : batches) {
+    std::vector<Reply>& of_batch = replies.emplace_back(batch.requests.size());
+    for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+      Wanted request;
+      if (auto error = read_request(batch.requests[i], request)) {
+        of_batch[i] = *std::move(error);
+      } else {
+        wanted.push_back(std::move(request));
+      }
+    }
+  }
+  const auto results =
+      decide_safely(std::span<const Wanted>(wanted), unknown_result(Wanted()),
+                    [&](std::span<const Wanted> requests) { return decide_all(sale, requests); });
+  const std::int64_t now_ms = sale.clock().now_ms();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    for (Reply& reply : replies[i]) {
+      if (reply.is_error()) continue;
+      reply = reply_to(wanted[next], results[next], now_ms);
+      ++next;
+    }
+    batches[i].completion(std::move(replies[i]));
+  }
+}
+
+// ---- Commands that are decided one by one -----------------------------------------------------
+
+/// `order [REASON reason]`
+Reply run_cancel(FlashSale& sale, const Request& request) {
+  SaleArgumentReader arguments(request);
+  const OrderId order = arguments.integer("order");
+  std::string reason = "cancelled";
+  while (arguments.has_more()) {
+    if (arguments.accept("REASON")) {
+      reason = arguments.text();
+    } else {
+      arguments.fail("syntax error");
+    }
+  }
+  if (auto error = arguments.error()) return *std::move(error);
+  return reply_of(sale.cancel(order, reason), order);
+}
+
+/// `order`
+Reply run_status(FlashSale& sale, const Request& request) {
+  SaleArgumentReader arguments(request);
+  const OrderId order = arguments.integer("order");
+  if (auto error = arguments.error()) return *std::move(error);
+  const auto found = sale.status(order);
+  if (!found.ok()) return error_reply(found.status());
+  if (found->kind == OrderState::Kind::kUnknown) {
+    return Reply::error(concat("UNKNOWNORDER there is no order ", order));
+  }
+  Json json = found->order ? to_json(*found->order)
+                           : Json{{"order", std::to_string(order)},
+                                  {"state", order_state_name(found->kind)}};
+  if (found->kind == OrderState::Kind::kFailed) json["reason"] = found->reason;
+  return reply_of(json);
+}
+
+/// Reads the terms of a voucher.
+Voucher read_voucher_terms(std::string_view text, SaleArgumentReader& arguments) {
+  constexpr std::size_t kBytesMax = std::size_t{64} * 1'024;
+  arguments.bound("the voucher", text.size(), kBytesMax);
+  if (arguments.error()) return {};
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) {
+    arguments.fail("the voucher is no valid JSON");
+    return {};
+  }
+  std::string fault;
+  Voucher voucher = read_voucher(json, "", fault);
+  if (!fault.empty()) arguments.fail(std::move(fault));
+  return voucher;
+}
+
+/// Returns [result, version].
+Reply publication_reply(FlashSale& sale, VoucherId voucher, const char* result) {
+  const auto now = sale.sale().voucher(voucher);
+  if (!now.ok()) return error_reply(now.status());
+  return Reply::array(
+      {Reply::bulk(result), now->has_value() ? Reply::integer((*now)->version) : Reply::nil()});
+}
+
+/// `voucher [IFNEW | VERSION version]`
+Reply run_publish(FlashSale& sale, const Request& request) {
+  SaleArgumentReader arguments(request);
+  const Voucher voucher = read_voucher_terms(arguments.text(), arguments);
+  std::optional<std::int64_t> expected;
+  bool only_new = false;
+  if (arguments.accept_flag("IFNEW")) {
+    only_new = true;
+  } else if (arguments.accept("VERSION")) {
+    expected = arguments.integer("VERSION");
+  }
+  if (arguments.has_more()) arguments.fail("syntax error");
+  if (auto error = arguments.error()) return *std::move(error);
+  if (only_new) {
+    const auto is_new = sale.publish_if_new(voucher);
+    if (!is_new.ok()) return error_reply(is_new.status());
+    return publication_reply(sale, voucher.id, *is_new ? "published" : "left");
+  }
+  const auto before = sale.sale().voucher(voucher.id);
+  if (!before.ok()) return error_reply(before.status());
+  const absl::Status published = sale.publish(voucher, expected);
+  if (!published.ok()) return error_reply(published);
+  if (!before->has_value()) return publication_reply(sale, voucher.id, "published");
+  return publication_reply(sale, voucher.id, (*before)->voucher == voucher ? "left" : "changed");
+}
+
+Reply run_vouchers(FlashSale& sale, const Request& /*request*/) {
+  const auto summaries = sale.vouchers();
+  if (!summaries.ok()) return error_reply(summaries.status());
+  std::vector<Reply> replies;
+  for (const VoucherSummary& summary : *summaries) replies.push_back(reply_of(to_json(summary)));
+  return Reply::array(std::move(replies));
+}
+
+/// `voucher`
+Reply run_voucher(FlashSale& sale, const Request& request) {
+  SaleArgumentReader arguments(request);
+  const VoucherId id = arguments.integer("voucher");
+  if (auto error = arguments.error()) return *std::move(error);
+  const auto summary = sale.voucher(id);
+  if (!summary.ok()) return error_reply(summary.status());
+  if (!summary->has_value()) {
+    return Reply::error(concat("UNKNOWNVOUCHER there is no voucher ", id, " on sale"));
+  }
+  return reply_of(to_json(**summary));
+}
+
+// ---- The commands -----------------------------------------------------------------------------
+
+enum class LaneOf { kPurchases, kPayments, kOthers };
+
+struct SaleCommand {
+  const char* name;
+  int arity;
+  bool is_read_only;
+  LaneOf lane;
+  Reply (*run)(FlashSale& sale, const Request& request);  // in LaneOf::kOthers
+  const char* syntax;
+  const char* summary;
+};
+
+constexpr std::array kSaleCommands = {
+    SaleCommand{"sale.buy", -3, false, LaneOf::kPurchases, nullptr,
+                "voucher user [QUANTITY pieces] [KEY key] [REFERENCE reference]",
+                "Buys pieces of a voucher for a user."},
+    SaleCommand{"sale.pay", 4, false, LaneOf::kPayments, nullptr, "order payment amount",
+                "Pays an order."},
+    SaleCommand{"sale.cancel", -2, false, LaneOf::kOthers, run_cancel, "order [REASON reason]",
+                "Cancels an order that is not paid."},
+    SaleCommand{"sale.status", 2, true, LaneOf::kOthers, run_status, "order",
+                "Returns an order, or the state of one that is not stored."},
+    SaleCommand{"sale.publish", -2, false, LaneOf::kOthers, run_publish,
+                "json [<IFNEW | VERSION version>]",
+                "Puts a voucher on sale, or changes its terms."},
+    SaleCommand{"sale.vouchers", 1, true, LaneOf::kOthers, run_vouchers, "",
+                "Returns all vouchers with their free stock."},
+    SaleCommand{"sale.voucher", 2, true, LaneOf::kOthers, run_voucher, "voucher",
+                "Returns a voucher with its free stock."},
+};
+
+class SaleCommands final : public ProgramCommands {
+ public:
+  SaleCommands(FlashSale& sale, const SaleCommandsOptions& options)
+      : sale_(sale),
+        purchases_(1, options.waiting_max, kTogetherMax,
+                   [&sale](std::vector<ClientBatch> batches) {
+                     decide_together<BuyRequest>(sale, std::move(batches));
+                   }),
+        payments_(1, options.waiting_max, kTogetherMax,
+                  [&sale](std::vector<ClientBatch> batches) {
+                    decide_together<PayRequest>(sale, std::move(batches));
+                  }),
+        others_(kOtherThreads, options.waiting_max, 1, [this](std::vector<ClientBatch> batches) {
+          for (ClientBatch& batch : batches) run_one_by_one(batch);
+        }) {}
+
+  [[nodiscard]] std::vector<ProgramCommand> commands() const override {
+    std::vector<ProgramCommand> commands;
+    for (const SaleCommand& command : kSaleCommands) {
+      commands.push_back({.name = command.name,
+                          .arity = command.arity,
+                          .is_read_only = command.is_read_only,
+                          .syntax = command.syntax,
+                          .summary = command.summary});
+    }
+    return commands;
+  }
+
+  void begin(std::size_t command, std::span<const Request> requests,
+             Completion completion) override {
+    ClientBatch batch{
+        .command = command, .requests = requests, .completion = std::move(completion)};
+    if (lane_of(command).submit(batch)) return;
+    const Reply overloaded =
+        Reply::error(concat(error_code::kOverloaded, " too many such requests wait"));
+    batch.completion(std::vector<Reply>(requests.size(), overloaded));
+  }
+
+ private:
+  static constexpr std::size_t kTogetherMax = 1'024;
+  static constexpr int kOtherThreads = 2;  // one may wait for the database
+
+  RequestLane& lane_of(std::size_t command) {
+    switch (kSaleCommands[command].lane) {
+      case LaneOf::kPurchases:
+        return purchases_;
+      case LaneOf::kPayments:
+        return payments_;
+      case LaneOf::kOthers:
+        break;
+    }
+    return others_;
+  }
+
+  void run_one_by_one(ClientBatch& batch) {
+    const SaleCommand& command = kSaleCommands[batch.command];
+    std::vector<Reply> replies;
+    for (const Request& request : batch.requests) replies.push_back(run_safely(command, request));
+    batch.completion(std::move(replies));
+  }
+
+  Reply run_safely(const SaleCommand& command, const Request& request) {
+    std::string reason = kThrewNoException;
+    try {
+      return command.run(sale_, request);
+    } catch (const std::exception& error) {  // of a user's order store, or for want of memory
+      reason = error.what();
+    } catch (...) {  // as `reason` says
+    }
+    return Reply::error(concat(error_code::kOutcomeUnknown, " ", reason));
+  }
+
+  FlashSale& sale_;
+  RequestLane purchases_;
+  RequestLane payments_;
+  RequestLane others_;
+};
+
+}  // namespace
+
+std::shared_ptr<ProgramCommands> make_sale_commands(FlashSale& sale, SaleCommandsOptions options) {
+  return std::make_shared<SaleCommands>(sale, options);
+}
+
+}  // namespace rushgate
