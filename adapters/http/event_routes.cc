@@ -13,6 +13,7 @@ HttpAnswer stream_answer(RouteCall& call, EventFeed& feed, std::int64_t position
   if (place == nullptr) return problem(kOverloaded, "too many event streams are open");
   HttpAnswer answer;
   answer.type = "text/event-stream";
+  answer.fields.emplace_back("X-Accel-Buffering", "no");  // nginx then keeps no event back
   answer.events = std::make_shared<EventStream>(
       EventStream{.feed = feed, .position = position, .place = std::move(place)});
   return answer;

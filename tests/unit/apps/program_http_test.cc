@@ -2,7 +2,9 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,10 +59,14 @@ class HttpProgram {
   std::uint16_t port_ = 0;
 };
 
+std::string page_text() {
+  std::ifstream in(RUSHGATE_ROOT "/docs/http.md");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// Returns the commands of the page's examples.
-std::string examples_of(const std::string& page) {
-  std::ifstream in(std::string(RUSHGATE_ROOT) + page);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+std::string curl_examples() {
+  const std::string text = page_text();
   const std::regex block(R"(<!-- curl -->\n((?:    [^\n]*\n)+))");
   std::string commands;
   for (std::sregex_iterator at(text.begin(), text.end(), block), end; at != end; ++at) {
@@ -72,7 +78,7 @@ std::string examples_of(const std::string& page) {
 TEST(ProgramHttpTest, ExamplesOfThePageSucceed) {
   const SaleFiles files;
   HttpProgram served({"--dir", files.sale().string()});
-  std::string commands = examples_of("/docs/http.md");
+  std::string commands = curl_examples();
   ASSERT_THAT(commands, HasSubstr("Idempotency-Key"));
   commands = std::regex_replace(commands, std::regex("127.0.0.1:8080"),
                                 "127.0.0.1:" + std::to_string(served.port()));
@@ -83,6 +89,23 @@ TEST(ProgramHttpTest, ExamplesOfThePageSucceed) {
   served.stop();
   const ProgramResult audit = run_program(files.command("audit"));
   EXPECT_EQ(audit.exit_code, kExitOk) << audit.err;
+}
+
+TEST(ProgramHttpTest, PythonExampleBuysOnce) {
+  const SaleFiles files;
+  HttpProgram served({"--dir", files.sale().string()});
+  const std::string terms = R"({"stock": 5, "begin_ms": 0, "end_ms": "2999-01-01"})";
+  ASSERT_EQ(served.call("PUT", "/v1/vouchers/7", terms).status, 201);
+  const std::string text = page_text();
+  std::smatch code;
+  ASSERT_TRUE(std::regex_search(text, code, std::regex(R"(```python\n([^`]*)```)")));
+  std::ofstream(files.requests()) << code.str(1);
+  const std::string output =
+      testing::output_of("RUSHGATE_URL=http://127.0.0.1:" + std::to_string(served.port()) +
+                         " python3 " + files.requests());
+  EXPECT_TRUE(std::regex_match(output, std::regex("[0-9]+ True\n"))) << output;
+  EXPECT_EQ(served.call("GET", "/v1/vouchers/7").json()["free"], 4);
+  served.stop();
 }
 
 TEST(ProgramHttpTest, SaleContinuesAfterRestart) {
@@ -101,6 +124,104 @@ TEST(ProgramHttpTest, SaleContinuesAfterRestart) {
   EXPECT_EQ(served.call("GET", "/v1/vouchers/1").json()["stock"], 7);
   EXPECT_EQ(served.call("GET", "/v1/vouchers/1").json()["free"], 5);
   served.stop();
+}
+
+/// Buys and cancels by a server that is killed, with clients that repeat what got no reply.
+class KilledService {
+ public:
+  explicit KilledService(const SaleFiles& files) : files_(files) {}
+
+  /// Sends `count` purchases, and kills the server after half of the replies.
+  void buy_and_kill(int count) {
+    HttpProgram served = start();
+    HttpConnection connection(served.port());
+    for (int i = 0; i < count; ++i) connection.send(purchase(next_user_ + i));
+    for (int i = 0; i < count / 2; ++i) note(next_user_ + i, connection.receive());
+    served.program().send(SIGKILL);
+    served.program().wait();
+    next_user_ += count;
+  }
+
+  /// Repeats every purchase, cancels every third order, and reads the new events.
+  void repeat(HttpProgram& served) {
+    HttpConnection connection(served.port());
+    for (int user = 1; user < next_user_; ++user) {
+      connection.send(purchase(user));
+      note(user, connection.receive());
+    }
+    std::size_t cancelled = 0;
+    for (int user = 3; user < next_user_; user += 3) {
+      const HttpReply reply = connection.call("POST", "/v1/orders/" + orders_[user] + "/cancel");
+      EXPECT_EQ(reply.json()["state"], "cancelled") << reply.body;
+      ++cancelled;
+    }
+    HttpConnection events(served.port());
+    events.send(testing::http_request("GET", "/v1/events", "",
+                                      "Last-Event-ID: " + std::to_string(position_) + "\r\n"));
+    EXPECT_EQ(events.receive().status, 200);
+    while (changes_.size() < cancelled) read_event(events);
+  }
+
+  [[nodiscard]] HttpProgram start() const {
+    return HttpProgram({"--dir", files_.sale().string(), "--vouchers", files_.vouchers()});
+  }
+  [[nodiscard]] std::size_t orders() const { return orders_.size(); }
+
+ private:
+  static std::string purchase(int user) {
+    const std::string text = std::to_string(user);
+    return testing::http_request("POST", "/v1/vouchers/1/orders", "{\"user\": " + text + "}",
+                                 "Idempotency-Key: key-" + text + "\r\n");
+  }
+
+  /// Every reply to a purchase names the same order.
+  void note(int user, const HttpReply& reply) {
+    ASSERT_TRUE(reply.status == 201 || reply.status == 200) << reply.body;
+    const std::string order = reply.json()["order"];
+    EXPECT_EQ(orders_.try_emplace(user, order).first->second, order);
+  }
+
+  /// No change comes twice, and none with a lower position.
+  void read_event(HttpConnection& events) {
+    const std::string text = events.receive_until("\n\n");
+    const std::size_t data = text.find("data: ");
+    if (data == std::string::npos) return;  // a comment
+    const auto change = nlohmann::ordered_json::parse(text.substr(data + 6));
+    EXPECT_GT(change["position"], position_);
+    position_ = change["position"];
+    EXPECT_TRUE(changes_.insert(change["order"]).second) << change;
+  }
+
+  const SaleFiles& files_;
+  std::map<int, std::string> orders_;  // by users
+  std::set<std::string> changes_;      // the orders whose cancellation was sent
+  std::int64_t position_ = 0;          // of the last event
+  int next_user_ = 1;
+};
+
+TEST(ProgramHttpTest, KilledServiceLosesAndDoublesNothing) {
+  const SaleFiles files;
+  std::ofstream(files.vouchers()) << R"([{"id": 1, "stock": 1000, "begin_ms": 0, "price_cents": 5,
+      "end_ms": "2999-01-01", "payment_ms": 3600000}])";
+  KilledService service(files);
+  constexpr int kKills = 4;
+  for (int i = 0; i < kKills; ++i) {
+    service.buy_and_kill(20);
+    HttpProgram served = service.start();
+    service.repeat(served);
+    served.program().send(SIGKILL);
+    served.program().wait();
+  }
+  HttpProgram served = service.start();
+  service.repeat(served);
+  EXPECT_EQ(served.call("GET", "/v1/vouchers/1").json()["stock"], 1'000);
+  served.stop();
+  const ProgramResult audit = run_program(files.command("audit", {"--json"}));
+  EXPECT_EQ(audit.exit_code, kExitOk) << audit.err << audit.out;
+  const auto voucher = audit.json()["vouchers"][0];
+  EXPECT_EQ(voucher["created"].get<std::size_t>() + voucher["ended"].get<std::size_t>(),
+            service.orders())
+      << voucher;
 }
 
 TEST(ProgramHttpTest, KeyspaceIsServedToRedisClientsToo) {
