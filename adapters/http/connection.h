@@ -286,6 +286,7 @@ class StreamConnection final : public Connection {
   /// Reads what the client still sends, so that closing does not reset the connection before it has
   /// read the reply.
   void begin_linger() {
+    if (loop_.is_stopping) return close();
     set_deadline(kLingerMs);
     is_busy_ = false;
     if constexpr (kIsTls) {
