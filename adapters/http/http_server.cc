@@ -54,7 +54,8 @@ class HttpServer::Impl {
   std::shared_ptr<asio::ssl::context> tls_;  // null: no TLS
   std::unique_ptr<http::SaleService> service_;
   std::vector<std::unique_ptr<Loop>> loops_;
-  std::vector<std::thread> threads_;
+  std::mutex stop_mutex_;             // guards the next member
+  std::vector<std::thread> threads_;  // until stop()
   // Of the first loop's thread:
   std::optional<asio::ip::tcp::acceptor> acceptor_;
   std::optional<asio::steady_timer> accept_again_;
@@ -123,6 +124,7 @@ absl::Status HttpServer::Impl::listen() {
 
 void HttpServer::Impl::stop() {
   constexpr std::chrono::seconds kPatience{10};  // with clients that read no replies
+  const std::lock_guard lock(stop_mutex_);
   if (threads_.empty()) return;
   asio::post(loops_.front()->io, [this] {
     boost::system::error_code ignored;

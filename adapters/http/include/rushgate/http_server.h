@@ -59,8 +59,8 @@ struct HttpServerOptions {
 
 /// Serves HTTP/1.1 on threads of its own. No connection holds a thread: purchases are decided in
 /// batches, and everything that reads the order database waits in bounded queues of its own, so a
-/// slow database delays no purchase. The sale must outlive it, and may have other callers.
-/// Thread-safe.
+/// slow database delays no purchase. The sale must outlive it, may have other callers, and is not
+/// in manual mode. Thread-safe.
 class HttpServer {
  public:
   static constexpr std::size_t kHeaderBytesMax = 16 * 1'024;
