@@ -257,9 +257,9 @@ BuyResult Sale::Impl::buy(const BuyRequest& request) {
   if (has_fault(request)) return {.outcome = Outcome::kFailed, .detail = describe_fault(request)};
   const auto order = ids_.next_id();
   if (!order.ok()) return buy_failure(order.status());
-  bool may_serve = true;
-  BuyResult result = conclude(admit(request, *order), request, *order, may_serve);
-  if (leaves_id_unused(result)) ids_.give_back({&*order, 1});
+  Call call;
+  BuyResult result = conclude(admit(request, *order), request, *order, call);
+  if (leaves_id_unused(result) || !call.unused.empty()) ids_.give_back({&*order, 1});
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   note_status(result);
   if (recent_) name_order(request.voucher, request.user, result);
@@ -351,18 +351,18 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<std::size_t> begins;
   const std::vector<Request> calls = make_calls(requests.first(buyers.size()), buyers, begins);
   const std::vector<Reply> replies = client_->run_all(script(), calls);
-  bool may_serve = true;
-  for (std::size_t call = 0; call < replies.size(); ++call) {
-    const std::size_t begin = begins[call];
-    const std::size_t count = begins[call + 1] - begin;
-    const Reply& reply = replies[call];
+  Call call;
+  for (std::size_t c = 0; c < replies.size(); ++c) {
+    const std::size_t begin = begins[c];
+    const std::size_t count = begins[c + 1] - begin;
+    const Reply& reply = replies[c];
     const bool is_list = count > 1 && reply.is_aggregate() && reply.elements().size() == count;
     for (std::size_t i = 0; i < count; ++i) {
       results[begin + i] = conclude(is_list ? reply.elements()[i] : reply, requests[begin + i],
-                                    buyers[begin + i].order, may_serve);
+                                    buyers[begin + i].order, call);
     }
   }
-  std::vector<OrderId> unused;
+  std::vector<OrderId> unused = std::move(call.unused);
   unused.reserve(results.size());
   orders.clear();
   bool are_some_repeated = false;
@@ -420,47 +420,67 @@ BuyResult Sale::Impl::read_result(const Reply& reply, OrderId order) const {
   return admission ? result_of(*admission) : buy_failure(reply, order);
 }
 
-/// `may_serve`: the call may serve a portion of a waiting list.
 BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order,
-                               bool& may_serve) {
+                               Call& call) {
   const auto admission = read_admission(reply, order);
   if (admission && lacks_keyspace(admission->code)) {
-    return buy_after_rebuild(admission->code, request, order);
+    return buy_after_rebuild(admission->code, request, order, call);
   }
   if (admission && admission->code == AdmissionCode::kServesFirst) {
-    return buy_after_waiting(request, order, may_serve);
+    return buy_after_waiting(*admission, request, order, call);
   }
   return admission && !custom_ ? result_of(*admission) : read_result(reply, order);
 }
 
+/// Returns the result of a request that the admission script did not accept. Notes that its order id is
+/// unused, whatever the outcome.
+BuyResult Sale::Impl::refuse(BuyResult result, OrderId order, Call& call) const {
+  if (custom_ == nullptr && !leaves_id_unused(result)) call.unused.push_back(order);
+  return result;
+}
+
+/// Repeats a request that was not accepted.
+BuyResult Sale::Impl::buy_again(const BuyRequest& request, OrderId order, Call& call) {
+  const Reply reply = admit(request, order);
+  const auto admission = read_admission(reply, order);
+  BuyResult result = read_result(reply, order);
+  const bool is_refused = admission && outcome_of(admission->code) == Outcome::kOverloaded;
+  if (is_refused) return refuse(std::move(result), order, call);
+  return result;
+}
+
 /// Serves waiting users, and repeats the request. No call serves more than one portion of a long list:
-/// the next ones and the workers go on.
-BuyResult Sale::Impl::buy_after_waiting(const BuyRequest& request, OrderId order, bool& may_serve) {
-  if (may_serve) {
-    const auto are_all_served = serve_waiting_portion(*client_, options_.keys, request.voucher);
-    if (!are_all_served.ok()) return buy_failure(are_all_served.status());
-    may_serve = *are_all_served;
-  }
-  return read_result(admit(request, order), order);
+/// the next ones and the workers go on. Until then the script would only refuse once more.
+BuyResult Sale::Impl::buy_after_waiting(const AdmissionReply& admission, const BuyRequest& request,
+                                        OrderId order, Call& call) {
+  if (!call.may_serve) return refuse(result_of(admission), order, call);
+  const auto are_all_served = serve_waiting_portion(*client_, options_.keys, request.voucher);
+  if (!are_all_served.ok()) return refuse(buy_failure(are_all_served.status()), order, call);
+  call.may_serve = *are_all_served;
+  return call.may_serve ? buy_again(request, order, call)
+                        : refuse(result_of(admission), order, call);
 }
 
 /// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.
 BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request,
-                                        OrderId order) {
+                                        OrderId order, Call& call) {
   const BuyResult unknown{.outcome = Outcome::kUnknownVoucher};
+  const auto failed = [&](const absl::Status& status) {
+    return refuse(buy_failure(status), order, call);
+  };
   if (lacks == AdmissionCode::kUnknownVoucher) {
     const auto is_on_sale = owner_.is_on_sale(*client_, request.voucher);
-    if (!is_on_sale.ok()) return buy_failure(is_on_sale.status());
-    if (!*is_on_sale && request.idempotency_key.empty()) return unknown;
-    if (!*is_on_sale) {  // the key may be of another voucher, or of an archived one
+    if (!is_on_sale.ok()) return failed(is_on_sale.status());
+    if (!*is_on_sale) {
+      if (request.idempotency_key.empty()) return unknown;
+      // The key may be of another voucher, or of an archived one.
       const absl::Status restored = vouchers_.restore_requests();
-      return restored.ok() ? read_result(admit(request, order), order) : buy_failure(restored);
+      return restored.ok() ? buy_again(request, order, call) : failed(restored);
     }
   }
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;
-  if (!rebuilt.ok()) return buy_failure(rebuilt);
-  return read_result(admit(request, order), order);
+  return rebuilt.ok() ? buy_again(request, order, call) : failed(rebuilt);
 }
 
 // ---- Waiting ----

@@ -77,6 +77,12 @@ class Sale::Impl {
   absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 
  private:
+  /// The requests of one call of buy() or buy_all().
+  struct Call {
+    bool may_serve = true;             // a portion of a waiting list
+    std::vector<OrderId> unused = {};  // the outcomes of their requests alone do not show it
+  };
+
   absl::Status remove_returned_keys(Client& connection);
   Reply admit(const BuyRequest& request, OrderId order);
   [[nodiscard]] bool has_fault(const BuyRequest& request) const;
@@ -91,10 +97,14 @@ class Sale::Impl {
   [[nodiscard]] std::optional<AdmissionReply> read_admission(const Reply& reply,
                                                              OrderId order) const;
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
-  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order, bool& may_serve);
-  BuyResult buy_after_waiting(const BuyRequest& request, OrderId order, bool& may_serve);
+  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order, Call& call);
+  BuyResult refuse(BuyResult result, OrderId order, Call& call) const;
+  BuyResult buy_again(const BuyRequest& request, OrderId order, Call& call);
+  BuyResult buy_after_waiting(const AdmissionReply& admission, const BuyRequest& request,
+                              OrderId order, Call& call);
   absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order);
-  BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order);
+  BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order,
+                              Call& call);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
   absl::StatusOr<std::optional<OrderState>> state_of_queued(const Order& order, StreamId entry);
   absl::StatusOr<bool> restore(const std::string& letter);

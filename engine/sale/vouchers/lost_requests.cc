@@ -27,6 +27,14 @@ absl::Status lost_again() {
   return absl::AbortedError("the keyspace lost its idempotency keys while they were restored");
 }
 
+/// Returns the name of the loss; empty if nothing is lost.
+absl::StatusOr<std::optional<std::string>> find_loss(Client& client, const SaleKeys& keys) {
+  const Reply loss = client("HGET", keys.lost_requests(), "loss");
+  if (loss.is_nil()) return std::nullopt;
+  if (!loss.is_text()) return to_status(loss, kDoing);
+  return std::string(loss.text());
+}
+
 /// Restores the keys of one loss.
 class RequestRestorer {
  public:
@@ -101,14 +109,19 @@ class RequestRestorer {
 
 }  // namespace
 
+absl::StatusOr<bool> are_requests_lost(Client& client, const SaleKeys& keys) {
+  const auto loss = find_loss(client, keys);
+  if (!loss.ok()) return loss.status();
+  return loss->has_value();
+}
+
 absl::Status restore_lost_requests(Client& client, const SaleStores& stores, const SaleKeys& keys) {
   constexpr int kTries = 3;  // each fails only if somebody was faster, or after another loss
   absl::Status restored;
   for (int i = 0; i < kTries; ++i) {
-    const Reply loss = client("HGET", keys.lost_requests(), "loss");
-    if (loss.is_nil()) return absl::OkStatus();
-    if (!loss.is_text()) return to_status(loss, kDoing);
-    restored = RequestRestorer(client, stores, keys, std::string(loss.text())).run();
+    const auto loss = find_loss(client, keys);
+    if (!loss.ok() || !loss->has_value()) return loss.status();
+    restored = RequestRestorer(client, stores, keys, **loss).run();
     if (!absl::IsAborted(restored)) break;
   }
   return restored;

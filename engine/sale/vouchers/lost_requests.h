@@ -2,11 +2,15 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {
+
+/// Returns true if the keyspace lost idempotency keys that are not restored. Asks only the keyspace.
+absl::StatusOr<bool> are_requests_lost(Client& client, const SaleKeys& keys);
 
 /// Restores the idempotency keys of all vouchers, also of archived ones, if the keyspace lost them
 /// (SaleKeys::lost_requests()). No voucher is opened before. So a key is known to every voucher

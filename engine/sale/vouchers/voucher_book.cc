@@ -206,6 +206,9 @@ absl::Status VoucherBook::recover() {
 }
 
 absl::Status VoucherBook::restore_requests() {
+  // A purchase of any voucher id comes here: it keeps nobody from changing a voucher.
+  const auto are_lost = are_requests_lost(client_, keys_);
+  if (!are_lost.ok() || !*are_lost) return are_lost.status();
   const Change change(changing_);
   if (!change.is_ours()) return absl::AbortedError("idempotency keys are being restored");
   return restore_lost_requests(client_, stores_, keys_);

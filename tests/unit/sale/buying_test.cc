@@ -404,6 +404,20 @@ TEST_P(BuyingTest, RefusedRequestsUseNoIds) {
             6 * kInFlight);
 }
 
+TEST_P(BuyingTest, OverloadedRequestsUseNoIds) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  ASSERT_TRUE(sale_->publish(voucher(2, 5)).ok());
+  const OrderId first = sale_->buy(1, 1).order;
+  backend_.client()("DEL", SaleKeys{}.stock(2));
+  backend_.orders().fail_reads();
+  EXPECT_EQ(sale_->buy(2, 1).outcome, Outcome::kOverloaded);
+  for (const BuyResult& result : sale_->buy_all(std::vector<BuyRequest>{{2, 2}, {2, 3}})) {
+    EXPECT_EQ(result.outcome, Outcome::kOverloaded);
+  }
+  backend_.orders().fail_reads(absl::OkStatus());
+  EXPECT_EQ(sale_->buy(1, 2).order, first + 1);
+}
+
 TEST_P(BuyingTest, ClosedBackendIsUnavailable) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   ASSERT_EQ(buy(1, 1), Outcome::kAccepted);

@@ -328,6 +328,20 @@ TEST_P(IdempotencyKeysTest, ExpiredArchivedKeyIsNotRestored) {
   EXPECT_EQ(backend_.client()("EXISTS", SaleKeys{}.request("click")), Reply::integer(0));
 }
 
+TEST_P(IdempotencyKeysTest, UnknownVoucherWaitsForNoChange) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  const OrderId first = sale_->buy(1, 1).order;
+  int met = 0;
+  backend_.orders().before_every_read([&] {
+    if (++met > 1) return;
+    EXPECT_EQ(buy(99, 1, "click"), Outcome::kUnknownVoucher);
+  });
+  ASSERT_TRUE(sale_->publish(voucher(2, 5)).ok());
+  backend_.orders().before_every_read({});
+  EXPECT_GT(met, 0);
+  EXPECT_EQ(sale_->buy(1, 2).order, first + 1) << "the id was used nowhere";
+}
+
 // ---- The database as a second line ------------------------------------------------------------
 
 TEST_P(IdempotencyKeysTest, SecondOrderOfEvictedKeyIsDead) {

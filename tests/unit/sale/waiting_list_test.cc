@@ -293,6 +293,26 @@ TEST_P(WaitingListTest, BuyerServesOnePortionOfLongList) {
   expect_audit_passes();
 }
 
+TEST_P(WaitingListTest, LongListRefusesBatchAtOnce) {
+  constexpr std::int64_t kBuyers = 100;
+  wait_for_long_list();
+  ASSERT_TRUE(sale_->publish(voucher(2, 5)).ok());
+  int requests_made = 0;
+  HookedBackend hooked(backend_.keyspace(), {.before = [&](const Request&) { ++requests_made; }});
+  const auto other = open_sale(hooked);
+  const OrderId first = other->buy(2, 1).order;
+  std::vector<BuyRequest> requests;
+  for (std::int64_t user = 1'000; user < 1'000 + kBuyers; ++user) {
+    requests.push_back({.voucher = 1, .user = user});
+  }
+  requests_made = 0;
+  for (const BuyResult& result : other->buy_all(requests)) {
+    EXPECT_EQ(result.outcome, Outcome::kOverloaded);
+  }
+  EXPECT_LT(requests_made, 10) << "one decides for all, one serves a portion";
+  EXPECT_EQ(other->buy(2, 2).order, first + 1) << "refused requests use no ids up";
+}
+
 TEST_P(WaitingListTest, WorkerServesLongListToItsEnd) {
   wait_for_long_list();
   EXPECT_EQ(sale_->buy(1, 1'000).outcome, Outcome::kOverloaded);
