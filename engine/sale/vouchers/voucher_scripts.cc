@@ -45,7 +45,7 @@ if now.version then
                        (tonumber(now.per_day or 0) <= 0 or tonumber(now.offset or 0) ~= new.offset)
   if days_changed and redis.call('EXISTS', buyers) == 1 then return {9} end
 elseif ARGV[1] == '1' then
-  if redis.call('EXISTS', KEYS[7]) == 1 then return {11} end
+  if redis.call('HEXISTS', KEYS[7], 'loss') == 1 then return {11} end
   free, admitted = new.published, 0
   if redis.call('EXISTS', stock_key, buyers) > 0 then
     free, admitted = tonumber(redis.call('GET', stock_key) or 0), redis.call('SCARD', buyers)
@@ -144,7 +144,7 @@ if closed[1] then
 elseif ARGV[5] ~= '1' and redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', voucher, 'version') == 1 then
   return {2}
 end
-if redis.call('EXISTS', KEYS[8]) == 1 then return {11} end
+if redis.call('HEXISTS', KEYS[8], 'loss') == 1 then return {11} end
 redis.call('HSET', voucher, 'closed', token, 'closed_run', run, 'closed_at', string.format('%.0f', now))
 redis.call('HSET', KEYS[6], 'closed:' .. ARGV[6], token)
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[7])

@@ -328,6 +328,14 @@ TEST_P(IdempotencyKeysTest, ExpiredArchivedKeyIsNotRestored) {
   EXPECT_EQ(backend_.client()("EXISTS", SaleKeys{}.request("click")), Reply::integer(0));
 }
 
+/// Nothing could restore it.
+TEST_P(IdempotencyKeysTest, MarkWithoutLossClosesNoVoucher) {
+  backend_.client()("HSET", SaleKeys{}.lost_requests(), "somebody", 1);
+  ASSERT_EQ(sale_->publish(voucher(1, 5)), absl::OkStatus());
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  EXPECT_EQ(buy(1, 7, "click"), Outcome::kAccepted);
+}
+
 TEST_P(IdempotencyKeysTest, UnknownVoucherWaitsForNoChange) {
   ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
   const OrderId first = sale_->buy(1, 1).order;
