@@ -143,8 +143,9 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
           if (recent_) recent_->clear();
           may_have_archived_keys_ = true;
         }
-        if (absl::Status verified = owner_.verify(connection); !verified.ok()) return verified;
-        return remove_returned_keys(connection);
+        absl::Status verified = owner_.verify(connection);
+        if (verified.ok()) remove_returned_keys(connection);
+        return verified;
       }) {
   // A user's own script decides on one buyer. The embedded engine decides faster than callers can
   // join. A queue timeout belongs to each single request.
@@ -186,12 +187,17 @@ absl::Status Sale::Impl::open(Backend& backend) {
 }
 
 /// Removes the keys of archived vouchers after a connection to another run of the server. Not after a
-/// loss alone: another process may have noticed that first.
-absl::Status Sale::Impl::remove_returned_keys(Client& connection) {
-  if (!may_have_archived_keys_) return absl::OkStatus();
-  absl::Status removed = archiving_.remove_returned_keys(connection);
-  if (removed.ok()) may_have_archived_keys_ = false;
-  return removed;
+/// loss alone: another process may have noticed that first. These keys sell nothing, so a failure
+/// refuses no connection. The next one tries again.
+void Sale::Impl::remove_returned_keys(Client& connection) {
+  if (!may_have_archived_keys_) return;
+  const absl::Status removed = archiving_.remove_returned_keys(connection);
+  if (removed.ok()) {
+    may_have_archived_keys_ = false;
+  } else if (options_.logger) {
+    log_error(*options_.logger,
+              concat("keys of archived vouchers are not removed yet: ", removed.message()));
+  }
 }
 
 absl::Status Sale::Impl::publish(const Voucher& voucher,

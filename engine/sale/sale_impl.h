@@ -83,7 +83,7 @@ class Sale::Impl {
     std::vector<OrderId> unused = {};  // the outcomes of their requests alone do not show it
   };
 
-  absl::Status remove_returned_keys(Client& connection);
+  void remove_returned_keys(Client& connection);
   Reply admit(const BuyRequest& request, OrderId order);
   [[nodiscard]] bool has_fault(const BuyRequest& request) const;
   [[nodiscard]] bool leaves_id_unused(const BuyResult& result) const;

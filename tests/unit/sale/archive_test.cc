@@ -377,6 +377,21 @@ TEST_P(ReconnectedArchiveTest, LostRemovalIsRepeatedByOpenSale) {
   expect_audit_passes();
 }
 
+/// As an old hold that cannot be removed while memory is short.
+TEST_P(ReconnectedArchiveTest, UnremovableKeyRefusesNoConnection) {
+  Client& client = backend_.client();
+  const std::string held = SaleKeys{}.held();
+  ASSERT_TRUE(sale_->publish(voucher(1, 5)).ok());
+  ASSERT_TRUE(sale_->close(1).ok());
+  client("SET", held, "not a hash");
+  save();
+  client("DEL", held);
+  ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+  backend_.roll_back();
+  EXPECT_EQ(client("EXISTS", held), Reply::integer(1));
+  EXPECT_EQ(buy(1, 50), Outcome::kUnknownVoucher);
+}
+
 /// The worker notices the loss first, and removes nothing.
 TEST_P(ReconnectedArchiveTest, LossNoticedByWorkerIsMendedBySale) {
   archive_and_roll_back();
