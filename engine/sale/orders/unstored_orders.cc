@@ -12,9 +12,11 @@ namespace {
 struct Wanted {
   std::optional<VoucherId> voucher;
   std::optional<UserId> user;
+  std::optional<std::int64_t> with_key_at_ms = {};  // an event has no key
 
   [[nodiscard]] bool contains(const Order& order) const {
-    return order.voucher == voucher.value_or(order.voucher) && (!user || order.user == *user);
+    return order.voucher == voucher.value_or(order.voucher) && (!user || order.user == *user) &&
+           (!with_key_at_ms || has_key_at(order, *with_key_at_ms));
   }
 };
 
@@ -121,6 +123,14 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                             {.unreadable = &unstored.unreadable, .events = &unstored.events},
                             visit);
       });
+}
+
+absl::StatusOr<UnstoredOrders> read_unstored_orders_with_keys(Client& client, const SaleKeys& keys,
+                                                              std::int64_t time_ms) {
+  const Wanted wanted{.voucher = std::nullopt, .user = std::nullopt, .with_key_at_ms = time_ms};
+  return read_wanted(client, keys, wanted, do_nothing, [&](UnstoredOrders&, Visit visit) {
+    return visit_orders(client, keys.order_stream, wanted, do_nothing, {}, visit);
+  });
 }
 
 absl::StatusOr<UnstoredOrders> read_unstored_orders_of(Client& client, const SaleKeys& keys,

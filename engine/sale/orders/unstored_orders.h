@@ -1,6 +1,7 @@
 // Admitted orders that the database may not have yet.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ struct UnstoredOrders {
 absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKeys& keys,
                                                     std::optional<VoucherId> voucher,
                                                     BetweenPortions between_portions = do_nothing);
+
+/// Reads those whose idempotency keys are still their own at `time_ms`, and no events.
+absl::StatusOr<UnstoredOrders> read_unstored_orders_with_keys(Client& client, const SaleKeys& keys,
+                                                              std::int64_t time_ms);
 
 /// Reads those of one user, and no events of the order stream. `queued` finds them there without
 /// reading the backlog again.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,21 +43,19 @@ class RequestRestorer {
   /// Whoever noted the loss had fenced the database. So no order reaches it that is in neither of
   /// the stores now.
   absl::Status run() {
-    // The streams first: an order that moves to the database meanwhile is found there.
-    const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
-    if (!unstored.ok()) return unstored.status();
     const auto now_ms = keyspace_time_ms(client_);
     if (!now_ms.ok()) return now_ms.status();
+    // The streams first: an order that moves to the database meanwhile is found there.
+    const auto unstored = read_unstored_orders_with_keys(client_, keys_, *now_ms);
+    if (!unstored.ok()) return unstored.status();
     const auto add_all = [this](std::span<const Order> orders) { return add(orders); };
     // Restored first, since they are older: the first order of a key keeps it.
-    absl::Status added = stores_.orders.visit_keys(*now_ms, add_all);
+    const absl::Status stored = stores_.orders.visit_keys(*now_ms, add_all);
+    if (!stored.ok()) return stored;
     for (const auto* orders : {&unstored->queued, &unstored->dead}) {
-      std::vector<Order> with_key;
-      std::ranges::copy_if(*orders, std::back_inserter(with_key),
-                           [&](const Order& order) { return has_key_at(order, *now_ms); });
-      if (added.ok()) added = add(with_key);
+      if (absl::Status added = add(*orders); !added.ok()) return added;
     }
-    return added.ok() ? finish() : added;
+    return finish();
   }
 
  private:

@@ -16,9 +16,9 @@ absl::StatusOr<bool> are_requests_lost(Client& client, const SaleKeys& keys);
 /// (SaleKeys::lost_requests()). No voucher is opened before. So a key is known to every voucher
 /// whenever one of them sells.
 ///
-/// Reads the streams and the orders with such keys, in portions. May be repeated, also by several
-/// processes at once. kAborted: the keyspace lost them once more meanwhile. Other errors: of the store
-/// that failed.
+/// Reads the streams and the stored orders with such keys, in portions. Of the streams, it keeps the
+/// orders with living keys meanwhile. May be repeated, also by several processes at once. kAborted: the
+/// keyspace lost them once more meanwhile. Other errors: of the store that failed.
 absl::Status restore_lost_requests(Client& client, const SaleStores& stores, const SaleKeys& keys);
 
 }  // namespace rushgate

@@ -7,6 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/base/time_units.h"
+#include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
@@ -348,6 +350,22 @@ TEST_P(IdempotencyKeysTest, UnknownVoucherWaitsForNoChange) {
   backend_.orders().before_every_read({});
   EXPECT_GT(met, 0);
   EXPECT_EQ(sale_->buy(1, 2).order, first + 1) << "the id was used nowhere";
+}
+
+TEST_P(IdempotencyKeysTest, BacklogIsReadForLivingKeys) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
+  const BuyResult with_key = sale_->buy(1, 7, "click");
+  EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
+  const auto ids_at = [this](std::int64_t time_ms) {
+    std::vector<OrderId> ids;
+    const auto unstored = read_unstored_orders_with_keys(backend_.client(), SaleKeys{}, time_ms);
+    EXPECT_TRUE(unstored.ok()) << unstored.status();
+    for (const Order& order : unstored->queued) ids.push_back(order.id);
+    return ids;
+  };
+  const std::int64_t last_ms = backend_.clock().now_ms() + SaleOptions{}.request_ttl_ms;
+  EXPECT_THAT(ids_at(last_ms), ::testing::ElementsAre(with_key.order));
+  EXPECT_THAT(ids_at(last_ms + kDayMs), ::testing::IsEmpty());
 }
 
 // ---- The database as a second line ------------------------------------------------------------
