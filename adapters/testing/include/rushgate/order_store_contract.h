@@ -28,6 +28,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
 #include <rushgate/random_seed.h>
 #include <rushgate/testing_stores.h>
@@ -435,6 +436,37 @@ TEST_P(OrderStoreTest, OrdersWithLivingKeysAreVisited) {
   EXPECT_EQ(visited_at(1'202), std::set<OrderId>{});
   const absl::Status failure = absl::AbortedError("enough");
   EXPECT_EQ(store().visit_keys(0, [&](std::span<const Order>) { return failure; }), failure);
+}
+
+TEST_P(OrderStoreTest, ManyKeysOfOneExpiryAreVisited) {
+  constexpr std::int64_t kOrders = 2'001;
+  constexpr VoucherId kArchived = kVoucher + 1;
+  std::vector<Order> orders;
+  std::vector<OrderId> ids;
+  for (std::int64_t i = 0; i < kOrders; ++i) {
+    orders.push_back(with_key(i + 1, "click " + std::to_string(i), 1'000));
+    if (i % 3 == 0) orders.back().voucher = kArchived;
+    ids.push_back(orders.back().id);
+  }
+  VoucherStore* const vouchers = store().vouchers();
+  if (store().archive() != nullptr && vouchers != nullptr) {
+    VoucherVersion sold{.voucher = {.id = kArchived, .stock = kOrders, .end_ms = 1}, .version = 1};
+    ASSERT_TRUE(vouchers->record_pending(sold).ok());
+    ASSERT_TRUE(vouchers->resolve(kArchived, 1, VoucherVersion::State::kApplied, {}).ok());
+    write(orders);
+    ASSERT_EQ(store().archive()->archive_voucher(kArchived, 2), absl::OkStatus());
+    EXPECT_EQ(store().archive()->archive_orders(kArchived, 500).value(), 500U) << "not all";
+  } else {
+    write(orders);
+  }
+  std::vector<OrderId> visited;
+  const auto visit = [&](std::span<const Order> portion) {
+    for (const Order& one : portion) visited.push_back(one.id);
+    return absl::OkStatus();
+  };
+  ASSERT_EQ(store().visit_keys(1'100, visit), absl::OkStatus());
+  std::ranges::sort(visited);
+  EXPECT_TRUE(visited == ids) << visited.size() << " of " << ids.size();
 }
 
 TEST_P(OrderStoreTest, EndedOrderKeepsItsKey) {
