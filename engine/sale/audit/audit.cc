@@ -14,6 +14,7 @@
 #include "engine/client/reply_status.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/hold_audit.h"
+#include "engine/sale/audit/key_audit.h"
 #include "engine/sale/audit/late_changes.h"
 #include "engine/sale/audit/record_audit.h"
 #include "engine/sale/audit/voucher_audit.h"
@@ -138,6 +139,7 @@ class AuditPass {
     if (read.ok()) read = audit_records(stores_.orders, report);
     if (read.ok()) read = audit_waiting_lists(client_, stores_, keys_, report);
     if (read.ok()) read = audit_archived(report);
+    if (read.ok()) read = audit_archived_keys(report);
     for (auto it = evidence_.begin(); it != evidence_.end() && read.ok(); ++it) {
       if (is_archived(archived_, it->first)) continue;
       VoucherAuditor auditor(it->first, it->second, changes_, client_, stores_.orders, keys_);
@@ -192,6 +194,16 @@ class AuditPass {
           "voucher ", id, " is archived, and the keyspace has it on sale: archive it again"));
     }
     return absl::OkStatus();
+  }
+
+  /// An order keeps its key when its voucher is archived.
+  absl::Status audit_archived_keys(AuditReport& report) {
+    const auto add = [&](const Order& order, const WrongKey& key) {
+      report.problems.push_back(
+          concat("voucher ", order.voucher, ": order ", order.id, " ", key.fault));
+      return absl::OkStatus();
+    };
+    return for_each_wrong_key_of_archived(client_, stores_.orders, keys_, archived_, add);
   }
 
   /// Reads the order stream and the dead letters, once for all vouchers. Audits the holds with them.

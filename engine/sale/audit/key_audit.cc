@@ -9,6 +9,7 @@
 #include "engine/client/reply_status.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/vouchers/keyspace_time.h"
+#include "engine/sale/vouchers/lost_requests.h"
 
 namespace rushgate {
 namespace {
@@ -66,6 +67,30 @@ absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const Sale
     wrong.push_back({.order = order->id, .voucher = order->voucher, .fault = std::move(fault)});
   }
   return wrong;
+}
+
+absl::Status for_each_wrong_key_of_archived(
+    Client& client, OrderStore& orders, const SaleKeys& keys,
+    std::span<const ArchivedVoucher> archived,
+    absl::FunctionRef<absl::Status(const Order&, const WrongKey&)> visit) {
+  if (archived.empty()) return absl::OkStatus();
+  const auto are_lost = are_requests_lost(client, keys);
+  if (!are_lost.ok() || *are_lost) return are_lost.status();
+  const auto now_ms = keyspace_time_ms(client);
+  if (!now_ms.ok()) return now_ms.status();
+  return orders.visit_keys(*now_ms, [&](std::span<const Order> portion) -> absl::Status {
+    std::vector<Order> of_archived;
+    for (const Order& order : portion) {
+      if (is_archived(archived, order.voucher)) of_archived.push_back(order);
+    }
+    const auto wrong = find_wrong_keys(client, keys, of_archived);
+    if (!wrong.ok()) return wrong.status();
+    for (const WrongKey& key : *wrong) {
+      const auto order = std::ranges::find(of_archived, key.order, &Order::id);
+      if (absl::Status visited = visit(*order, key); !visited.ok()) return visited;
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace rushgate

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -24,5 +27,12 @@ struct WrongKey {
 /// rebuild leaves it to that voucher.
 absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const SaleKeys& keys,
                                                       std::span<const Order> orders);
+
+/// Visits the orders of archived vouchers that have such a key, in portions. Visits none while the
+/// keyspace has lost its keys and none of them is restored (lost_requests.h).
+absl::Status for_each_wrong_key_of_archived(
+    Client& client, OrderStore& orders, const SaleKeys& keys,
+    std::span<const ArchivedVoucher> archived,
+    absl::FunctionRef<absl::Status(const Order&, const WrongKey&)> visit);
 
 }  // namespace rushgate

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
+#include "engine/sale/admission/admission.h"
 #include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"
 #include "engine/sale/orders/group_progress.h"
@@ -17,6 +18,7 @@
 #include "engine/sale/payments/holds.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/payments/received_payments.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -57,6 +59,7 @@ class Repair {
       lines_.push_back(concat("voucher ", voucher, ": rebuilt with its lost holds"));
     }
     if (absl::Status repaired = repair_keys(); !repaired.ok()) return repaired;
+    if (absl::Status restored = restore_archived_keys(); !restored.ok()) return restored;
     return std::move(lines_);
   }
 
@@ -279,6 +282,22 @@ class Repair {
       lines_.push_back(concat("voucher ", voucher, ": rebuilt with its lost idempotency keys"));
     }
     return absl::OkStatus();
+  }
+
+  /// Restores the lost keys of archived orders, which no rebuild does. A key that was used since stays
+  /// as it is.
+  absl::Status restore_archived_keys() {
+    const auto archived = read_archived(stores_.orders);
+    if (!archived.ok()) return archived.status();
+    const auto restore = [&](const Order& order, const WrongKey&) -> absl::Status {
+      const Reply set = client_("SET", keys_.request(order.idempotency_key), request_record(order),
+                                "NX", "PXAT", order.key_expires_at_ms);
+      if (set.is_nil()) return absl::OkStatus();
+      if (set != Reply::ok()) return to_status(set, "restoring an idempotency key");
+      lines_.push_back(concat("order ", order.id, ": restored its idempotency key"));
+      return absl::OkStatus();
+    };
+    return for_each_wrong_key_of_archived(client_, stores_.orders, keys_, *archived, restore);
   }
 
   /// Returns the orders in the stream that the group has not acknowledged. The others are stored, or

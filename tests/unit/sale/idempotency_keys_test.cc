@@ -445,6 +445,21 @@ TEST_P(IdempotencyKeysTest, AuditNamesLostKeyUntilRepair) {
   EXPECT_TRUE(sale_->repair()->repairs.empty());
 }
 
+TEST_P(IdempotencyKeysTest, AuditNamesLostArchivedKeyUntilRepair) {
+  const OrderId first = sell_and_drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+  expect_audit_passes();
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  const std::string order = "order " + std::to_string(first);
+  EXPECT_THAT(sale_->audit()->problems,
+              ::testing::ElementsAre("voucher 1: " + order + " has lost its idempotency key"));
+  const auto report = sale_->repair();
+  EXPECT_THAT(report->repairs, ::testing::ElementsAre(order + ": restored its idempotency key"));
+  EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+  expect_repetition_of(first);
+}
+
 TEST_P(IdempotencyKeysTest, KeyOfWrongTypeIsRepairedOnce) {
   ASSERT_TRUE(sale_->publish(voucher(1, 20, {.per_user = 0})).ok());
   const BuyResult bought = sale_->buy(1, 7, "click");
