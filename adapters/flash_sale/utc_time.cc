@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/time_units.h"
+
 namespace rushgate {
 namespace {
 
@@ -47,8 +49,9 @@ struct Scanner {
     const int hours = digits(2);
     expect(':');
     const int minutes = digits(2);
-    if (hours > 23 || minutes > 59) ok = false;
-    return (is_west ? -1 : 1) * (hours * 60 + minutes);
+    const int offset = (is_west ? -1 : 1) * (hours * 60 + minutes);
+    if (minutes > 59 || !is_utc_offset(offset)) ok = false;
+    return offset;
   }
 };
 

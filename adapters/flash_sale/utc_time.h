@@ -9,7 +9,8 @@
 namespace rushgate {
 
 /// Parses `YYYY-MM-DD[Thh:mm[:ss[.f]](Z|+hh:mm|-hh:mm)]` as ms since 1970 UTC. A date alone is its
-/// midnight in UTC. Returns nothing for any other format.
+/// midnight in UTC. Returns nothing for any other format, and for an offset of no real place
+/// (is_utc_offset()).
 std::optional<std::int64_t> parse_time(std::string_view text);
 
 /// Returns `YYYY-MM-DDThh:mm:ss.mmmZ`.

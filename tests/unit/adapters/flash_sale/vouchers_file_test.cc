@@ -125,13 +125,16 @@ TEST(UtcTimeTest, OffsetIsSubtracted) {
   EXPECT_EQ(parse_time("2024-02-29T20:00:00+08:00"), noon);
   EXPECT_EQ(parse_time("2024-02-29T20:00:00.250+08:00"), *noon + 250);
   EXPECT_EQ(parse_time("2024-02-29T08:30-03:30"), noon);
+  EXPECT_EQ(parse_time("2024-03-01T02:00+14:00"), noon);
+  EXPECT_EQ(parse_time("2024-02-29T00:00-12:00"), noon);
 }
 
 TEST(UtcTimeTest, MalformedFilesAreRefused) {
   for (const char* const text :
        {"", "2024", "2024-02-30", "2024-13-01", "2024-02-29T24:00Z", "2024-02-29T10:00",
-        "2024-02-29T10:00:00+2", "2024-02-29T10:00+24:00", "2024-02-29 10:00:00Z",
-        "2024-02-29T10:00:00.Z", "2024-02-29T10:00:00Zx", "20240229"}) {
+        "2024-02-29T10:00:00+2", "2024-02-29T10:00+24:00", "2024-02-29T10:00+14:01",
+        "2024-02-29T10:00-12:01", "2024-02-29 10:00:00Z", "2024-02-29T10:00:00.Z",
+        "2024-02-29T10:00:00Zx", "20240229"}) {
     EXPECT_EQ(parse_time(text), std::nullopt) << text;
   }
 }
