@@ -299,10 +299,21 @@ void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure
 
 absl::Status VoucherBook::publish(const Voucher& voucher,
                                   std::optional<std::int64_t> expected_version) {
-  if (const absl::Status checked = check_terms(voucher); !checked.ok()) return checked;
+  if (const absl::Status checked = check_new_terms(voucher); !checked.ok()) return checked;
   Change change(changing_);
   if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
   return publish_locked(voucher, expected_version);
+}
+
+/// As check_terms(). The offset of the version in force may stay, whatever it is.
+absl::Status VoucherBook::check_new_terms(const Voucher& voucher) {
+  absl::Status checked = check_terms(voucher);
+  if (checked.ok() || !check_change(voucher).ok()) return checked;
+  const auto in_force = stores_.vouchers.applied(voucher.id);
+  if (!in_force.ok()) return in_force.status();
+  const bool stays = in_force->has_value() && (*in_force)->voucher.limits.utc_offset_minutes ==
+                                                  voucher.limits.utc_offset_minutes;
+  return stays ? absl::OkStatus() : checked;
 }
 
 absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {

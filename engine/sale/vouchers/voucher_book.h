@@ -121,6 +121,7 @@ class VoucherBook {
   absl::Status finish_pending();
   absl::Status rebuild_lost(std::vector<VoucherVersion> on_sale);
   absl::StatusOr<std::optional<VoucherVersion>> finish_latest(VoucherId voucher);
+  absl::Status check_new_terms(const Voucher& voucher);
   absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
   absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
   absl::Status apply(const VoucherVersion& version);

@@ -64,6 +64,12 @@ TEST_P(PublishingTest, VoucherWithOffsetOfNoPlaceIsSold) {
   old.stock = 7;
   for (int again = 0; again < 2; ++again) EXPECT_EQ(sale->voucher(1).value()->voucher, old);
   EXPECT_TRUE(absl::IsInvalidArgument(sale->add_stock(1, -8)));
+  const auto again_new = sale->publish_if_new(old);
+  ASSERT_TRUE(again_new.ok()) << again_new.status();
+  EXPECT_FALSE(*again_new);
+  Voucher other = old;
+  other.limits.utc_offset_minutes = 1'001;
+  EXPECT_TRUE(absl::IsInvalidArgument(sale->publish_if_new(other).status()));
   EXPECT_EQ(sale->close(1), absl::OkStatus());
   EXPECT_EQ(sale->buy(1, 2).outcome, Outcome::kEnded);
 }
