@@ -20,7 +20,7 @@
 
 namespace rushgate {
 
-/// Remembers where the cancellations of a stream are, 40 bytes each, and reads each entry once. Not
+/// Remembers where the cancellations of a stream are, 32 bytes each, and reads each entry once. Not
 /// thread-safe. Does not own the client.
 class QueuedCancellations {
  public:
