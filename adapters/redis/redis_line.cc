@@ -338,7 +338,8 @@ std::string RedisLine::without_password(std::string_view text) const {
 /// Records that the server refuses to serve.
 void RedisLine::note_refusal(const Reply& reply) {
   const std::string_view code = reply.error_code();
-  const bool about_password = code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM" ||
+  const bool about_password = code == "WRONGPASS" || code == "NOAUTH" ||
+                              code == redis_error_code::kNoPermission ||
                               reply.text().starts_with("ERR AUTH");
   const bool may_pass = code == redis_error_code::kLoading || code == redis_error_code::kBusy ||
                         code == redis_error_code::kMasterDown ||

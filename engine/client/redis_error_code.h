@@ -8,6 +8,10 @@ namespace rushgate::redis_error_code {
 
 inline constexpr std::string_view kNoScript = "NOSCRIPT";    // EVALSHA: the script did not run
 inline constexpr std::string_view kWrongType = "WRONGTYPE";  // the key holds another kind of value
+inline constexpr std::string_view kNoPermission =
+    "NOPERM";                                        // of the user: a command, key or channel
+inline constexpr std::string_view kMoved = "MOVED";  // the slot is on another cluster node
+inline constexpr std::string_view kCrossSlot = "CROSSSLOT";  // the keys are in several slots
 
 // ---- Temporary refusals; the command did not run ----
 inline constexpr std::string_view kBusy = "BUSY";              // a script runs for too long

@@ -4,6 +4,7 @@
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/queued_entries.h"
+#include "engine/sale/ownership/server_check.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/sale_impl.h"
 #include "engine/sale/vouchers/keyspace_run.h"
@@ -37,6 +38,11 @@ Sale::~Sale() = default;
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleStores& stores,
                                                  SaleOptions options) {
   if (absl::Status checked = check(options); !checked.ok()) return checked;
+  if (!backend.capabilities().runs_native_scripts) {
+    const std::unique_ptr<Client> client = backend.open_client(options.client);
+    absl::Status checked = check_server(*client, options.keys, options.logger.get());
+    if (!checked.ok()) return checked;
+  }
   backend.add_native_scripts(native_sale_scripts());
   auto impl = std::make_unique<Impl>(backend, stores, std::move(options));
   if (absl::Status opened = impl->open(backend); !opened.ok()) return opened;

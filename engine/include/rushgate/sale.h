@@ -339,6 +339,11 @@ class Sale {
   /// - kFailedPrecondition: the keyspace belongs to another database or another system.
   /// - kInvalidArgument: the option that the message names is out of range, or the custom admission
   ///   script is not valid Lua.
+  /// - kPermissionDenied: the server refuses commands or keys that the sale or its workers need. The
+  ///   message names them.
+  /// - kUnimplemented: the server belongs to a Redis Cluster.
+  ///
+  /// On a server, logs a warning for each setting with which orders may be lost (docs/production.md).
   static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, const SaleStores& stores,
                                                     SaleOptions options = {});
   ~Sale();

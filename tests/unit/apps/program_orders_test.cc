@@ -33,7 +33,9 @@ enum class Keyspace { kOwn, kRedis };
 class OrdersProgramTest : public ::testing::TestWithParam<Keyspace> {
  protected:
   void SetUp() override {
-    if (GetParam() == Keyspace::kRedis) server_.emplace();
+    // A durable server, of which nothing is said.
+    if (GetParam() == Keyspace::kRedis)
+      server_.emplace(testing::RedisServerOptions{.append_only = true});
     const auto sale = open_sale_here(true);
     ASSERT_NE(sale, nullptr);
     Voucher voucher{.id = 1, .stock = 10, .price_cents = kPrice, .payment_ms = 3'600'000};
