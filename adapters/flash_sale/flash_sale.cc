@@ -46,8 +46,30 @@ bool FlashSale::submit_pay(PayRequest request, ChangeCompletion completion) {
 }
 bool FlashSale::submit_cancel(OrderId order, std::string reason, std::string actor,
                               ChangeCompletion completion) {
+  return impl_->submitted().submit([order, reason = std::move(reason), actor = std::move(actor)](
+                                       Sale& sale) { return sale.cancel(order, reason, actor); },
+                                   std::move(completion));
+}
+bool FlashSale::submit_use(OrderId order, std::string actor, ChangeCompletion completion) {
   return impl_->submitted().submit(
-      {.order = order, .reason = std::move(reason), .actor = std::move(actor)},
+      [order, actor = std::move(actor)](Sale& sale) { return sale.use(order, actor); },
+      std::move(completion));
+}
+bool FlashSale::submit_refund(OrderId order, std::string reason, std::string actor,
+                              ChangeCompletion completion) {
+  return impl_->submitted().submit([order, reason = std::move(reason), actor = std::move(actor)](
+                                       Sale& sale) { return sale.refund(order, reason, actor); },
+                                   std::move(completion));
+}
+bool FlashSale::submit_publish(Voucher voucher, VoucherCompletion completion) {
+  return impl_->submitted().submit(
+      [voucher = std::move(voucher)](Sale& sale) { return sale.publish(voucher); },
+      std::move(completion));
+}
+bool FlashSale::submit_add_stock(VoucherId voucher, std::int64_t delta,
+                                 VoucherCompletion completion) {
+  return impl_->submitted().submit(
+      [voucher, delta](Sale& sale) { return sale.add_stock(voucher, delta); },
       std::move(completion));
 }
 std::size_t FlashSale::poll(std::size_t budget) { return impl_->submitted().poll(budget); }

@@ -1,9 +1,11 @@
 #include "adapters/flash_sale/submit_queue.h"
 
 #include <exception>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "adapters/flash_sale/decide_safely.h"
 #include "engine/base/futex.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/thread_name.h"
@@ -13,6 +15,27 @@ namespace rushgate {
 // ---- The list ---------------------------------------------------------------------------------
 
 namespace {
+
+template <class Result>
+Result unknown(const std::string& detail) {
+  return {.outcome = decltype(Result::outcome)::kOutcomeUnknown, .detail = detail};
+}
+template <>
+absl::Status unknown(const std::string& detail) {
+  return absl::UnknownError(detail);
+}
+
+/// Returns the result of a call. An exception of a user's order store becomes the result.
+template <class Result, class Call>
+Result call_safely(Call& call, Sale& sale) {
+  try {
+    return call(sale);
+  } catch (const std::exception& error) {
+    return unknown<Result>(error.what());
+  } catch (...) {
+    return unknown<Result>(kThrewNoException);
+  }
+}
 
 /// Deletes a node and the nodes that are linked after it.
 template <class Node>
@@ -68,7 +91,10 @@ bool SubmitQueue::submit(BuyRequest request, BuyCompletion completion) {
 bool SubmitQueue::submit(PayRequest request, ChangeCompletion completion) {
   return take(std::move(request), std::move(completion));
 }
-bool SubmitQueue::submit(CancelRequest request, ChangeCompletion completion) {
+bool SubmitQueue::submit(ChangeCall request, ChangeCompletion completion) {
+  return take(std::move(request), std::move(completion));
+}
+bool SubmitQueue::submit(VoucherCall request, VoucherCompletion completion) {
   return take(std::move(request), std::move(completion));
 }
 
@@ -184,7 +210,7 @@ void SubmitQueue::decide(Works works) {
   const std::size_t count = works.size();
   delete_list(completed_.take_newest_first());
   auto batch = std::make_unique<Batch>();
-  batch->results = ask_sale_safely(works);
+  batch->results = ask_sale(works);
   batch->works = std::move(works);
   decided_.push(std::move(batch));
   undecided_.fetch_sub(count);
@@ -200,37 +226,27 @@ std::vector<Wanted> SubmitQueue::take_requests(const Works& works) {
   return requests;
 }
 
-/// An exception of a user's order store becomes the result of all works.
-SubmitQueue::Results SubmitQueue::ask_sale_safely(const Works& works) {
-  const bool are_purchases = std::holds_alternative<BuyRequest>(works.front()->request);
-  std::string detail = "the order store threw something that is no exception";
-  try {
-    return ask_sale(works);
-  } catch (const std::exception& error) {
-    detail = error.what();
-  } catch (...) {  // as `detail` says
-  }
-  if (are_purchases) {
-    return std::vector<BuyResult>(
-        works.size(), {.outcome = Outcome::kOutcomeUnknown, .detail = std::move(detail)});
-  }
-  return std::vector<ChangeResult>(
-      works.size(), {.outcome = ChangeOutcome::kOutcomeUnknown, .detail = std::move(detail)});
-}
-
 SubmitQueue::Results SubmitQueue::ask_sale(const Works& works) {
   const auto& first = works.front()->request;
   if (std::holds_alternative<BuyRequest>(first)) {
-    return sale_.buy_all(take_requests<BuyRequest>(works));
+    const std::vector<BuyRequest> requests = take_requests<BuyRequest>(works);
+    return decide_safely(std::span(requests), unknown<BuyResult>(""),
+                         [this](std::span<const BuyRequest> all) { return sale_.buy_all(all); });
   }
   if (std::holds_alternative<PayRequest>(first)) {
-    return sale_.pay_all(take_requests<PayRequest>(works));
+    const std::vector<PayRequest> requests = take_requests<PayRequest>(works);
+    return decide_safely(std::span(requests), unknown<ChangeResult>(""),
+                         [this](std::span<const PayRequest> all) { return sale_.pay_all(all); });
   }
-  std::vector<ChangeResult> results;
+  if (std::holds_alternative<ChangeCall>(first)) return call_each<ChangeResult, ChangeCall>(works);
+  return call_each<absl::Status, VoucherCall>(works);
+}
+
+template <class Result, class Call>
+std::vector<Result> SubmitQueue::call_each(const Works& works) {
+  std::vector<Result> results;
   results.reserve(works.size());
-  for (const auto& request : take_requests<CancelRequest>(works)) {
-    results.push_back(sale_.cancel(request.order, request.reason, request.actor));
-  }
+  for (Call& call : take_requests<Call>(works)) results.push_back(call_safely<Result>(call, sale_));
   return results;
 }
 

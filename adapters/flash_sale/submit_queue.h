@@ -1,4 +1,4 @@
-// Requests of threads that must not block: purchases, payments and cancellations. They are
+// Requests of threads that must not block: purchases, payments and other calls of the sale. They are
 // submitted, decided elsewhere, and completed by poll().
 #pragma once
 
@@ -11,18 +11,17 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/sale.h>
-#include <rushgate/voucher.h>
 
 namespace rushgate {
 
-/// A cancellation, as Sale::cancel() takes it.
-struct CancelRequest {
-  OrderId order = 0;
-  std::string reason = {};
-  std::string actor = {};
-};
+/// A call of the sale that changes one order.
+using ChangeCall = absl::AnyInvocable<ChangeResult(Sale& sale)>;
+/// A call of the sale that changes a voucher.
+using VoucherCall = absl::AnyInvocable<absl::Status(Sale& sale)>;
 
 /// Thread-safe. Its lists are lock-free: no thread waits for another one in submit() or poll().
 /// Does not own the sale, which must outlive it.
@@ -40,7 +39,8 @@ class SubmitQueue {
   /// full. Requests of one thread are decided in order.
   bool submit(BuyRequest request, BuyCompletion completion);
   bool submit(PayRequest request, ChangeCompletion completion);
-  bool submit(CancelRequest request, ChangeCompletion completion);
+  bool submit(ChangeCall request, ChangeCompletion completion);
+  bool submit(VoucherCall request, VoucherCompletion completion);
 
   /// Runs up to `count_max` completions on the calling thread, in the order of the decisions.
   /// Returns how many. Returns 0 if poll() is running on another thread or in a completion.
@@ -51,12 +51,13 @@ class SubmitQueue {
 
  private:
   struct Work {
-    std::variant<BuyCompletion, ChangeCompletion> completion;
+    std::variant<BuyCompletion, ChangeCompletion, VoucherCompletion> completion;
     Work* next = nullptr;
-    std::variant<BuyRequest, PayRequest, CancelRequest> request;
+    std::variant<BuyRequest, PayRequest, ChangeCall, VoucherCall> request;
   };
   using Works = std::vector<std::unique_ptr<Work>>;
-  using Results = std::variant<std::vector<BuyResult>, std::vector<ChangeResult>>;
+  using Results =
+      std::variant<std::vector<BuyResult>, std::vector<ChangeResult>, std::vector<absl::Status>>;
 
   /// Requests of one kind that were decided together, with their results.
   struct Batch {
@@ -101,7 +102,8 @@ class SubmitQueue {
   void decide(Works works);
   template <class Wanted>
   static std::vector<Wanted> take_requests(const Works& works);
-  Results ask_sale_safely(const Works& works);
+  template <class Result, class Call>
+  std::vector<Result> call_each(const Works& works);
   Results ask_sale(const Works& works);
   Batch* oldest_ready();
   std::unique_ptr<Work> new_work();

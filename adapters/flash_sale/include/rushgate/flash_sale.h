@@ -79,8 +79,10 @@ struct FlashSaleOptions {
 
 /// Called once with the result of a purchase. It may use the sale. It must not throw.
 using BuyCompletion = absl::AnyInvocable<void(const BuyResult& result)>;
-/// The same with the result of a payment or a cancellation.
+/// The same with the result of a change of an order.
 using ChangeCompletion = absl::AnyInvocable<void(const ChangeResult& result)>;
+/// The same with the result of a change of a voucher.
+using VoucherCompletion = absl::AnyInvocable<void(const absl::Status& result)>;
 
 /// Accepted orders that are not stored yet.
 struct Backlog {
@@ -142,6 +144,10 @@ class FlashSale {
   absl::StatusOr<bool> publish_if_new(const Voucher& voucher) {
     return sale_.publish_if_new(voucher);
   }
+  /// Publishes the version in force with `delta` more pieces, fewer if it is negative.
+  absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
+    return sale_.add_stock(voucher, delta);
+  }
   /// Buys one piece. A repeated call with the same idempotency key returns the order of the first
   /// call, and its present status.
   BuyResult buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key = {}) {
@@ -151,8 +157,8 @@ class FlashSale {
   BuyResult buy(const BuyRequest& request) { return sale_.buy(request); }
   /// Submits a purchase and returns at once, for a thread that must not block, such as the frame
   /// thread of a game. `completion` gets the result in poll(). Requests of one thread are decided
-  /// in order: purchases, payments and cancellations alike. Returns false if submitted_max requests
-  /// wait for their completion: nothing was done.
+  /// in order, whatever they want. Returns false if submitted_max requests wait for their
+  /// completion: nothing was done.
   [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion);
   /// Runs the completions of decided requests on the calling thread, at most `budget` of them.
   /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides
@@ -201,11 +207,22 @@ class FlashSale {
     return sale_.refund_all(voucher, reason, actor);
   }
   ChangeResult confirm_refund(const std::string& payment) { return sale_.confirm_refund(payment); }
-  /// Submits a payment or a cancellation, as submit_buy() submits a purchase. The thread that
-  /// decides reads the order database for it; later requests wait meanwhile.
+
+  // ---- Changes by a thread that must not block ----
+
+  /// Submits a change of an order, as submit_buy() submits a purchase. The thread that decides reads
+  /// the order database for it, and writes it for a use or a refund. Requests behind it wait
+  /// meanwhile.
   [[nodiscard]] bool submit_pay(PayRequest request, ChangeCompletion completion);
   [[nodiscard]] bool submit_cancel(OrderId order, std::string reason, std::string actor,
                                    ChangeCompletion completion);
+  [[nodiscard]] bool submit_use(OrderId order, std::string actor, ChangeCompletion completion);
+  [[nodiscard]] bool submit_refund(OrderId order, std::string reason, std::string actor,
+                                   ChangeCompletion completion);
+  /// Submits a change of a voucher in the same way. publish() may wait for another change.
+  [[nodiscard]] bool submit_publish(Voucher voucher, VoucherCompletion completion);
+  [[nodiscard]] bool submit_add_stock(VoucherId voucher, std::int64_t delta,
+                                      VoucherCompletion completion);
 
   // ---- Workers ----
 

@@ -281,6 +281,57 @@ TEST(SubmitPayTest, ThreadsSubmitAllKindsTogether) {
   EXPECT_TRUE(sale->audit()->passed());
 }
 
+TEST(SubmitChangeTest, EveryChangeIsDecidedInOrder) {
+  for (const int workers : {0, 1}) {
+    const auto sale = FlashSale::open("memory:", {.workers = workers}).value();
+    std::vector<std::string> results;
+    const auto note = [&](const absl::Status& result) {
+      results.emplace_back(absl::StatusCodeToString(result.code()));
+    };
+    OrderId order = 0;
+    EXPECT_TRUE(sale->submit_add_stock(7, 5, note)) << "not on sale yet";
+    EXPECT_TRUE(sale->submit_publish(paid_coffee(), note));
+    EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = 1}, [&](const BuyResult& result) {
+      results.emplace_back(outcome_name(result.outcome));
+      order = result.order;
+    }));
+    EXPECT_TRUE(sale->submit_add_stock(7, 5, note));
+    while (results.size() < 4) sale->poll();
+    EXPECT_EQ(sale->voucher(7)->value().voucher.stock, paid_coffee().stock + 5);
+    EXPECT_EQ(sale->pay({.order = order, .payment = "p", .amount_cents = 250}).outcome,
+              ChangeOutcome::kDone);
+    EXPECT_TRUE(sale->drain().ok());
+    EXPECT_TRUE(sale->submit_use(order, "door", note_in(results)));
+    EXPECT_TRUE(sale->submit_refund(order, "broken", "desk", note_in(results)));
+    EXPECT_TRUE(sale->submit_use(order, "door", note_in(results)));
+    while (results.size() < 7) sale->poll();
+    EXPECT_THAT(results,
+                ElementsAre("NOT_FOUND", "OK", "accepted", "OK", "done", "done", "too late"));
+    EXPECT_TRUE(sale->audit()->passed());
+  }
+}
+
+/// The calls before and after it have results of their own.
+TEST(SubmitChangeTest, ThrowingStoreFailsOneCall) {
+  auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  faults::FaultyOrderStore& store = *orders;
+  const auto sale = FlashSale::open(Engine::open(std::make_unique<MemoryStore>()).value(),
+                                    std::move(orders), kNoThreads)
+                        .value();
+  ASSERT_TRUE(sale->publish(plain_coffee(3)).ok());
+  std::vector<OrderId> bought;
+  for (std::int64_t user = 1; user <= 3; ++user) bought.push_back(sale->buy(7, user).order);
+  ASSERT_TRUE(sale->drain().ok());
+  store.poison([&](const Order& order) { return order.id == bought[1]; },
+               faults::FaultyOrderStore::Poison::kThrows);
+  std::vector<std::string> outcomes;
+  for (const OrderId order : bought) {
+    EXPECT_TRUE(sale->submit_refund(order, "broken", "desk", note_in(outcomes)));
+  }
+  EXPECT_EQ(sale->poll(), 3U);
+  EXPECT_THAT(outcomes, ElementsAre("done", "outcome unknown", "done"));
+}
+
 // ---- on_stored ----
 
 TEST(OnStoredTest, EachStoredOrderIsNamed) {
