@@ -1,29 +1,14 @@
 #include "adapters/flash_sale/change_feed.h"
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
+#include "engine/base/thrown.h"
 
 namespace rushgate {
-namespace {
-
-/// Returns the exception now handled as a status.
-absl::Status thrown() {
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    return absl::UnknownError(error.what());
-  } catch (...) {
-    return absl::UnknownError("something that is no exception was thrown");
-  }
-}
-
-}  // namespace
-
 absl::StatusOr<bool> ChangeFeed::report() {
   is_wanted_ = true;
   std::unique_lock lock(mutex_, std::try_to_lock);

@@ -72,7 +72,11 @@ bool FlashSale::submit_add_stock(VoucherId voucher, std::int64_t delta,
       [voucher, delta](Sale& sale) { return sale.add_stock(voucher, delta); },
       std::move(completion));
 }
-std::size_t FlashSale::poll(std::size_t budget) { return impl_->submitted().poll(budget); }
+std::size_t FlashSale::poll(std::size_t budget) {
+  const std::size_t completed = impl_->submitted().poll(budget);
+  impl_->workers().report_stock();
+  return completed;
+}
 
 absl::Status FlashSale::drain(absl::FunctionRef<void(const std::string& note)> waiting) {
   impl_->submitted().decide_all();

@@ -162,6 +162,9 @@ absl::Status FlashSale::Impl::check_on_state() const {
 /// Opens the sale. If the stores do not belong together, the error names `dir`, if any.
 absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
   if (absl::Status checked = check_on_state(); !checked.ok()) return checked;
+  if (options_.on_stock_every_ms < 1) {
+    return absl::InvalidArgumentError("on_stock_every_ms must be positive");
+  }
   client_ = backend_->open_client();
   const SaleStores stores = vouchers_ ? SaleStores(*orders_, *vouchers_) : SaleStores(*orders_);
   auto sale = Sale::open(*backend_, stores, options_.sale);

@@ -29,6 +29,13 @@ std::unique_ptr<ChangeFeed> make_feed(Backend& backend, const SaleStores& stores
                                       options.on_state, options.on_state_after);
 }
 
+std::unique_ptr<StockFeed> make_stock_feed(Backend& backend, Client& client,
+                                           const FlashSaleOptions& options) {
+  if (!options.on_stock) return nullptr;
+  return std::make_unique<StockFeed>(client, backend.clock(), options.sale.keys, options.on_stock,
+                                     options.on_stock_every_ms, options.logger);
+}
+
 }  // namespace
 
 SaleWorkers::SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
@@ -39,7 +46,8 @@ SaleWorkers::SaleWorkers(Backend& backend, Client& client, const SaleStores& sto
       options_(options),
       is_alone_(is_alone),
       names_(draw_names(options.worker.consumer, is_alone)),
-      feed_(make_feed(backend, stores, options)) {}
+      feed_(make_feed(backend, stores, options)),
+      stock_feed_(make_stock_feed(backend, client, options)) {}
 
 std::string SaleWorkers::worker_name(int number) const { return concat(names_, number); }
 
@@ -66,6 +74,7 @@ absl::Status SaleWorkers::start() {
     workers_.push_back(
         std::make_shared<OrderWorkerThread>(std::move(worker), kPauseMs, after_step()));
   }
+  if (stock_feed_) stock_feed_->start();
   return absl::OkStatus();
 }
 
@@ -103,6 +112,7 @@ std::vector<std::shared_ptr<OrderWorkerThread>> SaleWorkers::running() const {
 
 // Uses the workers without the lock: their hooks may call the sale.
 void SaleWorkers::stop() {
+  if (stock_feed_) stock_feed_->stop();
   for (const auto& worker : running()) worker->stop();
   const std::lock_guard lock(workers_mutex_);
   for (const auto& worker : workers_) {
@@ -135,6 +145,10 @@ std::size_t SaleWorkers::buried() const {
   std::size_t sum = buried_;
   for (const auto& worker : workers_) sum += worker->buried();
   return sum;
+}
+
+void SaleWorkers::report_stock() {
+  if (stock_feed_ && options_.workers == 0) stock_feed_->report_if_due();
 }
 
 // ---- Draining ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "adapters/flash_sale/change_feed.h"
+#include "adapters/flash_sale/stock_feed.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/flash_sale.h>
@@ -40,6 +41,9 @@ class SaleWorkers {
   [[nodiscard]] std::size_t buried() const;
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting);
 
+  /// Calls on_stock if that is due and the sale has no threads.
+  void report_stock();
+
  private:
   [[nodiscard]] const SaleKeys& keys() const { return options_.sale.keys; }
   absl::Status join_group();
@@ -60,11 +64,12 @@ class SaleWorkers {
   const SaleStores stores_;
   const FlashSaleOptions& options_;
   const bool is_alone_;
-  const std::string names_;                   // the names of its workers begin with it
-  const std::unique_ptr<ChangeFeed> feed_;    // null without FlashSaleOptions::on_state
-  std::mutex here_mutex_;                     // guards the next member
-  std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
-  mutable std::mutex workers_mutex_;          // guards the next three members
+  const std::string names_;                      // the names of its workers begin with it
+  const std::unique_ptr<ChangeFeed> feed_;       // null without FlashSaleOptions::on_state
+  const std::unique_ptr<StockFeed> stock_feed_;  // null without FlashSaleOptions::on_stock
+  std::mutex here_mutex_;                        // guards the next member
+  std::unique_ptr<OrderWorker> worker_here_;     // of drain() without running workers
+  mutable std::mutex workers_mutex_;             // guards the next three members
   std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
   std::size_t stored_ = 0;  // by workers that have ended
   std::size_t buried_ = 0;

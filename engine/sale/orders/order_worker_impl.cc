@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/numbers.h"
+#include "engine/base/thrown.h"
 #include "engine/client/redis_error_code.h"
 #include "engine/client/reply_status.h"
 #include "engine/recipes/queues/stream_trim.h"
@@ -58,17 +58,6 @@ absl::StatusOr<std::vector<OrderEntry>> read_entries(const Reply& reply) {
     entries.push_back(*std::move(entry));
   }
   return entries;
-}
-
-/// Returns the exception now handled as a status.
-absl::Status thrown() {
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    return absl::UnknownError(error.what());
-  } catch (...) {
-    return absl::UnknownError("something that is no exception was thrown");
-  }
 }
 
 /// Scripts that end holds in one step, before it goes on with orders.

@@ -73,6 +73,19 @@ struct FlashSaleOptions {
   /// transaction as the effect of the change, and pass it here after a restart. 0: from the first
   /// change. A position above the database's last one is refused.
   std::int64_t on_state_after = 0;
+  /// Called with the free stock of each voucher on sale, and again when the keyspace has another
+  /// one: after sales, returns and publish(), here or in any other process. The sale looks each
+  /// `on_stock_every_ms`, so a change is reported that much later, plus the time of one read. Of
+  /// several changes between two looks, only the last is reported. A change that is undone by then
+  /// is not. Once the stock stays, the last call had it. Nothing is reported while the keyspace is
+  /// away, nor of a voucher that it lost and that is not rebuilt yet.
+  ///
+  /// Runs on a thread of its own from start_workers() to stop_workers(), and so maybe before open()
+  /// returns; with workers = 0, in poll(). One call runs at a time. An exception is logged once, and
+  /// the voucher is reported again at the next look. The function may use the sale, except for
+  /// start_workers() and stop_workers().
+  std::function<void(VoucherId voucher, std::int64_t free)> on_stock = {};
+  std::int64_t on_stock_every_ms = 100;  // at least 1
   /// The logger of all parts without their own. May be null.
   std::shared_ptr<spdlog::logger> logger = {};
 };
@@ -162,7 +175,8 @@ class FlashSale {
   [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion);
   /// Runs the completions of decided requests on the calling thread, at most `budget` of them.
   /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides
-  /// all submitted requests. Returns 0 at once while another call is running.
+  /// all submitted requests, and calls on_stock if that is due. Returns 0 at once while another call
+  /// is running.
   std::size_t poll(std::size_t budget = std::numeric_limits<std::size_t>::max());
   /// Returns the terms of a voucher, the free stock and the number admitted; nothing if it was
   /// never on sale.

@@ -294,9 +294,10 @@ TEST_F(FlashSaleTest, ThreadsHaveNames) {
     await({"rg-service", "rg-sync", "rg-worker", "rg-submit", "rg-recovery"});
   }
   const testing::RedisServer server;
-  const auto sale = opened(server.url(), {.orders_dir = in("orders")});
+  const auto sale = opened(
+      server.url(), {.orders_dir = in("orders"), .on_stock = [](VoucherId, std::int64_t) {}});
   ASSERT_NE(sale, nullptr);
-  await({"rg-redis", "rg-callbacks", "rg-worker", "rg-submit"});
+  await({"rg-redis", "rg-callbacks", "rg-worker", "rg-submit", "rg-stock"});
 }
 
 TEST_F(FlashSaleTest, WorkersStartOnRequest) {

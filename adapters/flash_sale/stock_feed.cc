@@ -1,0 +1,117 @@
+#include "adapters/flash_sale/stock_feed.h"
+
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/concat.h"
+#include "engine/base/log.h"
+#include "engine/base/numbers.h"
+#include "engine/base/thread_name.h"
+#include "engine/base/thrown.h"
+#include "engine/client/reply_status.h"
+
+namespace rushgate {
+
+StockFeed::StockFeed(Client& client, const Clock& clock, const SaleKeys& keys, const Hook& hook,
+                     std::int64_t every_ms, std::shared_ptr<spdlog::logger> logger)
+    : client_(client),
+      clock_(clock),
+      keys_(keys),
+      hook_(hook),
+      every_ms_(every_ms),
+      logger_(std::move(logger)) {}
+
+void StockFeed::start() {
+  if (thread_.joinable()) return;
+  stopping_ = false;
+  thread_ = std::thread([this] { loop(); });
+}
+
+void StockFeed::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StockFeed::loop() {
+  name_this_thread("rg-stock");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    report();
+    lock.lock();
+    stopped_.wait_for(lock, std::chrono::milliseconds(every_ms_), [this] { return stopping_; });
+  }
+}
+
+void StockFeed::report_if_due() {
+  if (is_reporting_.exchange(true)) return;
+  if (clock_.monotonic_ms() >= due_ms_) {
+    report();
+    due_ms_ = clock_.monotonic_ms() + every_ms_;
+  }
+  is_reporting_ = false;
+}
+
+/// Calls the function for each voucher whose stock differs from the reported one. After an exception
+/// the stock counts as not reported. A keyspace that is away is named by those who sell.
+void StockFeed::report() {
+  auto stocks = read();
+  if (!stocks.ok()) return;
+  std::string failure;
+  for (auto stock = stocks->begin(); stock != stocks->end();) {
+    const auto& [voucher, free] = *stock;
+    const auto before = reported_.find(voucher);
+    const bool is_known = before != reported_.end() && before->second == free;
+    const absl::Status called = is_known ? absl::OkStatus() : call_hook(voucher, free);
+    if (!called.ok()) failure = std::string(called.message());
+    stock = called.ok() ? std::next(stock) : stocks->erase(stock);
+  }
+  if (logger_ && !failure.empty() && failure != failure_) log_error(*logger_, failure);
+  failure_ = std::move(failure);
+  reported_ = *std::move(stocks);
+}
+
+/// Reads the stock of the vouchers on sale. A voucher that is being rebuilt may have none.
+absl::StatusOr<StockFeed::Stocks> StockFeed::read() {
+  constexpr std::string_view kReading = "reading the stock";
+  const Reply members = client_("SMEMBERS", keys_.vouchers());
+  if (members.is_error()) return to_status(members, kReading);
+  std::vector<VoucherId> vouchers;
+  Request request = Request::of("MGET");
+  for (const Reply& member : members.elements()) {
+    const auto voucher = parse_int64(member.text());
+    if (!voucher) continue;
+    vouchers.push_back(*voucher);
+    request.add(keys_.stock(*voucher));
+  }
+  Stocks stocks;
+  if (vouchers.empty()) return stocks;
+  const Reply values = client_.call(std::move(request));
+  if (values.elements().size() != vouchers.size()) return to_status(values, kReading);
+  for (std::size_t i = 0; i < vouchers.size(); ++i) {
+    if (const auto free = parse_int64(values.elements()[i].text())) {
+      stocks.emplace(vouchers[i], *free);
+    }
+  }
+  return stocks;
+}
+
+absl::Status StockFeed::call_hook(VoucherId voucher, std::int64_t free) {
+  try {
+    hook_(voucher, free);
+    return absl::OkStatus();
+  } catch (...) {
+    return absl::UnknownError(
+        concat("on_stock failed for voucher ", voucher, ": ", std::string(thrown().message())));
+  }
+}
+
+}  // namespace rushgate
