@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -309,7 +310,8 @@ class MultiLock {
 /// Redisson 3.27. Thread-safe. Copies are the same semaphore.
 ///
 /// A permit has an id and, optionally, a lease. The permit of a dead holder becomes free when its
-/// lease ends. Any process can release a permit by its id. Permits are given in no order.
+/// lease ends. Any process can release a permit by its id. Permits are given in no order: a call that
+/// needs several may wait for ever while others take fewer.
 ///
 /// **Keys**, as RedissonPermitExpirableSemaphore's. The number of free permits is a string at the
 /// name itself. A sorted set {<name>}:timeout has the held permits (16 bytes each) by their end, ms
@@ -319,7 +321,7 @@ class MultiLock {
 /// cannot release those of this class.
 ///
 /// Waiting sends nothing. Waits in callbacks and in manual mode, and errors, are as in
-/// ReentrantLock. After an error the permit is released without waiting for the reply.
+/// ReentrantLock. After an error the permits are released without waiting for the reply.
 class Semaphore {
  public:
   static constexpr std::int64_t kForever = -1;
@@ -327,6 +329,11 @@ class Semaphore {
   /// The id of a permit, 32 hexadecimal digits; nothing if the call timed out.
   using Permit = std::optional<std::string>;
   using Callback = absl::AnyInvocable<void(absl::StatusOr<Permit>)>;
+  /// The ids of several permits; empty if the call timed out.
+  using Permits = std::vector<std::string>;
+  using PermitsCallback = absl::AnyInvocable<void(absl::StatusOr<Permits>)>;
+  /// The most permits of one call.
+  static constexpr std::int64_t kPermitsMax = 1'000;
 
   Semaphore(LockManager& manager, std::string name);
 
@@ -343,7 +350,19 @@ class Semaphore {
 
   /// Releases a permit. kFailedPrecondition: it is not held, or its lease has ended.
   /// kInvalidArgument: it is no id.
-  absl::Status release(const std::string& permit);
+  absl::Status release(const std::string& permit) { return release_many({&permit, 1}); }
+
+  /// Returns the ids of `count` permits: all of them at once, or none. Otherwise as acquire().
+  /// kInvalidArgument: `count` is not from 1 to kPermitsMax.
+  absl::StatusOr<Permits> acquire_many(std::int64_t count, std::int64_t wait_ms,
+                                       std::int64_t lease_ms = kNoLease);
+  /// Works as acquire_many(), but returns at once. `done` runs as that of acquire_async().
+  void acquire_many_async(std::int64_t count, std::int64_t wait_ms, std::int64_t lease_ms,
+                          PermitsCallback done);
+  /// Releases up to kPermitsMax permits at once. kFailedPrecondition: some are not held, or their
+  /// leases have ended; the others are released. kInvalidArgument: one is no id, or there are none
+  /// or too many; nothing is done.
+  absl::Status release_many(std::span<const std::string> permits);
 
  private:
   std::shared_ptr<LockCore> core_;

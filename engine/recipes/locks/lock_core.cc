@@ -49,7 +49,7 @@ absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
 }
 
 const Script& acquire_script_of(LockKind kind) {
-  if (kind == LockKind::kSemaphore) return acquire_permit_script();
+  if (kind == LockKind::kSemaphore) return acquire_permits_script();
   if (kind == LockKind::kPlainSemaphore) return acquire_count_script();
   return scripts_of(kind).acquire;
 }
@@ -104,7 +104,11 @@ std::int64_t LockCore::lease_of(const LockWish& wish) const {
 }
 
 std::vector<std::string> LockCore::arguments_of(const LockWish& wish) const {
-  if (wish.kind == LockKind::kSemaphore) return {wish.permit, std::to_string(wish.lease_ms)};
+  if (wish.kind == LockKind::kSemaphore) {
+    std::vector<std::string> arguments = {std::to_string(wish.lease_ms)};
+    arguments.insert(arguments.end(), wish.permits.begin(), wish.permits.end());
+    return arguments;
+  }
   if (wish.kind == LockKind::kPlainSemaphore) return {std::to_string(wish.count)};
   std::vector<std::string> arguments = {std::to_string(lease_of(wish)),
                                         owner_name(options_.client_id, wish.owner)};
@@ -336,9 +340,10 @@ absl::StatusOr<std::int64_t> LockCore::run_for_number(const LockWish& wish, cons
 void LockCore::give_back(const LockWish& wish) {
   if (is_closed()) return;
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
-  const std::array<std::string_view, 2> permit = {wish.permit, wish.permit};
+  std::vector<std::string_view> permits;
+  for (const std::string& permit : wish.permits) permits.insert(permits.end(), 2, permit);
   client_->submit(
-      make_script_request("EVAL", release_permit_script().text(), views_of(keys), permit),
+      make_script_request("EVAL", release_permits_script().text(), views_of(keys), permits),
       [](const Reply&) {});
 }
 

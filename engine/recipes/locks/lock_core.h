@@ -32,8 +32,8 @@ struct LockWish {
   std::uint64_t owner = 0;
   std::int64_t lease_ms = 0;  // 0: the watchdog's
   std::int64_t queue_ms = 0;  // a fair lock: how long the owner will wait; 0: not at all
-  std::string permit = {};    // of a Semaphore: 16 bytes
-  std::int64_t count = 0;     // of a PlainSemaphore: the permits
+  std::vector<std::string> permits = {};  // of a Semaphore: 16 bytes each
+  std::int64_t count = 0;                 // of a PlainSemaphore: the permits
 };
 
 class LockWait;
@@ -74,7 +74,7 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   absl::Status release(const LockHold& hold);
   /// Returns true if the owner still holds the lock.
   absl::StatusOr<bool> release_once(const LockHold& hold);
-  /// Releases the permit of a semaphore, if it is held, without waiting for the reply.
+  /// Releases the permits of a Semaphore, if they are held, without waiting for the reply.
   void give_back(const LockWish& wish);
   /// Runs a script whose KEYS are keys_of() the lock, latch or semaphore, and returns its number.
   /// `action` is for the messages of errors.

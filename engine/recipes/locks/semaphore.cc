@@ -1,11 +1,14 @@
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
+#include "engine/base/concat.h"
 #include "engine/recipes/locks/lock_core.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
 #include <rushgate/locks.h>
@@ -35,6 +38,31 @@ std::string bytes_of_permit(const std::string& permit) {
   return absl::BytesToHexString(bytes) == permit ? bytes : std::string();
 }
 
+/// Returns a wish for `count` permits.
+LockWish wish_for(const std::string& name, std::int64_t count, std::int64_t lease_ms) {
+  LockWish wish{.name = name, .kind = LockKind::kSemaphore, .lease_ms = lease_ms};
+  for (std::int64_t i = 0; i < count; ++i) wish.permits.push_back(new_permit());
+  return wish;
+}
+
+Semaphore::Permits ids_of(const LockWish& wish) {
+  Semaphore::Permits ids;
+  for (const std::string& permit : wish.permits) ids.push_back(absl::BytesToHexString(permit));
+  return ids;
+}
+
+absl::Status check_permit_count(std::int64_t count) {
+  if (count > 0 && count <= Semaphore::kPermitsMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      concat("the number of permits must be from 1 to ", Semaphore::kPermitsMax, ", not ", count));
+}
+
+/// Returns the only permit; nothing if there is none.
+absl::StatusOr<Semaphore::Permit> first_of(absl::StatusOr<Semaphore::Permits> permits) {
+  if (!permits.ok()) return permits.status();
+  return permits->empty() ? Semaphore::Permit() : std::move(permits->front());
+}
+
 absl::Status needs_positive_count() {
   return absl::InvalidArgumentError("the number of permits must be positive");
 }
@@ -61,20 +89,32 @@ absl::StatusOr<std::int64_t> Semaphore::available() {
 }
 
 absl::StatusOr<Semaphore::Permit> Semaphore::acquire(std::int64_t wait_ms, std::int64_t lease_ms) {
-  const std::string permit = new_permit();
-  const LockWish wish{
-      .name = name_, .kind = LockKind::kSemaphore, .lease_ms = lease_ms, .permit = permit};
+  return first_of(acquire_many(1, wait_ms, lease_ms));
+}
+
+void Semaphore::acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callback done) {
+  acquire_many_async(1, wait_ms, lease_ms,
+                     [done = std::move(done)](absl::StatusOr<Permits> permits) mutable {
+                       done(first_of(std::move(permits)));
+                     });
+}
+
+absl::StatusOr<Semaphore::Permits> Semaphore::acquire_many(std::int64_t count, std::int64_t wait_ms,
+                                                           std::int64_t lease_ms) {
+  if (absl::Status checked = check_permit_count(count); !checked.ok()) return checked;
+  const LockWish wish = wish_for(name_, count, lease_ms);
   const auto acquired = core_->acquire(wish, wait_ms);
   if (!acquired.ok()) {
     core_->give_back(wish);
     return acquired.status();
   }
-  return *acquired ? Permit(absl::BytesToHexString(permit)) : std::nullopt;
+  return *acquired ? ids_of(wish) : Permits();
 }
 
-void Semaphore::acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callback done) {
-  const LockWish wish{
-      .name = name_, .kind = LockKind::kSemaphore, .lease_ms = lease_ms, .permit = new_permit()};
+void Semaphore::acquire_many_async(std::int64_t count, std::int64_t wait_ms, std::int64_t lease_ms,
+                                   PermitsCallback done) {
+  if (absl::Status checked = check_permit_count(count); !checked.ok()) return done(checked);
+  const LockWish wish = wish_for(name_, count, lease_ms);
   core_->acquire_async(
       wish, wait_ms,
       [core = core_, wish, done = std::move(done)](absl::StatusOr<bool> acquired) mutable {
@@ -82,23 +122,33 @@ void Semaphore::acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callb
           core->give_back(wish);
           return done(acquired.status());
         }
-        done(*acquired ? Permit(absl::BytesToHexString(wish.permit)) : std::nullopt);
+        done(*acquired ? ids_of(wish) : Permits());
       });
 }
 
-absl::Status Semaphore::release(const std::string& permit) {
-  const std::string bytes = bytes_of_permit(permit);
-  if (bytes.empty()) {
-    return absl::InvalidArgumentError("the id of a permit has 32 hexadecimal digits");
+absl::Status Semaphore::release_many(std::span<const std::string> permits) {
+  const auto count = static_cast<std::int64_t>(permits.size());
+  if (absl::Status checked = check_permit_count(count); !checked.ok()) return checked;
+  std::vector<std::string> bytes;
+  bytes.reserve(permits.size());  // for the views
+  std::vector<std::string_view> arguments;
+  for (const std::string& permit : permits) {
+    if (bytes.emplace_back(bytes_of_permit(permit)).empty()) {
+      return absl::InvalidArgumentError("the id of a permit has 32 hexadecimal digits");
+    }
+    arguments.insert(arguments.end(), {bytes.back(), permit});
   }
-  const std::array<std::string_view, 2> arguments = {bytes, permit};
-  const auto was_held =
-      core_->run_for_number({.name = name_, .kind = LockKind::kSemaphore}, release_permit_script(),
-                            "releasing a permit", arguments);
-  if (!was_held.ok()) return was_held.status();
-  if (*was_held == 1) return absl::OkStatus();
-  return absl::FailedPreconditionError("the permit " + permit + " of " + name_ +
-                                       " is not held, or its lease has ended");
+  const auto released =
+      core_->run_for_number({.name = name_, .kind = LockKind::kSemaphore}, release_permits_script(),
+                            "releasing permits", arguments);
+  if (!released.ok()) return released.status();
+  if (*released == count) return absl::OkStatus();
+  if (count == 1) {
+    return absl::FailedPreconditionError("the permit " + permits[0] + " of " + name_ +
+                                         " is not held, or its lease has ended");
+  }
+  return absl::FailedPreconditionError(concat(count - *released, " of ", count, " permits of ",
+                                              name_, " are not held, or their leases have ended"));
 }
 
 // ---- PlainSemaphore ----

@@ -24,15 +24,16 @@ end
 
 }  // namespace
 
-const Script& acquire_permit_script() {
+const Script& acquire_permits_script() {
   static const Script script(std::string(kPrelude) + R"lua(
 free_ended()
-if redis.call('ZSCORE', KEYS[2], ARGV[1]) then return {1, 0} end
-if tonumber(redis.call('GET', KEYS[1]) or 0) > 0 then
-  redis.call('DECRBY', KEYS[1], 1)
-  local lease = tonumber(ARGV[2])
-  local ends = lease > 0 and now + lease or never
-  redis.call('ZADD', KEYS[2], string.format('%.0f', ends), ARGV[1])
+if redis.call('ZSCORE', KEYS[2], ARGV[2]) then return {1, 0} end
+local count = #ARGV - 1
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= count then
+  redis.call('DECRBY', KEYS[1], count)
+  local lease = tonumber(ARGV[1])
+  local ends = string.format('%.0f', lease > 0 and now + lease or never)
+  for i = 2, #ARGV do redis.call('ZADD', KEYS[2], ends, ARGV[i]) end
   local left = redis.call('PTTL', KEYS[1])
   if left > 0 then redis.call('PEXPIRE', KEYS[2], left) end
   return {1, 0}
@@ -70,18 +71,17 @@ return math.max(free, 0)
   return script;
 }
 
-const Script& release_permit_script() {
+const Script& release_permits_script() {
   static const Script script(std::string(kPrelude) + R"lua(
-local permit = ARGV[1]
-local ends = redis.call('ZSCORE', KEYS[2], permit)
-if not ends then
-  permit = ARGV[2]
-  ends = redis.call('ZSCORE', KEYS[2], permit)
+free_ended()
+local released = 0
+for i = 1, #ARGV, 2 do
+  local removed = redis.call('ZREM', KEYS[2], ARGV[i])
+  if removed == 0 then removed = redis.call('ZREM', KEYS[2], ARGV[i + 1]) end
+  released = released + removed
 end
-if not ends then return 0 end
-redis.call('ZREM', KEYS[2], permit)
-redis.call('PUBLISH', KEYS[3], redis.call('INCRBY', KEYS[1], 1))
-return tonumber(ends) <= now and 0 or 1
+if released > 0 then redis.call('PUBLISH', KEYS[3], redis.call('INCRBY', KEYS[1], released)) end
+return released
 )lua");
   return script;
 }

@@ -1,5 +1,7 @@
 #include <atomic>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -132,6 +134,73 @@ TEST_P(SemaphoreInManualTimeTest, WaitEndsAtItsDeadline) {
   EXPECT_EQ(*waiter.future.get(), std::nullopt);
 }
 
+TEST_P(SemaphoreTest, SeveralPermitsAreTakenAllOrNone) {
+  ASSERT_TRUE(*gate_.try_set_permits(5));
+  const auto three = *gate_.acquire_many(3, 0);
+  EXPECT_EQ(std::set<std::string>(three.begin(), three.end()).size(), 3U);
+  EXPECT_EQ((*client_)("GET", "gate"), Reply::bulk("2"));
+  EXPECT_EQ((*client_)("ZCARD", kHeld), Reply::integer(3));
+  EXPECT_TRUE(other_.acquire_many(3, 0)->empty());
+  EXPECT_EQ(*other_.available(), 2);
+  EXPECT_EQ(other_.acquire_many(2, 0)->size(), 2U);
+  EXPECT_TRUE(other_.release(three[1]).ok()) << "each has its own id";
+  EXPECT_EQ(*gate_.available(), 1);
+}
+
+TEST_P(SemaphoreTest, SeveralPermitsAreReleasedTogether) {
+  ASSERT_TRUE(*gate_.try_set_permits(3));
+  const auto three = *gate_.acquire_many(3, 0);
+  const Pending waiter = begin_wait(other_);
+  while ((*client_)("PUBSUB", "NUMSUB", kSemaphoreChannel).elements()[1] != Reply::integer(1)) {
+  }
+  ASSERT_TRUE(gate_.release_many(three).ok());
+  EXPECT_TRUE(**waiter.future.get() != three[0]);
+  EXPECT_EQ(*gate_.available(), 2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release_many(three)));
+  EXPECT_EQ(*gate_.available(), 2);
+}
+
+TEST_P(SemaphoreTest, ReleasedPermitDoesNotKeepOthers) {
+  ASSERT_TRUE(*gate_.try_set_permits(3));
+  auto permits = *gate_.acquire_many(2, 0);
+  ASSERT_TRUE(gate_.release(permits[0]).ok());
+  permits.push_back(permits[1]);
+  const absl::Status released = gate_.release_many(permits);
+  EXPECT_TRUE(absl::IsFailedPrecondition(released));
+  EXPECT_EQ(released.message(), "2 of 3 permits of gate are not held, or their leases have ended")
+      << "one was released, one is named twice";
+  EXPECT_EQ(*gate_.available(), 3);
+}
+
+TEST_P(SemaphoreInManualTimeTest, LeasesOfSeveralPermitsEndTogether) {
+  ASSERT_TRUE(*gate_.try_set_permits(4));
+  const auto held = *gate_.acquire_many(3, 0, 5'000);
+  std::optional<Semaphore::Permits> taken;
+  other_.acquire_many_async(4, Semaphore::kForever, Semaphore::kNoLease,
+                            [&](absl::StatusOr<Semaphore::Permits> permits) { taken = *permits; });
+  advance_ms(4'999);
+  EXPECT_FALSE(taken);
+  advance_ms(1);
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->size(), 4U);
+  EXPECT_TRUE(absl::IsFailedPrecondition(gate_.release_many(held)));
+  EXPECT_EQ(*gate_.available(), 0);
+}
+
+TEST_P(SemaphoreTest, NumberOfPermitsIsBounded) {
+  ASSERT_TRUE(*gate_.try_set_permits(2'000));
+  for (const std::int64_t count : {std::int64_t{0}, Semaphore::kPermitsMax + 1}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(gate_.acquire_many(count, 0).status()));
+  }
+  const auto most = *gate_.acquire_many(Semaphore::kPermitsMax, 0);
+  EXPECT_EQ(most.size(), static_cast<std::size_t>(Semaphore::kPermitsMax));
+  EXPECT_TRUE(absl::IsInvalidArgument(gate_.release_many({})));
+  const std::vector<std::string> faulty = {most[0], "no id"};
+  EXPECT_TRUE(absl::IsInvalidArgument(gate_.release_many(faulty)));
+  EXPECT_EQ(*gate_.available(), 1'000) << "nothing was released";
+  EXPECT_TRUE(gate_.release_many(most).ok());
+}
+
 TEST_P(SemaphoreTest, LostReplyLeaksNoPermit) {
   bool loses = false;
   FaultyBackend lossy(*backend_, [&](const Request& request) {
@@ -145,6 +214,11 @@ TEST_P(SemaphoreTest, LostReplyLeaksNoPermit) {
   loses = true;
   EXPECT_TRUE(absl::IsUnavailable(gate.acquire(0).status()));
   EXPECT_EQ(*gate.available(), 1);
+  ASSERT_TRUE(gate.release_many(*gate.acquire_many(1, 0)).ok());
+  (*client_)("INCRBY", "gate", 2);
+  loses = true;
+  EXPECT_TRUE(absl::IsUnavailable(gate.acquire_many(3, 0).status()));
+  EXPECT_EQ(*gate.available(), 3);
 }
 
 TEST_P(SemaphoreTest, ErrorsAreReported) {
