@@ -55,8 +55,8 @@ class SaleArgumentReader {
   void bound(std::string_view name, std::size_t bytes, std::size_t bytes_max) {
     if (bytes > bytes_max) fail(concat(name, " must have at most ", bytes_max, " bytes"));
   }
-  void fail(std::string fault) {
-    if (fault_.empty()) fault_ = std::move(fault);
+  void fail(const std::string& fault) {
+    if (fault_.empty()) fault_ = fault;
   }
   [[nodiscard]] bool has_more() const { return !is_at_end() && fault_.empty(); }
   /// Returns the error if there was a fault.
@@ -207,7 +207,7 @@ Voucher read_voucher_terms(std::string_view text, SaleArgumentReader& arguments)
   }
   std::string fault;
   Voucher voucher = read_voucher(json, "", fault);
-  if (!fault.empty()) arguments.fail(std::move(fault));
+  if (!fault.empty()) arguments.fail(fault);
   return voucher;
 }
 

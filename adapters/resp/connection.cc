@@ -389,7 +389,8 @@ void Connection::unblocked(std::optional<Reply> reply) {
     collect_messages();
     append_reply(*std::move(reply));
   } else {
-    alone_ = std::exchange(blocking_, Request());
+    alone_ = std::move(blocking_);
+    blocking_.clear();
   }
   session_->reply_is_taken();
   count_memory();

@@ -51,7 +51,8 @@ Reply lolwut_command(CommandContext& context) {
     for (std::size_t i = 0; i < numbers && !arguments.at_end(); ++i) arguments.next_integer();
   }
   if (!arguments.ok()) return arguments.take_error();
-  return Reply::verbatim(concat("txt:Redis ver. ", kRedisVersion, "\n"));
+  static const std::string kText = concat("txt:Redis ver. ", kRedisVersion, "\n");
+  return Reply::verbatim(kText);
 }
 
 Reply dbsize_command(CommandContext& context) {
