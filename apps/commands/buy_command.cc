@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/say.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
 #include "engine/base/random_name.h"
@@ -56,15 +58,9 @@ void print(const BuyArguments& arguments, const BuyResult& result, std::string_v
   fmt::print("\n");
 }
 
-int run_buy(BuyArguments arguments) {
-  note_interrupts();  // what was bought is printed
-  BuyRequest& request = arguments.request;
-  // Each attempt must be the same purchase.
-  if (request.idempotency_key.empty()) request.idempotency_key = "command:" + random_name();
-  const auto sale = open_sale(arguments.sale);
-  if (!sale.ok()) return fail(sale.status());
-  const BuyResult result =
-      patiently(arguments.sale.patience, [&] { return (*sale)->buy(request); });
+/// Prints a failure, or the result with the order's state. Returns the exit code.
+int report(const BuyArguments& arguments, const BuyResult& result,
+           absl::FunctionRef<std::string_view()> find_state) {
   const int exit_code = exit_code_of(result.outcome);
   if (exit_code == kExitFailure) {
     say("rushgate: {}{}: {}\n", outcome_name(result.outcome),
@@ -72,12 +68,36 @@ int run_buy(BuyArguments arguments) {
     return exit_code;
   }
   std::string_view state;
-  if (result.outcome == Outcome::kAccepted) {
-    store_change(**sale, arguments.sale.patience);
-    state = state_after(**sale, result, arguments.sale.patience);
-  }
+  if (result.outcome == Outcome::kAccepted) state = find_state();
   print(arguments, result, state);
   return exit_code;
+}
+
+int buy_at_service(const BuyArguments& arguments) {
+  const auto service = ServiceClient::of_url(arguments.sale.server);
+  if (!service.ok()) return fail(service.status());
+  const BuyResult result =
+      patiently(arguments.sale.patience, [&] { return buy_at(*service, arguments.request); });
+  return report(arguments, result, [&]() -> std::string_view {
+    if (result.status) return order_status_name(*result.status);
+    return result.is_repeated ? std::string_view() : order_state_name(OrderState::Kind::kQueued);
+  });
+}
+
+int run_buy(BuyArguments arguments) {
+  note_interrupts();  // what was bought is printed
+  BuyRequest& request = arguments.request;
+  // Each attempt must be the same purchase.
+  if (request.idempotency_key.empty()) request.idempotency_key = "command:" + random_name();
+  if (!arguments.sale.server.empty()) return buy_at_service(arguments);
+  const auto sale = open_sale(arguments.sale);
+  if (!sale.ok()) return fail(sale.status());
+  const BuyResult result =
+      patiently(arguments.sale.patience, [&] { return (*sale)->buy(request); });
+  return report(arguments, result, [&] {
+    store_change(**sale, arguments.sale.patience);
+    return state_after(**sale, result, arguments.sale.patience);
+  });
 }
 
 /// Checks the length of a value in bytes.
@@ -97,6 +117,7 @@ void add_buy(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<BuyArguments>();
   arguments->sale.names_order_at_limit = true;
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   BuyRequest& request = arguments->request;
   command->add_option("voucher", request.voucher, "The voucher's id")
       ->required()

@@ -17,6 +17,7 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/say.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -40,6 +41,7 @@ using Change = ChangeResult (*)(Sale& sale, const ChangeArguments& arguments);
 /// How a command changes an order.
 struct ChangeKind {
   Change change;
+  const char* route;          // of a service, below the order
   bool needs_stored = false;  // the database decides, so queued orders are stored first
 };
 
@@ -86,7 +88,33 @@ void print(const ChangeArguments& arguments, const ChangeResult& result) {
   fmt::print("\n");
 }
 
+/// Prints a failure, or the result. Returns the exit code.
+int report(const ChangeArguments& arguments, const ChangeResult& result) {
+  const int exit_code = exit_code_of(result.outcome);
+  if (exit_code == kExitFailure) {
+    say("rushgate: {}: {}\n", change_outcome_name(result.outcome), result.detail);
+  } else {
+    print(arguments, result);
+  }
+  return exit_code;
+}
+
+int change_at_service(const ChangeArguments& arguments, const ChangeKind& kind) {
+  const auto service = ServiceClient::of_url(arguments.sale.server);
+  if (!service.ok()) return fail(service.status());
+  Json body = Json::object();
+  if (!arguments.payment.empty()) {
+    body = {{"payment", arguments.payment}, {"amount_cents", arguments.amount_cents}};
+  }
+  if (!arguments.reason.empty()) body["reason"] = arguments.reason;
+  if (!arguments.actor.empty()) body["actor"] = arguments.actor;
+  return report(arguments, patiently(arguments.sale.patience, [&] {
+                  return change_at(*service, arguments.order, kind.route, body);
+                }));
+}
+
 int run_change(const ChangeArguments& arguments, const ChangeKind& kind) {
+  if (!arguments.sale.server.empty()) return change_at_service(arguments, kind);
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   if (kind.needs_stored) {
@@ -96,18 +124,16 @@ int run_change(const ChangeArguments& arguments, const ChangeKind& kind) {
   }
   const ChangeResult result =
       patiently(arguments.sale.patience, [&] { return kind.change((*sale)->sale(), arguments); });
-  const int exit_code = exit_code_of(result.outcome);
-  if (exit_code == kExitFailure) {
-    say("rushgate: {}: {}\n", change_outcome_name(result.outcome), result.detail);
-    return exit_code;
-  }
-  print(arguments, result);
-  store_change(**sale, arguments.sale.patience);
+  const int exit_code = report(arguments, result);
+  if (exit_code != kExitFailure) store_change(**sale, arguments.sale.patience);
   return exit_code;
 }
 
 /// Refunds all orders of a voucher.
 int run_refund_all(const ChangeArguments& arguments) {
+  if (!arguments.sale.server.empty()) {
+    return fail(absl::InvalidArgumentError("--voucher: a service refunds orders one by one"));
+  }
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   const auto known = (*sale)->sale().voucher(*arguments.voucher);
@@ -144,6 +170,7 @@ ChangeCommand add_change(CLI::App& app, Invocation& invocation, const std::strin
   CLI::App* const command = add_command(app, name, description);
   const auto arguments = std::make_shared<ChangeArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   CLI::Option* const order = command->add_option("order", arguments->order, "The order's id")
                                  ->required()
                                  ->check(CLI::PositiveNumber)
@@ -185,7 +212,7 @@ void add_pay(CLI::App& app, Invocation& invocation) {
       add_change(app, invocation, "pay",
                  "Pay an order. A repeated command changes nothing. A payment that comes too late\n"
                  "is recorded as due back.",
-                 change_by({.change = pay}));
+                 change_by({.change = pay, .route = "payments"}));
   pays.command->add_option("--payment", pays.arguments->payment, "The payment provider's id of it")
       ->required()
       ->check(not_empty())
@@ -200,7 +227,7 @@ void add_pay(CLI::App& app, Invocation& invocation) {
 void add_cancel(CLI::App& app, Invocation& invocation) {
   const ChangeCommand cancels =
       add_change(app, invocation, "cancel", "Cancel an order that is not paid.",
-                 change_by({.change = cancel}));
+                 change_by({.change = cancel, .route = "cancel"}));
   add_reason(cancels);
   add_actor(cancels, "user");
 }
@@ -208,14 +235,14 @@ void add_cancel(CLI::App& app, Invocation& invocation) {
 void add_use(CLI::App& app, Invocation& invocation) {
   const ChangeCommand uses =
       add_change(app, invocation, "use", "Record that a created or paid order was used.",
-                 change_by({.change = use, .needs_stored = true}));
+                 change_by({.change = use, .route = "use", .needs_stored = true}));
   add_actor(uses, "operator");
 }
 
 void add_refund(CLI::App& app, Invocation& invocation) {
   const RunChange run = [](const ChangeArguments& arguments) {
     if (arguments.voucher) return run_refund_all(arguments);
-    return run_change(arguments, {.change = refund, .needs_stored = true});
+    return run_change(arguments, {.change = refund, .route = "refund", .needs_stored = true});
   };
   const ChangeCommand refunds = add_change(
       app, invocation, "refund",

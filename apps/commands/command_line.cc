@@ -48,6 +48,22 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
       ->type_name("SECONDS");
 }
 
+void add_server_option(CLI::App& command, SaleArguments& options) {
+  CLI::Option* const dir = command.get_option("--dir")->required(false);
+  CLI::Option* const server =
+      command
+          .add_option(
+              "--server", options.server,
+              "Instead of DIR: the address of a running `rushgate serve --http`. The variable\n"
+              "RUSHGATE_TOKEN has the operators' token")
+          ->check(not_empty())
+          ->type_name("URL");
+  server->excludes("--keyspace");
+  CLI::Option_group* const place = command.add_option_group("place");
+  place->add_options(dir, server);
+  place->require_option(1);
+}
+
 void add_durability_option(CLI::App& command, Durability& durability) {
   static constexpr char kNames[] = "memory|os|everysec|sync";
   command

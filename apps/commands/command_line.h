@@ -27,6 +27,10 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 /// Adds `--dir` and `--keyspace`, for commands that read an existing sale.
 void add_sale_options(CLI::App& command, SaleArguments& options);
 
+/// Adds `--server` in place of `--dir`, for commands that a service can run. Call it after
+/// add_sale_options().
+void add_server_option(CLI::App& command, SaleArguments& options);
+
 /// Adds `--durability`.
 void add_durability_option(CLI::App& command, Durability& durability);
 

@@ -15,6 +15,7 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/order_tables.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/orders/unstored_orders.h"
@@ -147,12 +148,34 @@ class OrderTable {
   TextTable table_;
 };
 
-int run_orders(const OrdersArguments& arguments) {
+/// Visits the stored orders of a user at a service.
+absl::Status visit_at_service(const OrdersArguments& arguments, VisitListed visit) {
+  const auto service = ServiceClient::of_url(arguments.sale.server);
+  if (!service.ok()) return service.status();
+  if (!arguments.user) return absl::InvalidArgumentError("--server needs --user");
+  const auto orders =
+      patiently(arguments.sale.patience, [&] { return orders_at(*service, *arguments.user); });
+  if (!orders.ok()) return orders.status();
+  for (const Json& json : *orders) {
+    const Order order = order_from_json(json);
+    const std::string_view state = order_status_name(order.status);
+    if (is_asked_for(arguments, order) && is_asked_for(arguments, state)) {
+      visit({.order = order, .state = state});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status visit_orders(const OrdersArguments& arguments, VisitListed visit) {
+  if (!arguments.sale.server.empty()) return visit_at_service(arguments, visit);
   const auto source = open_order_source(arguments.sale);
-  if (!source.ok()) return fail(source.status());
+  return source.ok() ? visit_orders(arguments, *source, visit) : source.status();
+}
+
+int run_orders(const OrdersArguments& arguments) {
   Json array = Json::array();
   OrderTable table;
-  const absl::Status visited = visit_orders(arguments, *source, [&](const ListedOrder& listed) {
+  const absl::Status visited = visit_orders(arguments, [&](const ListedOrder& listed) {
     if (arguments.json) {
       array.push_back(listed_json(listed));
     } else {
@@ -180,9 +203,10 @@ void add_orders(CLI::App& app, Invocation& invocation) {
       app, "orders", "List orders: those stored, then those queued, then those failed.");
   const auto arguments = std::make_shared<OrdersArguments>();
   add_sale_options(*command, arguments->sale);
-  add_user_option(*command, "--user", "Only this user's orders",
-                  [arguments](const UserId& user) { arguments->user = user; })
-      ->type_name("ID");
+  add_server_option(*command, arguments->sale);
+  add_user_option(*command, "--user", "Only this user's orders", [arguments](const UserId& user) {
+    arguments->user = user;
+  })->type_name("ID");
   command->add_option("--voucher", arguments->voucher, "Only this voucher's orders")
       ->type_name("ID");
   command->add_option("--state", arguments->state, "Only orders in this state")

@@ -1,4 +1,6 @@
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 #include "engine/sale/vouchers/archived_vouchers.h"
 
@@ -74,12 +77,46 @@ void append_changes(const Json& before, const Json& after, const std::string& pr
   }
 }
 
+/// A sale in which vouchers are published.
+struct PublicationPlace {
+  std::function<absl::StatusOr<std::optional<VoucherVersion>>(VoucherId)> in_force;
+  std::function<absl::StatusOr<bool>(VoucherId)> is_archived;
+  std::function<absl::Status(const Voucher&)> publish;
+};
+
+/// `sale` is null in a dry run where there is no sale yet.
+PublicationPlace place_of(FlashSale* sale) {
+  if (sale == nullptr) {
+    return {.in_force = [](VoucherId) { return std::optional<VoucherVersion>(); },
+            .is_archived = [](VoucherId) { return false; },
+            .publish = [](const Voucher&) { return absl::OkStatus(); }};
+  }
+  return {
+      .in_force = [sale](VoucherId id) { return sale->sale().voucher(id); },
+      .is_archived = [sale](VoucherId id) { return is_archived(SaleStores(sale->orders()), id); },
+      .publish = [sale](const Voucher& voucher) { return sale->publish(voucher); }};
+}
+
+PublicationPlace place_of(const ServiceClient& service, bool only_new) {
+  return {
+      .in_force = [&service](VoucherId id) -> absl::StatusOr<std::optional<VoucherVersion>> {
+        auto found = voucher_at(service, id);
+        if (!found.ok()) return found.status();
+        if (!found->has_value()) return std::nullopt;
+        return VoucherVersion{.voucher = std::move((*found)->voucher),
+                              .version = (*found)->version,
+                              .state = VoucherVersion::State::kApplied};
+      },
+      .is_archived = [](VoucherId) { return false; },  // the service refuses it
+      .publish = [&service, only_new](
+                     const Voucher& voucher) { return publish_at(service, voucher, only_new); }};
+}
+
 /// Publishes vouchers one by one, or finds out what that would change.
 class Publisher {
  public:
-  /// `sale` is null in a dry run where there is no sale yet.
-  Publisher(FlashSale* sale, const PublishArguments& arguments)
-      : sale_(sale), arguments_(arguments) {}
+  Publisher(const PublicationPlace& place, const PublishArguments& arguments)
+      : place_(place), arguments_(arguments) {}
 
   absl::StatusOr<Publication> publish(const Voucher& voucher) {
     auto planned = plan(voucher);
@@ -89,14 +126,18 @@ class Publisher {
     }
     if (arguments_.dry_run) return planned;
     const absl::Status published =
-        patiently(arguments_.sale.patience, [&] { return sale_->publish(voucher); });
+        patiently(arguments_.sale.patience, [&] { return place_.publish(voucher); });
     if (absl::IsFailedPrecondition(published)) {  // for example: more is sold than the new stock
       planned->kind = Publication::Kind::kRefused;
       planned->reason = reason_of(published);
       planned->changes.clear();
       return planned;
     }
-    if (!published.ok()) return published;
+    if (absl::IsAlreadyExists(published)) {  // with --if-new: meanwhile, or it was archived
+      planned->kind = Publication::Kind::kLeft;
+    } else if (!published.ok()) {
+      return published;
+    }
     const auto now = in_force(voucher.id);
     if (!now.ok()) return now.status();
     if (now->has_value()) planned->version = (*now)->version;
@@ -105,8 +146,7 @@ class Publisher {
 
  private:
   absl::StatusOr<std::optional<VoucherVersion>> in_force(VoucherId voucher) {
-    if (sale_ == nullptr) return std::optional<VoucherVersion>();
-    return patiently(arguments_.sale.patience, [&] { return sale_->sale().voucher(voucher); });
+    return patiently(arguments_.sale.patience, [&] { return place_.in_force(voucher); });
   }
 
   /// Compares the voucher with the version in force.
@@ -122,8 +162,7 @@ class Publisher {
       if (!stays) append_changes(to_json(known.voucher), to_json(voucher), "", planned.changes);
       return planned;
     }
-    if (sale_ == nullptr) return planned;
-    const auto archived = is_archived(SaleStores(sale_->orders()), voucher.id);
+    const auto archived = place_.is_archived(voucher.id);
     if (!archived.ok()) return archived.status();
     if (*archived) {
       planned.kind = arguments_.only_new ? Publication::Kind::kLeft : Publication::Kind::kRefused;
@@ -132,7 +171,7 @@ class Publisher {
     return planned;
   }
 
-  FlashSale* const sale_;
+  const PublicationPlace& place_;
   const PublishArguments& arguments_;
 };
 
@@ -203,16 +242,13 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_to_publish(const PublishArgument
   return sale;
 }
 
-int run_publish(const PublishArguments& arguments) {
-  const auto vouchers = read_vouchers(arguments.file);
-  if (!vouchers.ok()) return fail(vouchers.status());
-  const auto sale = open_to_publish(arguments);
-  if (!sale.ok()) return fail(sale.status());
-  Publisher publisher(sale->get(), arguments);
+int publish_all(const std::vector<Voucher>& vouchers, const PublicationPlace& place,
+                const PublishArguments& arguments) {
+  Publisher publisher(place, arguments);
   std::vector<Publication> publications;
   int exit_code = kExitOk;
   absl::Status failure;
-  for (const Voucher& voucher : *vouchers) {
+  for (const Voucher& voucher : vouchers) {
     auto publication = publisher.publish(voucher);
     if (!publication.ok()) {
       failure = publication.status();
@@ -225,6 +261,19 @@ int run_publish(const PublishArguments& arguments) {
   return failure.ok() ? exit_code : fail(failure);
 }
 
+int run_publish(const PublishArguments& arguments) {
+  const auto vouchers = read_vouchers(arguments.file);
+  if (!vouchers.ok()) return fail(vouchers.status());
+  if (!arguments.sale.server.empty()) {
+    const auto service = ServiceClient::of_url(arguments.sale.server);
+    if (!service.ok()) return fail(service.status());
+    return publish_all(*vouchers, place_of(*service, arguments.only_new), arguments);
+  }
+  const auto sale = open_to_publish(arguments);
+  if (!sale.ok()) return fail(sale.status());
+  return publish_all(*vouchers, place_of(sale->get()), arguments);
+}
+
 }  // namespace
 
 void add_publish(CLI::App& app, Invocation& invocation) {
@@ -234,6 +283,7 @@ void add_publish(CLI::App& app, Invocation& invocation) {
       "file's terms. Vouchers that are not in the file stay as they are.");
   const auto arguments = std::make_shared<PublishArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("file", arguments->file, "The vouchers: a JSON array, as for `replay`")
       ->required()
       ->type_name("FILE");

@@ -14,6 +14,7 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/order_tables.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -29,7 +30,7 @@ struct StatusArguments {
 
 /// An order, with everything that happened to it.
 struct OrderLife {
-  std::string_view state = {};
+  std::string state = {};
   OrderState found = {};
   std::vector<Payment> payments = {};
   std::vector<OrderChange> changes = {};
@@ -55,7 +56,8 @@ absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
   constexpr std::size_t kPortion = 1'000;
   auto found = find_state(source, order);
   if (!found.ok()) return found.status();
-  OrderLife life{.state = name_of(*found, source.sale == nullptr), .found = *std::move(found)};
+  OrderLife life{.state = std::string(name_of(*found, source.sale == nullptr)),
+                 .found = *std::move(found)};
   PaymentStore& store = *source.orders().payments();
   const absl::Status read =
       for_each_payment(store, {.order = order, .count_max = kPortion},
@@ -64,6 +66,31 @@ absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
   auto changes = store.changes(0, kPortion, order);  // an order changes a few times at most
   if (!changes.ok()) return changes.status();
   life.changes = *std::move(changes);
+  return life;
+}
+
+/// Reads an order at a service; empty if it is unknown there.
+absl::StatusOr<OrderLife> read_life_at_service(const SaleArguments& place, OrderId order) {
+  const auto service = ServiceClient::of_url(place.server);
+  if (!service.ok()) return service.status();
+  const auto found = patiently(place.patience, [&] { return order_at(*service, order); });
+  if (!found.ok()) return found.status();
+  OrderLife life{.state = std::string(order_state_name(OrderState::Kind::kUnknown))};
+  if (found->has_value()) {
+    const Json& json = **found;
+    life.state = json.at("state");
+    if (json.contains("user")) life.found.order = order_from_json(json);
+    life.found.kind = OrderState::Kind::kQueued;
+    if (life.found.order) life.found.kind = OrderState::Kind::kCreated;
+    if (json.contains("reason")) {
+      life.found.kind = OrderState::Kind::kFailed;
+      life.found.reason = json.at("reason");
+    }
+    for (const Json& payment : json.at("payments")) {
+      life.payments.push_back(payment_from_json(payment));
+    }
+    for (const Json& change : json.at("history")) life.changes.push_back(change_from_json(change));
+  }
   return life;
 }
 
@@ -101,11 +128,16 @@ void print_text(const OrderLife& life) {
   if (!life.changes.empty()) fmt::print("\n{}", changes.text());
 }
 
+absl::StatusOr<OrderLife> read_life(const SaleArguments& place, OrderId order) {
+  const auto source = open_order_source(place);
+  if (!source.ok()) return source.status();
+  return patiently(place.patience, [&] { return read_life(*source, order); });
+}
+
 int run_status(const StatusArguments& arguments) {
-  const auto source = open_order_source(arguments.sale);
-  if (!source.ok()) return fail(source.status());
-  const auto life =
-      patiently(arguments.sale.patience, [&] { return read_life(*source, arguments.order); });
+  const auto life = arguments.sale.server.empty()
+                        ? read_life(arguments.sale, arguments.order)
+                        : read_life_at_service(arguments.sale, arguments.order);
   if (!life.ok()) return fail(life.status());
   if (arguments.json) {
     print_json(arguments.order, *life);
@@ -124,6 +156,7 @@ void add_status(CLI::App& app, Invocation& invocation) {
                   "payments and its changes.");
   const auto arguments = std::make_shared<StatusArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("order", arguments->order, "The order's id")
       ->required()
       ->check(CLI::PositiveNumber)

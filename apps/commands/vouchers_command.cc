@@ -14,6 +14,7 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -63,10 +64,19 @@ std::string summary_table(const std::vector<VoucherSummary>& summaries) {
   return table.text();
 }
 
+absl::StatusOr<std::vector<VoucherSummary>> read_summaries(const SaleArguments& sale) {
+  if (!sale.server.empty()) {
+    const auto service = ServiceClient::of_url(sale.server);
+    if (!service.ok()) return service.status();
+    return patiently(sale.patience, [&] { return vouchers_at(*service); });
+  }
+  const auto source = open_order_source(sale);
+  if (!source.ok()) return source.status();
+  return read_summaries(*source, sale.patience);
+}
+
 int run_vouchers(const VouchersArguments& arguments) {
-  const auto source = open_order_source(arguments.sale);
-  if (!source.ok()) return fail(source.status());
-  const auto summaries = read_summaries(*source, arguments.sale.patience);
+  const auto summaries = read_summaries(arguments.sale);
   if (!summaries.ok()) return fail(summaries.status());
   if (arguments.json) {
     auto array = nlohmann::ordered_json::array();
@@ -85,6 +95,7 @@ void add_vouchers(CLI::App& app, Invocation& invocation) {
       app, "vouchers", "List the vouchers: their terms, the free stock and the orders admitted.");
   const auto arguments = std::make_shared<VouchersArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_flag("--json", arguments->json, "As a JSON array");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
