@@ -10,6 +10,7 @@
 
 #include "adapters/http/problem.h"
 #include "engine/base/concat.h"
+#include "engine/base/letter_case.h"
 #include "engine/base/secrets.h"
 #include <rushgate/http_server.h>
 #include <rushgate/maybe_integer.h>
@@ -44,13 +45,8 @@ std::string signature_of(std::string_view text, std::string_view key) {
 
 /// Returns the token of `Authorization: Bearer <token>`; empty if there is none.
 std::string_view bearer_token(std::string_view authorization) {
-  constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() < kScheme.size()) return {};
-  const bool is_bearer = std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
-                                    [](char wanted, char given) {
-                                      const bool is_capital = given >= 'A' && given <= 'Z';
-                                      return wanted == (is_capital ? given - 'A' + 'a' : given);
-                                    });
+  constexpr std::string_view kScheme = "Bearer ";
+  const bool is_bearer = equal_in_any_case(authorization.substr(0, kScheme.size()), kScheme);
   return is_bearer ? authorization.substr(kScheme.size()) : std::string_view();
 }
 

@@ -29,6 +29,8 @@ constexpr std::string_view kSchemas = R"json({
     "end_ms": "2999-01-01T00:00:00Z", "price_cents": 250, "limits": {"per_user": 2}}],
     "type": "object", "required": ["stock", "begin_ms", "end_ms"],
     "additionalProperties": false, "properties": {
+      "version": {"description": "Ignored, as the next two, so that the object of a GET can be sent."},
+      "free": {}, "admitted": {},
       "id": {"$ref": "#/components/schemas/Integer"}, "title": {"type": "string"},
       "stock": {"$ref": "#/components/schemas/Integer"},
       "begin_ms": {"$ref": "#/components/schemas/Time"}, "end_ms": {"$ref": "#/components/schemas/Time"},

@@ -171,7 +171,9 @@ HttpAnswer get_order(RouteCall& call) {
   Json json = state->order ? to_json(*state->order)
                            : Json{{"order", std::to_string(call.order)},
                                   {"state", order_state_name(state->kind)}};
-  if (state->kind == OrderState::Kind::kFailed) json["reason"] = state->reason;
+  // The reason may name others, and whose order it is, is unknown.
+  const bool may_see_reason = !call.caller.user;
+  if (state->kind == OrderState::Kind::kFailed && may_see_reason) json["reason"] = state->reason;
   Json payments = Json::array();
   Json history = Json::array();
   if (PaymentStore* const store = call.sale().orders().payments(); store != nullptr) {

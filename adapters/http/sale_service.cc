@@ -10,6 +10,7 @@
 #include "adapters/http/json_body.h"
 #include "adapters/http/target.h"
 #include "engine/base/concat.h"
+#include "engine/base/letter_case.h"
 #include "engine/base/log.h"
 #include "engine/base/random_name.h"
 #include <rushgate/maybe_integer.h>
@@ -64,14 +65,20 @@ std::optional<HttpAnswer> read_query(const Target& target, const Route& route, R
   return std::nullopt;
 }
 
+/// Returns true for `application/json`, with any parameters.
+bool is_json_type(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+  return equal_in_any_case(type, "application/json");
+}
+
 /// Reads the body of a write.
 std::optional<HttpAnswer> read_body(const Route& route, RouteCall& call) {
   call.body = Json::object();
   const std::string& text = call.http.body;
   if (text.empty()) return std::nullopt;
   if (!route.is_write()) return problem(kInvalidRequest, "a GET has no body");
-  const std::string_view type = call.http.content_type;
-  if (type.substr(0, type.find(';')) != "application/json") return problem(kUnsupportedType);
+  if (!is_json_type(call.http.content_type)) return problem(kUnsupportedType);
   auto json = parse_json(text);
   if (!json.ok()) return problem_of(json.status());
   if (!json->is_object()) return problem(kInvalidRequest, "the body must be an object");

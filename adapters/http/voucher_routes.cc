@@ -113,6 +113,8 @@ HttpAnswer get_voucher(RouteCall& call) { return voucher_answer(call, kStatusOk)
 
 HttpAnswer put_voucher(RouteCall& call) {
   if (!call.body.contains("id")) call.body["id"] = call.voucher;
+  // A client may send what it got, with changes.
+  for (const char* const read_only : {"version", "free", "admitted"}) call.body.erase(read_only);
   std::string fault;
   const Voucher voucher = read_voucher(call.body, "", fault);
   if (fault.empty() && voucher.id != call.voucher) fault = "id: differs from the path's";

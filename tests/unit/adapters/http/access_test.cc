@@ -109,7 +109,11 @@ TEST(HttpAccessTest, OtherSiteChangesNothing) {
   EXPECT_EQ(buy("Origin: null\r\n").problem(), "forbidden");
   EXPECT_EQ(buy("Sec-Fetch-Site: cross-site\r\n").problem(), "forbidden");
   EXPECT_EQ(buy("Content-Type: text/plain\r\n").problem(), "unsupported-media-type");
-  EXPECT_EQ(buy("Origin: https://shop.example\r\n").status, 201);
+  EXPECT_EQ(buy("Content-Type: application/jsonx\r\n").problem(), "unsupported-media-type");
+  EXPECT_EQ(
+      buy("Origin: https://shop.example\r\nContent-Type: Application/JSON ; charset=utf-8\r\n")
+          .status,
+      201);
   EXPECT_EQ(buy("Origin: http://localhost\r\n").problem(), "limit-reached");
   const HttpReply reply = served.call("GET", "/v1/vouchers");
   EXPECT_EQ(reply.field("x-content-type-options"), "nosniff");

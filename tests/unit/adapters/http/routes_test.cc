@@ -45,6 +45,19 @@ TEST(HttpVoucherTest, PutWithOldVersionChangesNothing) {
   EXPECT_EQ(served.call("PUT", "/v1/vouchers/8", more, "If-None-Match: *\r\n").status, 201);
 }
 
+TEST(HttpVoucherTest, ObjectOfGetCanBePut) {
+  const ServedSale served;
+  served.publish(7, 3);
+  const HttpReply got = served.call("GET", "/v1/vouchers/7");
+  Json voucher = got.json();
+  voucher["stock"] = 9;
+  const std::string if_match = "If-Match: " + got.field("etag") + "\r\n";
+  const HttpReply put = served.call("PUT", "/v1/vouchers/7", voucher.dump(), if_match);
+  ASSERT_EQ(put.status, 200) << put.body;
+  EXPECT_EQ(put.json()["free"], 9);
+  EXPECT_EQ(put.json()["title"], "Tea");
+}
+
 TEST(HttpVoucherTest, WrongTermsNameTheField) {
   const ServedSale served;
   const auto detail = [&](const std::string& body) {
