@@ -1,6 +1,8 @@
 #include "engine/sale/ownership/keyspace_owner.h"
 
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -90,19 +92,31 @@ return 0
   return *kScript;
 }
 
-// KEYS owner of the stream, voucher, stock, vouchers, held, waiting, waiting orders
-// ARGV checkpoint, the voucher's id
+// KEYS owner of the stream, voucher, stock, vouchers, held, waiting, waiting orders, buyers
+// ARGV checkpoint, the voucher's id, 1 if the database has no version of it in force
 //
 // A waiting user of an older list may have got a piece since: the order's id is used.
 //
 // Another process may have confirmed the claim meanwhile, and rebuilt the voucher. Then the
 // checkpoint is there.
+//
+// A first version may be in force here before the database knows. If it is not, another system's
+// keys stay, for they may be adopted. So do the terms of an adoption that is not finished: they say
+// that the buyers are still to be stored.
 const Script& declare_lost_script() {
   static const Script* const kScript = new Script(R"lua(
 if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) >= tonumber(ARGV[1]) then return 0 end
+local is_adopting = false
+if ARGV[3] == '1' then
+  local is_in_force = redis.pcall('HEXISTS', KEYS[2], 'version') == 1
+                      or redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1
+  if not is_in_force and redis.call('EXISTS', KEYS[3], KEYS[8]) > 0 then return 0 end
+  is_adopting = redis.pcall('HEXISTS', KEYS[2], 'adopting') == 1
+end
 redis.call('SADD', KEYS[4], ARGV[2])
 redis.call('HSET', KEYS[5], 'closed:' .. ARGV[2], 'lost')
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[6], KEYS[7])
+redis.call('DEL', KEYS[3], KEYS[6], KEYS[7])
+if not is_adopting then redis.call('DEL', KEYS[2]) end
 return 1
 )lua");
   return *kScript;
@@ -227,9 +241,23 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   }
 }
 
+/// Returns the vouchers that the keyspace may have on sale. True: the database has no version in force,
+/// since a first one was not resolved.
+absl::StatusOr<std::map<VoucherId, bool>> KeyspaceOwner::vouchers_on_sale() {
+  std::map<VoucherId, bool> on_sale;
+  // These first: a version that is resolved meanwhile is in force.
+  const auto pending = stores_.vouchers.pending();
+  if (!pending.ok()) return pending.status();
+  for (const VoucherVersion& version : *pending) on_sale[version.voucher.id] = true;
+  const auto in_force = stores_.vouchers.all_applied();
+  if (!in_force.ok()) return in_force.status();
+  for (const VoucherVersion& version : *in_force) on_sale[version.voucher.id] = false;
+  return on_sale;
+}
+
 /// Declares all vouchers lost before it confirms the claim. So an interrupted recovery is repeated.
 absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) {
-  const auto on_sale = stores_.vouchers.all_applied();
+  const auto on_sale = vouchers_on_sale();
   if (!on_sale.ok()) return on_sale.status();
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
@@ -237,16 +265,16 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   const std::string held = keys_.held();
   const std::string checkpoint = std::to_string(state.checkpoint);
   std::vector<Request> requests;
-  for (const VoucherVersion& version : *on_sale) {
-    const VoucherId id = version.voucher.id;
+  for (const auto& [id, is_unresolved] : *on_sale) {
     const std::string id_text = std::to_string(id);
     const std::string voucher = keys_.voucher(id);
     const std::string stock = keys_.stock(id);
     const std::string waiting = keys_.waiting(id);
     const std::string waiting_orders = keys_.waiting_orders(id);
-    const std::string_view names[] = {stream_owner, voucher, stock,         vouchers,
-                                      held,         waiting, waiting_orders};
-    const std::string_view arguments[] = {checkpoint, id_text};
+    const std::string buyers = keys_.buyers(id);
+    const std::string_view names[] = {stream_owner, voucher, stock,          vouchers,
+                                      held,         waiting, waiting_orders, buyers};
+    const std::string_view arguments[] = {checkpoint, id_text, is_unresolved ? "1" : "0"};
     requests.push_back(client.script_request(declare_lost_script(), names, arguments));
   }
   std::int64_t declared = 0;

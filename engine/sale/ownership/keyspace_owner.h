@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -99,6 +100,7 @@ class KeyspaceOwner {
                                    const Script* without_memory,
                                    std::span<const std::string_view> more);
   absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
+  absl::StatusOr<std::map<VoucherId, bool>> vouchers_on_sale();
   absl::Status recover(Client& client, const DatabaseState& state);
 
   const SaleStores stores_;

@@ -546,21 +546,32 @@ absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::strin
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
   const Change change(changing_);  // purchases come here: they do not wait
   if (!change.is_ours()) return absl::AbortedError(voucher_name(voucher) + " is being rebuilt");
-  const auto in_force = stores_.vouchers.applied(voucher);
+  const auto in_force = find_in_force(voucher);
+  return in_force.ok() ? rebuild_locked(*in_force) : in_force.status();
+}
+
+/// Returns the version in force. A first one may be pending, if its process ended after it had put it
+/// in force in the keyspace: puts it in force in the database, too. kNotFound: there is none.
+absl::StatusOr<VoucherVersion> VoucherBook::find_in_force(VoucherId voucher) {
+  auto in_force = stores_.vouchers.applied(voucher);
+  if (in_force.ok() && !in_force->has_value()) {
+    const auto finished = finish_latest(voucher);
+    if (!finished.ok()) return finished.status();
+    in_force = stores_.vouchers.applied(voucher);
+  }
   if (!in_force.ok()) return in_force.status();
   if (!in_force->has_value()) return not_on_sale(voucher);
-  return rebuild_locked(**in_force);
+  return **std::move(in_force);
 }
 
 absl::StatusOr<VoucherBook::Restored> VoucherBook::restore(VoucherId voucher,
                                                            std::span<const LostOrder> lost) {
   const Change change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
-  const auto in_force = stores_.vouchers.applied(voucher);
+  const auto in_force = find_in_force(voucher);
   if (!in_force.ok()) return in_force.status();
-  if (!in_force->has_value()) return not_on_sale(voucher);
   Lost orders(lost);
-  const absl::Status rebuilt = rebuild_locked(**in_force, nullptr, &orders);
+  const absl::Status rebuilt = rebuild_locked(*in_force, nullptr, &orders);
   if (!rebuilt.ok()) return rebuilt;
   return orders.restored;
 }

@@ -122,6 +122,7 @@ class VoucherBook {
   absl::Status rebuild_lost(std::vector<VoucherVersion> on_sale);
   absl::StatusOr<std::optional<VoucherVersion>> finish_latest(VoucherId voucher);
   absl::Status check_new_terms(const Voucher& voucher);
+  absl::StatusOr<VoucherVersion> find_in_force(VoucherId voucher);
   absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
   absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
   absl::Status apply(const VoucherVersion& version);

@@ -46,6 +46,10 @@ if now.version then
   if days_changed and redis.call('EXISTS', buyers) == 1 then return {9} end
 elseif ARGV[1] == '1' then
   if redis.call('HEXISTS', KEYS[7], 'loss') == 1 then return {11} end
+  -- A listed voucher was on sale, and orders may be queued: it is rebuilt. An adoption that failed may
+  -- have listed it, too. Then the other system's stock is there.
+  local is_listed = redis.call('SISMEMBER', KEYS[4], id) == 1
+  if is_listed and not (adopt and redis.call('EXISTS', stock_key) == 1) then return {3} end
   free, admitted = new.published, 0
   if redis.call('EXISTS', stock_key, buyers) > 0 then
     free, admitted = tonumber(redis.call('GET', stock_key) or 0), redis.call('SCARD', buyers)

@@ -37,6 +37,15 @@ class LostWritesTest : public SaleTest {
   }
 
   std::vector<DeadLetter> letters() { return sale_->dead_letters().value(); }
+
+  /// Puts voucher 1 in force in the keyspace alone, like a process that ended right after that.
+  void publish_without_result(std::int64_t stock) {
+    const Voucher offered = voucher(1, stock);
+    ASSERT_TRUE(backend_.orders().record_pending({.voucher = offered, .version = 1}).ok());
+    backend_.orders().fail_voucher_writes();
+    EXPECT_FALSE(sale_->publish(offered).ok());
+    backend_.orders().fail_voucher_writes(absl::OkStatus());
+  }
 };
 
 /// Excludes memory: such a keyspace has no older state to return to.
@@ -86,6 +95,69 @@ TEST_P(RolledBackTest, RolledBackPublicationIsInForceAgain) {
   EXPECT_EQ(buy_for(1, 9), 3);
   drain();
   expect_audit_passes();
+}
+
+TEST_P(RolledBackTest, UnresolvedPublicationIsRebuilt) {
+  publish_without_result(2);
+  save();
+  EXPECT_EQ(buy_for(1, 1), 1);
+  drain();
+  roll_back();
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy_for(11, 19), 1);
+  drain();
+  EXPECT_EQ(rows(), 2);
+  EXPECT_TRUE(letters().empty());
+  expect_audit_passes();
+}
+
+/// No order is in the database, as if the voucher had never been on sale.
+TEST_P(RolledBackTest, QueuedOrderOfUnresolvedPublicationCounts) {
+  publish_without_result(2);
+  EXPECT_EQ(buy_for(1, 1), 1);
+  save();
+  ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
+  roll_back();
+  EXPECT_EQ(buy(2, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy_for(11, 19), 1);
+  drain();
+  EXPECT_EQ(rows(), 2);
+  EXPECT_TRUE(letters().empty());
+  expect_audit_passes();
+}
+
+/// The keyspace alone knows who bought elsewhere.
+TEST_P(LostOnServerTest, UnfinishedAdoptionKeepsItsBuyers) {
+  backend_.client()("SET", SaleKeys{}.stock(1), 2);
+  for (const int user : {1, 2, 3}) backend_.client()("SADD", SaleKeys{}.buyers(1), user);
+  auto adopting = Sale::open(backend_.keyspace(), backend_.orders(), {.adopt = true});
+  ASSERT_TRUE(adopting.ok()) << adopting.status();
+  backend_.orders().fail_writes();
+  EXPECT_FALSE((*adopting)->publish(voucher(1, 5)).ok());
+  backend_.orders().fail_writes(absl::OkStatus());
+  adopting->reset();
+  save();
+  ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
+  roll_back();
+  EXPECT_EQ(buy(2, 1), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 2), Outcome::kLimitReached);
+  EXPECT_EQ(buy_for(11, 19), 2);
+  drain();
+  EXPECT_EQ(rows(), 5);
+  expect_audit_passes();
+}
+
+/// Keys that wait for their adoption are another system's.
+TEST_P(LostOnServerTest, KeysToAdoptSurviveRecovery) {
+  backend_.client()("SET", SaleKeys{}.stock(1), 2);
+  save();
+  ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(1, 2), .version = 1}).ok());
+  ASSERT_TRUE(sale_->publish(voucher(2, 1)).ok());
+  roll_back();
+  EXPECT_EQ(buy(2, 1), Outcome::kAccepted);
+  EXPECT_EQ(backend_.client()("GET", SaleKeys{}.stock(1)), Reply::bulk("2"));
+  EXPECT_EQ(buy(1, 1), Outcome::kUnknownVoucher);
 }
 
 TEST_P(RolledBackTest, OrdersLostUnstoredAreSoldAgain) {
@@ -438,6 +510,20 @@ TEST_P(LostInRushTest, NoHeldOrderIsLostByFlushes) {
   const auto report = sale->audit();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);
+}
+
+/// Its keys were evicted, say, before its publication was resolved.
+TEST_P(LostWritesTest, LostUnresolvedPublicationCountsQueuedOrder) {
+  publish_without_result(2);
+  EXPECT_EQ(buy_for(1, 1), 1);
+  const SaleKeys keys;
+  backend_.client()("DEL", keys.voucher(1), keys.stock(1), keys.buyers(1));
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
+  EXPECT_EQ(buy_for(11, 19), 1);
+  drain();
+  EXPECT_EQ(rows(), 2);
+  expect_audit_passes();
 }
 
 TEST_P(LostWritesTest, FlushedVouchersComeBackOneByOne) {
