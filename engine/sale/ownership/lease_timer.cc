@@ -52,8 +52,8 @@ void LeaseTimer::schedule(const std::shared_ptr<State>& state) {
     if (!still_there) return;
     const std::lock_guard lock(still_there->mutex);
     if (still_there->is_closed) return;
+    schedule(still_there);  // first: an exception ends this renewal, not the next ones
     still_there->renew();
-    schedule(still_there);
   });
 }
 
