@@ -1,5 +1,6 @@
 #include "engine/sale/ownership/keyspace_owner.h"
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
@@ -27,14 +28,20 @@ enum Standing : int {
   kForeign = 3,   // another system made the order stream
 };
 
-// Renews the lease of a copy of the database. Returns nothing, or why it cannot:
-// - the name of another copy that has the lease, and the ms left of it;
-// - for a claim, the name of the copy that had the lease last, and a checkpoint that it recorded and
-//   this one lacks.
+// KEYS owner of the stream, …
+// ARGV identity, and of this copy of the database: id, place, name, lease in ms, private (1/0), a
+// checkpoint that it has
+//
+// find_other_copy() renews the lease of this copy. Returns nothing, or why it cannot:
+// - {'open', the name of another copy that has the lease, the ms left of it};
+// - for a claim, {'newer', the name of the copy that had the lease last, a checkpoint that it
+//   recorded, the one that this copy has instead}.
 // A copy in the same place replaces that one. A lease that ends later than any can was granted before
 // the clock was set back. It is ignored. A keyspace in the process of the copy is nobody else's.
 constexpr const char* kLease = R"lua(
-local function find_other_copy(owner, copy, place, name, lease_ms, is_private, recorded, is_claim)
+local owner = KEYS[1]
+local identity, copy, place, name, lease_ms, is_private, recorded = unpack(ARGV, 1, 7)
+local function find_other_copy(is_claim)
   if copy == '' then return nil end
   local now = time_ms()
   local held = redis.call('HMGET', owner, 'instance', 'instance_place', 'instance_name',
@@ -42,10 +49,12 @@ local function find_other_copy(owner, copy, place, name, lease_ms, is_private, r
   local left = held[1] and tonumber(held[4] or 0) - now or 0
   local is_same = held[1] == copy or held[2] == place and place ~= ''
   if not is_same and is_private ~= '1' and left > 0 and left <= tonumber(lease_ms) then
-    return {held[3], left}
+    return {'open', held[3], left}
   end
   local known, new = tonumber(held[5] or 0), tonumber(recorded)
-  if is_claim and held[1] and not is_same and known > new then return {held[3], known, new} end
+  if is_claim and held[1] and not is_same and known > new then
+    return {'newer', held[3], known, new}
+  end
   if known < new then redis.call('HSET', owner, 'recorded', recorded) end
   redis.call('HSET', owner, 'instance', copy, 'instance_place', place, 'instance_name', name,
              'instance_until', string.format('%.0f', now + tonumber(lease_ms)))
@@ -56,19 +65,23 @@ end
 std::string with_lease(const char* script) { return absl::StrCat(kEntryTimeLua, kLease, script); }
 
 // KEYS owner of the stream, owner of the prefix, order stream, vouchers
-// ARGV identity, checkpoint, adopt (1/0), and of this copy of the database: id, place, name, lease in
-// ms, private (1/0)
+// ARGV as of kLease, then adopt (1/0). The checkpoint is the database's.
+//
+// A lease without an owner is of a copy that ended between its claim and its confirmation.
 const Script& claim_script() {
   static const Script* const kScript = new Script(with_lease(R"lua(
-local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
-if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
-if not of_stream and ARGV[3] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
+local of_stream, of_prefix = redis.call('HGET', owner, 'identity'), redis.call('GET', KEYS[2])
+if of_stream and of_stream ~= identity or of_prefix and of_prefix ~= identity then return 2 end
+if not of_stream and ARGV[8] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
    and redis.call('EXISTS', KEYS[4]) == 0 then return 3 end
-local other = find_other_copy(KEYS[1], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[2], true)
+if not of_stream then
+  redis.call('HDEL', owner, 'instance', 'instance_place', 'instance_name', 'instance_until', 'recorded')
+end
+local other = find_other_copy(true)
 if other then return other end
-if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then return 1 end
-if not of_stream then redis.call('HSET', KEYS[1], 'identity', ARGV[1]) end
-if not of_prefix then redis.call('SET', KEYS[2], ARGV[1]) end
+if tonumber(redis.call('HGET', owner, 'checkpoint') or 0) < tonumber(recorded) then return 1 end
+if not of_stream then redis.call('HSET', owner, 'identity', identity) end
+if not of_prefix then redis.call('SET', KEYS[2], identity) end
 return 0
 )lua"));
   return *kScript;
@@ -122,29 +135,27 @@ return 1
   return *kScript;
 }
 
-// KEYS owner of the stream. ARGV as of kDraw. Without an owner, the next draw or claim finds it lost.
-const Script& renew_script() {
-  static const Script* const kScript = new Script(with_lease(R"lua(
-if redis.call('HGET', KEYS[1], 'identity') ~= ARGV[1] then return 0 end
-return find_other_copy(KEYS[1], unpack(ARGV, 2)) or 0
-)lua"));
-  return *kScript;
-}
-
-// KEYS owner of the stream. ARGV identity, and of this copy of the database: id, place, name, lease in
-// ms, private (1/0), a checkpoint that it has
-constexpr const char* kDraw = R"lua(
-local identity = redis.call('HGET', KEYS[1], 'identity')
-if not identity then return -1 end
-if identity ~= ARGV[1] then return -2 end
-local other = find_other_copy(KEYS[1], unpack(ARGV, 2))
-if other then return other end
-return redis.call('HINCRBY', KEYS[1], 'checkpoint', 1)
+// KEYS owner of the stream. ARGV as of kLease. Without an owner, the next draw or claim finds it lost.
+constexpr const char* kRenew = R"lua(
+if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
+return find_other_copy() or 0
 )lua";
 
-// KEYS owner of the stream, order stream. ARGV as of kDraw, then the group and the entries
+// KEYS owner of the stream. ARGV as of kLease
+constexpr const char* kDraw = R"lua(
+local of_stream = redis.call('HGET', owner, 'identity')
+if not of_stream then return -1 end
+if of_stream ~= identity then return -2 end
+local other = find_other_copy()
+if other then return other end
+return redis.call('HINCRBY', owner, 'checkpoint', 1)
+)lua";
+
+// KEYS owner of the stream, order stream. ARGV as of kLease, then the group and the entries. A
+// keyspace that lost its owner has lost the entries, too.
 constexpr const char* kAcknowledge = R"lua(
-local other = find_other_copy(KEYS[1], unpack(ARGV, 2, 7))
+if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
+local other = find_other_copy()
 if other then return other end
 return redis.call('XACK', KEYS[2], ARGV[8], unpack(ARGV, 9))
 )lua";
@@ -152,6 +163,16 @@ return redis.call('XACK', KEYS[2], ARGV[8], unpack(ARGV, 9))
 // Workers free memory, so they continue when memory is exhausted.
 std::string without_memory(const char* script) {
   return absl::StrCat("#!lua flags=allow-oom\n", with_lease(script));
+}
+
+const Script& renew_script() {
+  static const Script* const kScript = new Script(with_lease(kRenew));
+  return *kScript;
+}
+
+const Script& renew_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(kRenew));
+  return *kScript;
 }
 
 const Script& draw_script() {
@@ -212,17 +233,17 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
   const std::string vouchers = keys_.vouchers();
-  const std::string checkpoint = std::to_string(state.checkpoint);
+  const DecimalText checkpoint(state.checkpoint);
   const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
   const auto instance = this->instance();
   if (!instance.ok()) return instance.status();
   const DecimalText lease_ms(kLeaseMs);
-  std::string_view arguments[] = {state.identity, checkpoint,      options_.adopt ? "1" : "0",
-                                  instance->id,   instance->place, instance->name,
-                                  lease_ms,       is_private()};
+  std::string_view arguments[] = {
+      state.identity, instance->id, instance->place, instance->name,
+      lease_ms,       is_private(), checkpoint,      options_.adopt ? "1" : "0"};
   Reply standing = client.run(claim_script(), names, arguments);
   if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
-    arguments[3] = {};
+    arguments[1] = {};
     standing = client.run(claim_script(), names, arguments);
   }
   if (standing.is_aggregate()) return other_instance(standing);
@@ -337,9 +358,16 @@ absl::Status KeyspaceOwner::seal(Client& client) {
   absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
   if (!recorded.ok()) return recorded;
   note_recorded(*checkpoint);
-  // Tells the keyspace at once, for this may be the last call.
-  const auto told = run_leased(client, renew_script(), nullptr, {});
-  return told.ok() ? absl::OkStatus() : told.status();
+  return tell_recorded(client);
+}
+
+absl::Status KeyspaceOwner::tell_recorded(Client& client) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner};
+  const auto told = run_leased(client, renew_script(), renew_without_memory_script(), keys, {});
+  if (!told.ok()) return told.status();
+  return told->is_integer() ? absl::OkStatus()
+                            : to_status(*told, "telling the keyspace what was recorded");
 }
 
 void KeyspaceOwner::note_recorded(std::int64_t checkpoint) {
@@ -362,46 +390,46 @@ absl::StatusOr<DatabaseInstance> KeyspaceOwner::instance() {
 
 /// Returns the error for the reply of find_other_copy().
 absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
-  constexpr std::string_view kDoing = "leasing the keyspace";
   const auto& parts = reply.elements();
-  const bool is_whole = parts.size() >= 2 && parts[0].is_text() && parts[1].is_integer();
-  if (!is_whole) return to_status(reply, kDoing);
-  const std::string name(parts[0].text());
-  if (parts.size() == 2) {
+  const auto has_kind = [&](std::string_view kind, std::size_t size) {
+    return parts.size() == size && parts[0].is_text() && parts[0].text() == kind &&
+           parts[1].is_text() && parts[2].is_integer();
+  };
+  if (has_kind("open", 3)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "another copy of this order database is open: ", name,
+        "another copy of this order database is open: ", parts[1].text(),
         "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
-        " ends in ", parts[1].integer(), " ms, unless it is renewed)"));
+        " ends in ", parts[2].integer(), " ms, unless it is renewed)"));
   }
-  if (!parts[2].is_integer()) return to_status(reply, kDoing);
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this order database is older than the copy that was open last: ", name,
-      "; it has checkpoint ", parts[2].integer(), ", that one ", parts[1].integer(),
-      ". Open that one, or bring this one up to date. To go on without what it lacks, remove the "
-      "field recorded of ",
-      keys_.stream_owner()));
+  if (has_kind("newer", 4) && parts[3].is_integer()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this order database is older than the copy that was open last: ", parts[1].text(),
+        "; it has checkpoint ", parts[3].integer(), ", that one ", parts[2].integer(),
+        ". Open that one, or bring this one up to date. To go on without what it lacks, remove the "
+        "field recorded of ",
+        keys_.stream_owner()));
+  }
+  return to_status(reply, "leasing the keyspace");
 }
 
-/// Runs a script of kLease with the arguments of kDraw and these. Returns its reply, which is no lease
-/// of another copy. If memory is short, runs `without_memory` instead, unless it is null.
+/// Runs a script of kLease with its arguments and `more`. Returns its reply, which is no lease of
+/// another copy. Runs `without_memory` instead if memory is short.
 absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script,
-                                                const Script* without_memory,
+                                                const Script& without_memory,
+                                                std::span<const std::string_view> keys,
                                                 std::span<const std::string_view> more) {
   const auto identity = this->identity();
   if (!identity.ok()) return identity.status();
   const auto instance = this->instance();
   if (!instance.ok()) return instance.status();
-  const std::string stream_owner = keys_.stream_owner();
-  const std::string_view names[] = {stream_owner, keys_.order_stream};
   const DecimalText lease_ms(kLeaseMs);
   const DecimalText recorded(recorded_);
   std::vector<std::string_view> arguments = {
       *identity, instance->id, instance->place, instance->name, lease_ms, is_private(), recorded};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  const auto keys = std::span(names).first(more.empty() ? 1 : 2);
   Reply reply = client.run(script, keys, arguments);
-  if (has_code(reply, redis_error_code::kOutOfMemory) && without_memory != nullptr) {
-    reply = client.run(*without_memory, keys, arguments);
+  if (has_code(reply, redis_error_code::kOutOfMemory)) {
+    reply = client.run(without_memory, keys, arguments);
   }
   if (reply.is_aggregate()) return other_instance(reply);
   return reply;
@@ -410,16 +438,13 @@ absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& sc
 absl::Status KeyspaceOwner::renew_lease(Client& client) {
   const auto needs_lease = this->needs_lease();
   if (!needs_lease.ok() || !*needs_lease) return needs_lease.status();
-  const auto renewed = run_leased(client, renew_script(), nullptr, {});
-  if (!renewed.ok()) return renewed.status();
-  if (has_code(*renewed, redis_error_code::kOutOfMemory)) {
-    return absl::OkStatus();  // the next draw can
-  }
-  return renewed->is_integer() ? absl::OkStatus() : to_status(*renewed, "renewing the lease");
+  return tell_recorded(client);
 }
 
 absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
-  const auto drawn = run_leased(client, draw_script(), &draw_without_memory_script(), {});
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner};
+  const auto drawn = run_leased(client, draw_script(), draw_without_memory_script(), keys, {});
   if (!drawn.ok()) return drawn.status();
   if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
   if (drawn->integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
@@ -430,8 +455,10 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
 absl::Status KeyspaceOwner::acknowledge(Client& client, std::span<const std::string_view> entries) {
   std::vector<std::string_view> more = {keys_.group};
   more.insert(more.end(), entries.begin(), entries.end());
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner, keys_.order_stream};
   const auto acknowledged =
-      run_leased(client, acknowledge_script(), &acknowledge_without_memory_script(), more);
+      run_leased(client, acknowledge_script(), acknowledge_without_memory_script(), keys, more);
   if (!acknowledged.ok()) return acknowledged.status();
   return acknowledged->is_integer() ? absl::OkStatus()
                                     : to_status(*acknowledged, "acknowledging orders");

@@ -71,8 +71,11 @@ class KeyspaceOwner {
   /// Notes that the database has recorded this checkpoint. The next call that renews the lease tells
   /// the keyspace. So an older copy is noticed when it is opened.
   void note_recorded(std::int64_t checkpoint);
+  /// Tells the keyspace at once, for this may be the last call. Does nothing if it was lost.
+  /// kFailedPrecondition: another copy is open. Other errors: of the keyspace.
+  absl::Status tell_recorded(Client& client);
   /// Acknowledges entries of the order stream that are in the database, if no other copy of it has
-  /// taken the lease meanwhile. Errors: as draw_checkpoint().
+  /// taken the lease meanwhile. Does nothing if the keyspace was lost. Errors: as tell_recorded().
   absl::Status acknowledge(Client& client, std::span<const std::string_view> entries);
 
   /// Renews the lease of this copy of the database. Every call above does so, too, except
@@ -97,7 +100,8 @@ class KeyspaceOwner {
   [[nodiscard]] std::string_view is_private() const { return options_.is_shared ? "0" : "1"; }
   absl::Status other_instance(const Reply& reply) const;
   absl::StatusOr<Reply> run_leased(Client& client, const Script& script,
-                                   const Script* without_memory,
+                                   const Script& without_memory,
+                                   std::span<const std::string_view> keys,
                                    std::span<const std::string_view> more);
   absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
   absl::StatusOr<std::map<VoucherId, bool>> vouchers_on_sale();

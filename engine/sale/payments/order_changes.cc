@@ -466,17 +466,42 @@ ChangeResult OrderChanges::rebuild_holds(VoucherId voucher,
 
 // ---- Changes that begin in the database ----
 
-/// Applies one event in the present epoch.
+/// Draws a checkpoint, and syncs it and all writes before it: the database must never know one that a
+/// power cut could remove from the log. Errors: as KeyspaceOwner::draw_checkpoint().
+absl::StatusOr<std::int64_t> OrderChanges::draw_checkpoint() {
+  auto checkpoint = owner_.draw_checkpoint(client_);
+  if (!checkpoint.ok()) return checkpoint;
+  if (const Reply synced = client_.sync(); synced.is_error()) {
+    return to_status(synced, "syncing the log");
+  }
+  return checkpoint;
+}
+
+/// Stores an event that begins in the database. kAborted: the epoch has ended.
+absl::StatusOr<OrderResult> OrderChanges::store(const OrderEvent& event, const BatchFence& fence) {
+  const auto results = stores_.apply({&event, 1}, fence);
+  if (!results.ok()) return results.status();
+  owner_.note_recorded(fence.checkpoint);
+  owner_.tell_recorded(client_).IgnoreError();  // it is stored; the next renewal tells it
+  return results->front();
+}
+
+/// Applies one event in the present epoch, with a checkpoint: a copy of the database that lacks the
+/// event is older.
 absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
   constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
   for (int i = 1;; ++i) {
     const auto state = stores_.orders.state();
     if (!state.ok()) return state.status();
-    const auto results =
-        stores_.apply({&event, 1}, {.epoch = state->epoch, .checkpoint = state->checkpoint});
-    if (absl::IsAborted(results.status()) && i < kTries) continue;
-    if (!results.ok()) return results.status();
-    return results->front();
+    const auto checkpoint = draw_checkpoint();
+    if (absl::IsNotFound(checkpoint.status()) && i < kTries) {
+      if (absl::Status verified = owner_.verify(client_); !verified.ok()) return verified;
+      continue;
+    }
+    if (!checkpoint.ok()) return checkpoint.status();
+    auto result = store(event, {.epoch = state->epoch, .checkpoint = *checkpoint});
+    if (absl::IsAborted(result.status()) && i < kTries) continue;
+    return result;
   }
 }
 
@@ -605,24 +630,17 @@ absl::Status OrderChanges::end_refund(OrderId id) {
       return absl::AbortedError(concat("voucher ", order.voucher, " is rebuilt again and again"));
     }
     // Reveals a keyspace that loses the given-back pieces and no later write.
-    const auto checkpoint = owner_.draw_checkpoint(client_);
+    const auto checkpoint = draw_checkpoint();
     if (absl::IsNotFound(checkpoint.status())) {
       return absl::AbortedError(checkpoint.status().message());
     }
     if (!checkpoint.ok()) return checkpoint.status();
-    // The database must never know an end that a power cut could remove from the log.
-    if (const Reply synced = client_.sync(); synced.is_error()) {
-      return to_status(synced, "syncing the log");
-    }
     OrderEvent event{.kind = EventKind::kRefundEnded, .at_ms = now_ms()};
     event.order.id = order.id;
     set_keeps(**keeps, event.order);
-    const auto results =
-        stores_.apply({&event, 1}, {.epoch = state->epoch, .checkpoint = *checkpoint});
-    if (absl::IsAborted(results.status()) && i < kTries) continue;
-    if (!results.ok()) return results.status();
-    owner_.note_recorded(*checkpoint);
-    break;
+    const auto result = store(event, {.epoch = state->epoch, .checkpoint = *checkpoint});
+    if (absl::IsAborted(result.status()) && i < kTries) continue;
+    return result.status();
   }
   return absl::OkStatus();
 }

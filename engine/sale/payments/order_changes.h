@@ -97,6 +97,8 @@ class OrderChanges {
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
   absl::StatusOr<Standing> look_up(OrderId order);
   absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
+  absl::StatusOr<std::int64_t> draw_checkpoint();
+  absl::StatusOr<OrderResult> store(const OrderEvent& event, const BatchFence& fence);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status, bool may_rebuild = true);
   ChangeResult refuse_unpaid(OrderId order, const std::string& reason,

@@ -1,7 +1,9 @@
 // A keyspace belongs to one database. Keys of another system are not adopted by accident.
 #include <filesystem>
+#include <new>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <spdlog/logger.h>
@@ -151,6 +153,10 @@ class CopiedDatabaseTest : public OwnershipTest {
     return SqliteOrderStore::open(copy).value();
   }
 
+  std::unique_ptr<OrderStore> new_database() {
+    return SqliteOrderStore::open(backend_.orders_file().string() + ".new").value();
+  }
+
   std::unique_ptr<OrderStore> opened_again() {
     return SqliteOrderStore::open(backend_.orders_file()).value();
   }
@@ -266,6 +272,54 @@ TEST_P(CopiedDatabaseTest, CopyBeforePublicationIsRefusedLater) {
   EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
 }
 
+/// A change in the database alone is the last write of the first copy.
+TEST_P(CopiedDatabaseTest, CopyBeforeUseIsRefusedLater) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const OrderId order = sale_->buy(1, 1).order;
+  drain();
+  const auto copy = copied();
+  ASSERT_EQ(sale_->use(order).outcome, ChangeOutcome::kDone);
+  close_first();
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+}
+
+TEST_P(CopiedDatabaseTest, CopyBeforeRefundIsRefusedLater) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const OrderId order = sale_->buy(1, 1).order;
+  drain();
+  const auto copy = copied();
+  ASSERT_EQ(sale_->refund(order, "asked").outcome, ChangeOutcome::kDone);
+  close_first();
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+}
+
+TEST_P(CopiedDatabaseTest, CopyBeforeConfirmedRefundIsRefusedLater) {
+  Voucher paid = voucher(1, 3);
+  paid.payment_ms = 60'000;
+  ASSERT_TRUE(sale_->publish(paid).ok());
+  const OrderId order = sale_->buy(1, 1).order;
+  const PayRequest payment{.order = order, .payment = "p1", .amount_cents = paid.price_cents};
+  ASSERT_EQ(sale_->pay(payment).outcome, ChangeOutcome::kDone);
+  drain();
+  ASSERT_EQ(sale_->refund(order, "asked").outcome, ChangeOutcome::kDone);
+  const auto copy = copied();
+  ASSERT_EQ(sale_->confirm_refund("p1").outcome, ChangeOutcome::kDone);
+  close_first();
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
+}
+
+TEST_P(CopiedDatabaseTest, FullKeyspaceLearnsRecordedCheckpoint) {
+  Client& client = backend_.client();
+  KeyspaceOwner owner(SaleStores(backend_.orders()), SaleKeys{}, {.is_shared = true});
+  ASSERT_TRUE(owner.verify(client).ok());
+  client("CONFIG", "SET", "maxmemory", 1);
+  const absl::Status sealed = owner.seal(client);
+  client("CONFIG", "SET", "maxmemory", 0);
+  EXPECT_TRUE(sealed.ok()) << sealed;
+  EXPECT_EQ(client("HGET", SaleKeys{}.stream_owner(), "recorded"),
+            Reply::bulk(std::to_string(backend_.orders().state().value().checkpoint)));
+}
+
 TEST_P(CopiedDatabaseTest, CompleteCopyIsOpenedLater) {
   ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
@@ -315,6 +369,48 @@ TEST_P(CopiedDatabaseTest, RestoredBackupReplacesFile) {
   const auto restored = opened_again();
   EXPECT_TRUE(open_sale(*restored).ok());
   EXPECT_FALSE(sale_->publish(voucher(1, 3)).ok()) << "its file is gone";
+}
+
+TEST_P(CopiedDatabaseTest, FlushedKeyspaceIsFreeForNewDatabase) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
+  worker_ = make_worker("c1", {.on_stored = [&](auto) { backend_.client()("FLUSHALL"); }});
+  worker_->step();
+  worker_.reset();
+  sale_.reset();
+  const auto another = new_database();
+  const auto opened = open_sale(*another);
+  EXPECT_TRUE(opened.ok()) << opened.status();
+}
+
+/// Its owner ended before it confirmed its claim.
+TEST_P(CopiedDatabaseTest, LeaseWithoutOwnerIsIgnored) {
+  close_first();
+  Client& client = backend_.client();
+  const std::string owner = SaleKeys{}.stream_owner();
+  client("FLUSHALL");
+  client("HSET", owner, "instance", "another", "instance_place", "elsewhere", "instance_name",
+         "another", "instance_until", backend_.clock().now_ms() + 1'000, "recorded", 1'000);
+  const auto another = new_database();
+  const auto opened = open_sale(*another);
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(client("HGET", owner, "recorded"), Reply::nil());
+}
+
+TEST_P(CopiedDatabaseTest, LeaseIsRenewedAfterThrowingRenewal) {
+  worker_.reset();
+  sale_.reset();
+  bool throws = false;
+  HookedBackend hooked(backend_.keyspace(), {.before = [&](const Request&) {
+                         if (std::exchange(throws, false)) throw std::bad_alloc();
+                       }});
+  const auto sale = Sale::open(hooked, backend_.orders());
+  ASSERT_TRUE(sale.ok()) << sale.status();
+  const auto copy = copied();
+  throws = true;
+  EXPECT_THROW(backend_.advance_ms(KeyspaceOwner::kLeaseMs / 2), std::bad_alloc);
+  for (int i = 0; i < 3; ++i) backend_.advance_ms(KeyspaceOwner::kLeaseMs / 2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(open_sale(*copy).status()));
 }
 
 TEST_P(CopiedDatabaseTest, RestartedOwnerNeedsNoNewLease) {
