@@ -29,7 +29,7 @@ namespace rushgate {
 class RedisCore;
 
 /// Keeps the order of submission. Only the methods that say so are thread-safe. The others belong
-/// to the I/O thread. docs/internals.md describes the states.
+/// to the I/O thread. docs/how-the-engine-works.md describes the states.
 class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_this<RedisLine> {
  public:
   enum class Use : std::uint8_t {

@@ -4,7 +4,7 @@
 // A caller that finds no thread at work takes the turn. It runs its own request and the queued ones
 // as one commit batch, commits, sends the replies, and checks the queue again. After its own reply
 // it works for others for a limited time. Then it hands the turn to the next waiting caller.
-// docs/internals.md follows a request through it.
+// docs/how-the-engine-works.md follows a request through it.
 #pragma once
 
 #include <atomic>

@@ -127,7 +127,7 @@ std::string_view order_result_name(OrderResult::Kind kind);
 
 /// The state of a database compared with the keyspace that admits its orders. A keyspace can lose
 /// the newest of its writes (a Redis that was restored from a snapshot, an old directory next to a
-/// newer database). The epoch and the checkpoint detect it (docs/internals.md, section 13).
+/// newer database). The epoch and the checkpoint detect it (docs/how-a-sale-works.md).
 struct DatabaseState {
   std::string identity;         // drawn when the database was created: new_database_identity()
   std::int64_t epoch = 0;       // raised by each fence(); 1 at first

@@ -30,7 +30,7 @@ namespace rushgate {
 ///
 /// A keyspace loses writes only as a suffix of them, and then every connection ends. So verify()
 /// runs for each keyspace that is opened, and before a new connection admits anything
-/// (docs/internals.md, section 13).
+/// (docs/how-a-sale-works.md).
 class KeyspaceOwner {
  public:
   struct Options {
