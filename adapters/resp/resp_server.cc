@@ -19,7 +19,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "adapters/resp/connection.h"
 #include "adapters/resp/file_reservation.h"
 #include "engine/base/concat.h"
@@ -49,8 +48,7 @@ constexpr std::size_t kRoundRequestBytesMax = 4 * 1'024 * 1'024;
 constexpr std::size_t kRoundReplyBytesMax = 4 * 1'024 * 1'024;
 
 absl::Status unavailable(std::string_view what, const boost::system::error_code& error) {
-  return absl::UnavailableError(
-      absl::StrCat(absl::string_view(what.data(), what.size()), ": ", error.message()));
+  return absl::UnavailableError(concat(what, ": ", error.message()));
 }
 
 template <class Protocol>
@@ -81,7 +79,7 @@ absl::Status expect_nobody(asio::io_context& io, const Local::endpoint& endpoint
   if (!error) asking.connect(endpoint, error);
   if (error == asio::error::connection_refused) return absl::OkStatus();
   if (!error || error == asio::error::would_block || error == asio::error::try_again) {
-    return absl::UnavailableError(absl::StrCat(path, ": another server is there"));
+    return absl::UnavailableError(concat(path, ": another server is there"));
   }
   return unavailable(path, error);
 }
@@ -216,11 +214,11 @@ absl::Status RespServer::Impl::check_options() const {
   }
   if (options_.tcp_keepalive_s < 0 || options_.tcp_keepalive_s > kTcpKeepaliveMaxS) {
     return absl::InvalidArgumentError(
-        absl::StrCat("tcp_keepalive_s must be from 0 to ", kTcpKeepaliveMaxS));
+        concat("tcp_keepalive_s must be from 0 to ", kTcpKeepaliveMaxS));
   }
   if (options_.idle_timeout_s < 0 || options_.idle_timeout_s > kIdleTimeoutMaxS) {
     return absl::InvalidArgumentError(
-        absl::StrCat("idle_timeout_s must be from 0 to ", kIdleTimeoutMaxS));
+        concat("idle_timeout_s must be from 0 to ", kIdleTimeoutMaxS));
   }
   return absl::OkStatus();
 }
@@ -268,15 +266,15 @@ absl::Status RespServer::Impl::listen_on_tcp() {
   const auto address = asio::ip::make_address(options_.bind_address, error);
   if (error) {
     return absl::InvalidArgumentError(
-        absl::StrCat("bind_address '", options_.bind_address, "' is no IP address"));
+        concat("bind_address '", options_.bind_address, "' is no IP address"));
   }
   if (!address.is_loopback() && options_.password.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("bind_address ", options_.bind_address,
-                     " can be reached from other machines: that takes a password"));
+        concat("bind_address ", options_.bind_address,
+               " can be reached from other machines: that takes a password"));
   }
   const Tcp::endpoint endpoint(address, options_.port);
-  const std::string shown = absl::StrCat(options_.bind_address, " port ", options_.port);
+  const std::string shown = concat(options_.bind_address, " port ", options_.port);
   absl::Status listening = bind_to(tcp_listener_, endpoint, shown);
   if (listening.ok()) listening = listen(tcp_listener_, shown);
   if (!listening.ok()) return listening;
@@ -291,7 +289,7 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
     return absl::InvalidArgumentError("unix_socket has a zero byte");
   }
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("unix_socket ", path, " is too long"));
+    return absl::InvalidArgumentError(concat("unix_socket ", path, " is too long"));
   }
   const Local::endpoint endpoint(path);
   if (identity_of_socket(path)) {
@@ -304,7 +302,7 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   // Before any client can connect.
   if (listening.ok() && options_.unix_socket_mode != 0 &&
       ::chmod(path.c_str(), options_.unix_socket_mode) != 0) {
-    listening = absl::ErrnoToStatus(errno, absl::StrCat("chmod ", path));
+    listening = absl::ErrnoToStatus(errno, concat("chmod ", path));
   }
   if (listening.ok()) listening = listen(local_listener_, path);
   if (!listening.ok()) return listening;

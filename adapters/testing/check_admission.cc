@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "adapters/testing/keyspace_contents.h"
 #include "adapters/testing/refuse_if.h"
+#include "engine/base/concat.h"
 #include "engine/sale/admission/word_template.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/order_worker.h>
@@ -26,7 +26,7 @@ constexpr std::size_t kFaultsMax = 20;
 constexpr std::int64_t kLargeUser = 9'007'199'254'740'993;
 
 std::string shown(const Reply& reply) {
-  return reply.is_integer() ? absl::StrCat(reply.integer()) : to_debug_string(reply);
+  return reply.is_integer() ? concat(reply.integer()) : to_debug_string(reply);
 }
 
 std::string message(const absl::Status& status) { return std::string(status.message()); }
@@ -117,9 +117,8 @@ class Check {
 
   void add_fault(const std::string& fault) {
     const std::string text =
-        limits_.per_user == 1
-            ? fault
-            : absl::StrCat("with a limit of ", limits_.per_user, " per user: ", fault);
+        limits_.per_user == 1 ? fault
+                              : concat("with a limit of ", limits_.per_user, " per user: ", fault);
     const bool is_known = std::ranges::find(report_.faults, text) != report_.faults.end();
     if (!is_known && report_.faults.size() < kFaultsMax) report_.faults.push_back(text);
   }
@@ -153,8 +152,7 @@ class Check {
     for (const int stock : {0, -1}) {
       shop.client()("SET", options_.keys.stock(kVoucher), stock);
       const Reply reply = check_call(shop, 1'000'000 + stock, ++order);
-      if (read(reply) == RushResult::kAccepted)
-        add_fault(absl::StrCat("accepts at a stock of ", stock));
+      if (read(reply) == RushResult::kAccepted) add_fault(concat("accepts at a stock of ", stock));
     }
   }
 
@@ -265,8 +263,7 @@ class Check {
     buy_all(1, 2 + options_.stock);
     shop.store_orders();
     if (options_.find_withheld && accepted < options_.stock) {
-      add_fault(
-          absl::StrCat("sold ", accepted, " of ", options_.stock, " to more users than that"));
+      add_fault(concat("sold ", accepted, " of ", options_.stock, " to more users than that"));
     }
     const auto audit = shop.sale().audit();
     if (!audit.ok()) return add_fault("audit: " + message(audit.status()));

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 
 namespace rushgate::testing {
 namespace {
@@ -23,8 +23,7 @@ std::string sorted(const Reply& reply, std::size_t step) {
   std::vector<std::string> rows;
   for (std::size_t i = 0; i + step <= elements.size(); i += step) {
     std::string& row = rows.emplace_back();
-    for (std::size_t j = i; j < i + step; ++j)
-      absl::StrAppend(&row, to_debug_string(elements[j]), " ");
+    for (std::size_t j = i; j < i + step; ++j) row += concat(to_debug_string(elements[j]), " ");
   }
   std::ranges::sort(rows);
   std::string joined;
@@ -50,8 +49,8 @@ KeyspaceContents read_contents(Client& client) {
   for (const Reply& key : keys.elements()) {
     const std::string& name = key.text();
     const std::string type = ask(client, "TYPE", name).text();
-    contents[name] = absl::StrCat(type, " ", ask(client, "PEXPIRETIME", name).integer(), ": ",
-                                  read_value(client, name, type));
+    contents[name] = concat(type, " ", ask(client, "PEXPIRETIME", name).integer(), ": ",
+                            read_value(client, name, type));
   }
   return contents;
 }

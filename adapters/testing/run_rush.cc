@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "adapters/testing/refuse_if.h"
 #include "adapters/testing/rush_ledger.h"
+#include "engine/base/concat.h"
 #include "engine/base/random.h"
 #include <rushgate/reply.h>
 #include <rushgate/testing_rush.h>
@@ -98,7 +98,7 @@ class Port final : public Place {
   bool advance_ms(std::int64_t duration_ms, std::string& error) override {
     if (!moves_clock_) return true;
     const Reply moved = client_("RUSHGATE.ADVANCE", duration_ms);
-    if (moved.is_error()) error = absl::StrCat("the clock cannot be moved: ", moved.text());
+    if (moved.is_error()) error = concat("the clock cannot be moved: ", moved.text());
     return !moved.is_error();
   }
 
@@ -228,7 +228,7 @@ class RushRun {
     if (!take_step(number)) return;
     constexpr std::size_t kCommandsMax = 1'000;
     if (asked_[number].replies.size() == kCommandsMax) {
-      ledger_.add_error(absl::StrCat("request ", number, " does not come to an end"));
+      ledger_.add_error(concat("request ", number, " does not come to an end"));
       return ledger_.add_reply(requests_[number], RushResult::kFailed, now_ms_);
     }
     plan(number, now_ms_ + pause_ms());
@@ -287,14 +287,14 @@ class RushRun {
     if (!sale_.orders) return;
     const auto orders = sale_.orders(place_.client());
     if (orders.ok()) return ledger_.set_orders(*orders);
-    ledger_.add_error(absl::StrCat("the orders cannot be read: ", orders.status().message()));
+    ledger_.add_error(concat("the orders cannot be read: ", orders.status().message()));
   }
 
   void read_buyers() {
     if (!sale_.buyers) return;
     const auto buyers = sale_.buyers(place_.client());
     if (buyers.ok()) return ledger_.set_buyers(*buyers);
-    ledger_.add_error(absl::StrCat("the buyers cannot be read: ", buyers.status().message()));
+    ledger_.add_error(concat("the buyers cannot be read: ", buyers.status().message()));
   }
 
   Place& place_;

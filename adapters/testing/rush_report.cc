@@ -2,7 +2,7 @@
 #include <ostream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {
@@ -11,16 +11,16 @@ namespace {
 constexpr std::size_t kShown = 5;  // entries of a list
 
 std::string shown_counts(std::int64_t accepted, std::int64_t orders) {
-  return absl::StrCat(accepted, " accepted, ", orders, " orders");
+  return concat(accepted, " accepted, ", orders, " orders");
 }
 
 void append_vouchers(const char* what, const std::vector<RushReport::VoucherFault>& faults,
                      std::string& text) {
   for (const auto& fault : faults) {
     const std::int64_t sold = std::max(fault.accepted, fault.orders);
-    absl::StrAppend(&text, "  ", what, ": voucher ", fault.voucher, " by ",
-                    std::max(sold - fault.stock, fault.stock - sold), " (stock ", fault.stock, "; ",
-                    shown_counts(fault.accepted, fault.orders), ")\n");
+    text += concat("  ", what, ": voucher ", fault.voucher, " by ",
+                   std::max(sold - fault.stock, fault.stock - sold), " (stock ", fault.stock, "; ",
+                   shown_counts(fault.accepted, fault.orders), ")\n");
   }
 }
 
@@ -29,14 +29,14 @@ void append_users(const char* what, const std::vector<RushReport::UserFault>& fa
   const std::size_t shown = std::min(faults.size(), kShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& fault = faults[i];
-    absl::StrAppend(&text, "  ", what, ": user ", fault.user, ", voucher ", fault.voucher, " (",
-                    shown_counts(fault.accepted, fault.orders));
-    if (fault.in_doubt > 0) absl::StrAppend(&text, ", ", fault.in_doubt, " in doubt");
-    if (shows_record) absl::StrAppend(&text, ", ", fault.recorded, " recorded");
+    text += concat("  ", what, ": user ", fault.user, ", voucher ", fault.voucher, " (",
+                   shown_counts(fault.accepted, fault.orders));
+    if (fault.in_doubt > 0) text += concat(", ", fault.in_doubt, " in doubt");
+    if (shows_record) text += concat(", ", fault.recorded, " recorded");
     text += ")\n";
   }
   if (faults.size() > shown) {
-    absl::StrAppend(&text, "  ", what, ": and ", faults.size() - shown, " more\n");
+    text += concat("  ", what, ": and ", faults.size() - shown, " more\n");
   }
 }
 
@@ -49,12 +49,12 @@ bool RushReport::passed() const {
 }
 
 std::string RushReport::text() const {
-  std::string text = absl::StrCat("the sale ", passed() ? "passed" : "failed", ", seed ", seed,
-                                  ": ", requests, " requests, ", accepted, " accepted, ", refused,
-                                  " refused, ", failed, " failed");
-  if (restocked > 0) absl::StrAppend(&text, ", ", restocked, " pieces restocked");
+  std::string text =
+      concat("the sale ", passed() ? "passed" : "failed", ", seed ", seed, ": ", requests,
+             " requests, ", accepted, " accepted, ", refused, " refused, ", failed, " failed");
+  if (restocked > 0) text += concat(", ", restocked, " pieces restocked");
   if (crashes > 0) {
-    absl::StrAppend(&text, ", ", crashes, " crashes, ", replies_lost, " replies lost");
+    text += concat(", ", crashes, " crashes, ", replies_lost, " replies lost");
   }
   text += '\n';
   append_vouchers("oversold", oversold, text);
@@ -65,11 +65,11 @@ std::string RushReport::text() const {
   append_users("order without a record of its buyer", unrecorded, text, true);
   append_users("sold too early", too_early, text);
   append_vouchers("withheld", withheld, text);
-  for (const std::string& error : errors) absl::StrAppend(&text, "  error: ", error, "\n");
+  for (const std::string& error : errors) text += concat("  error: ", error, "\n");
   if (passed()) return text;
   for (const FrequentReply& frequent : replies) {
-    absl::StrAppend(&text, "  ", frequent.times, " times ",
-                    std::string(rush_result_name(frequent.result)), ": ", frequent.reply, "\n");
+    text += concat("  ", frequent.times, " times ", std::string(rush_result_name(frequent.result)),
+                   ": ", frequent.reply, "\n");
   }
   return text;
 }

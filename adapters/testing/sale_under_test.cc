@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "adapters/testing/refuse_if.h"
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include <rushgate/testing_rush.h>
 
@@ -12,11 +12,11 @@ namespace rushgate::testing {
 namespace {
 
 absl::Status unreadable(const std::string& key, const Reply& reply) {
-  return absl::InvalidArgumentError(absl::StrCat(key, ": ", to_debug_string(reply)));
+  return absl::InvalidArgumentError(concat(key, ": ", to_debug_string(reply)));
 }
 absl::Status no_number(const std::string& key, const std::string& field, const Reply& entry) {
   return absl::InvalidArgumentError(
-      absl::StrCat(key, ": no number in the field '", field, "' of ", to_debug_string(entry)));
+      concat(key, ": no number in the field '", field, "' of ", to_debug_string(entry)));
 }
 
 /// Returns the number in the field `name` of an entry's fields and values.
@@ -78,7 +78,7 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
   return [=](Client& client) -> absl::StatusOr<std::vector<RushOrder>> {
     std::vector<RushOrder> orders;
     for (const std::int64_t voucher : vouchers) {
-      const std::string key = absl::StrCat(prefix, voucher);
+      const std::string key = concat(prefix, voucher);
       const Reply members = client("SMEMBERS", key);
       if (!members.is_aggregate()) return unreadable(key, members);
       for (const Reply& member : members.elements()) {
@@ -97,7 +97,7 @@ std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_hashes(
     constexpr std::int64_t kOrdersMax = 1'000'000;
     std::vector<RushOrder> orders;
     for (const std::int64_t voucher : vouchers) {
-      const std::string key = absl::StrCat(prefix, voucher);
+      const std::string key = concat(prefix, voucher);
       const Reply counts = client("HGETALL", key);
       if (!counts.is_aggregate()) return unreadable(key, counts);
       const auto& words = counts.elements();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/heap.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
@@ -89,19 +89,19 @@ std::string command_of(const Session& session) {
 std::string memory_fields(const Session& session) {
   const ConnectionBuffers& buffers = session.buffers;
   const std::size_t total = sizeof(session) + session.held_bytes.total() + buffers.memory_bytes();
-  return absl::StrCat(" qbuf=", buffers.input.get(), " qbuf-free=", buffers.input_free.get(),
-                      " argv-mem=", buffers.requests.get(),
-                      " multi-mem=", session.held_bytes.requests.get(),
-                      " rbs=", buffers.reply_capacity.get(), " rbp=", buffers.reply_peak.get(),
-                      " obl=", buffers.replies.get(), " oll=", buffers.output_chunks.get(),
-                      " omem=", buffers.output_bytes.get(), " tot-mem=", total);
+  return concat(" qbuf=", buffers.input.get(), " qbuf-free=", buffers.input_free.get(),
+                " argv-mem=", buffers.requests.get(),
+                " multi-mem=", session.held_bytes.requests.get(),
+                " rbs=", buffers.reply_capacity.get(), " rbp=", buffers.reply_peak.get(),
+                " obl=", buffers.replies.get(), " oll=", buffers.output_chunks.get(),
+                " omem=", buffers.output_bytes.get(), " tot-mem=", total);
 }
 
 /// Returns the fields that Redis 7.2 has added, each after a space. They are missing unless the
 /// client has used CLIENT SETINFO: an earlier Redis has none.
 std::string library_fields(const Session& session) {
   if (session.library_name.empty() && session.library_version.empty()) return {};
-  return absl::StrCat(" lib-name=", session.library_name, " lib-ver=", session.library_version);
+  return concat(" lib-name=", session.library_name, " lib-ver=", session.library_version);
 }
 
 /// Returns a line of CLIENT LIST.
@@ -111,7 +111,7 @@ std::string line_of(const CommandContext& context, Session& session) {
   };
   const std::int64_t queued =
       session.transaction ? static_cast<std::int64_t>(session.transaction->requests.size()) : -1;
-  return absl::StrCat(
+  return concat(
       "id=", session.id, " addr=", session.address, " laddr=", session.local_address,
       " fd=-1 name=", session.name, " age=", (context.now_ms() - session.began_ms) / 1'000,
       " idle=", (context.now_ms() - session.last_ms) / 1'000, " flags=", flags_of(context, session),

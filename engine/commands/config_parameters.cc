@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/commands/arguments.h"
 #include "engine/commands/sessions.h"
 #include "engine/commands/settings.h"
@@ -317,9 +317,9 @@ std::string read_sync_policy(Context context) {
 /// There are no replicas.
 std::string read_output_limits(Context context) {
   const ServerSettings server = context.services().sessions.server();
-  return absl::StrCat("normal ", server.output_bytes_max, " 0 0 slave 0 0 0 pubsub ",
-                      server.subscriber_bytes_max, " ", server.subscriber_soft_bytes_max, " ",
-                      server.subscriber_soft_s);
+  return concat("normal ", server.output_bytes_max, " 0 0 slave 0 0 0 pubsub ",
+                server.subscriber_bytes_max, " ", server.subscriber_soft_bytes_max, " ",
+                server.subscriber_soft_s);
 }
 
 /// The directory to which the paths of this process are relative.

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "engine/base/concat.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
 #include "engine/commands/arguments.h"
@@ -23,8 +23,7 @@ constexpr std::size_t kStringBytesMaxOfParameter = 4'096;
 using Parsed = std::optional<ConfigValue>;
 
 std::string out_of_bounds(const ConfigParameter& parameter) {
-  return absl::StrCat("argument must be between ", parameter.min, " and ", parameter.max,
-                      " inclusive");
+  return concat("argument must be between ", parameter.min, " and ", parameter.max, " inclusive");
 }
 
 Parsed parse_number(const ConfigParameter& parameter, std::string_view text, std::string& reason) {
@@ -73,7 +72,7 @@ Parsed parse_choice(const ConfigParameter& parameter, std::string_view text, std
 
 Parsed parse_string(std::string_view text, std::string& reason) {
   if (text.size() <= kStringBytesMaxOfParameter) return ConfigValue{std::string(text)};
-  reason = absl::StrCat("argument is longer than ", kStringBytesMaxOfParameter, " bytes");
+  reason = concat("argument is longer than ", kStringBytesMaxOfParameter, " bytes");
   return std::nullopt;
 }
 
@@ -98,7 +97,7 @@ Parsed parse_save_points(std::string_view text, std::string& reason) {
     std::int64_t number = 0;
     const std::int64_t min = i % 2 == 0 ? 1 : 0;
     is_valid = is_valid && absl::SimpleAtoi(words[i], &number) && number >= min;
-    absl::StrAppend(&value.text, i == 0 ? "" : " ", number);
+    value.text += concat(i == 0 ? "" : " ", number);
   }
   if (is_valid) return value;
   reason = "Invalid save parameters";
@@ -120,7 +119,7 @@ Parsed parse_percentiles(std::string_view text, std::string& reason) {
     }
     std::string shown = absl::StrFormat("%f", percentile);
     remove_trailing_zeros(shown);
-    absl::StrAppend(&value.text, value.text.empty() ? "" : " ", shown);
+    value.text += concat(value.text.empty() ? "" : " ", shown);
   }
   return value;
 }

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/random.h"
 #include "engine/commands/arguments.h"
@@ -96,7 +96,7 @@ Reply replybuffer_command(CommandContext& context) {
 // ---- The program ----
 
 Reply structsize_command(CommandContext& /*context*/) {
-  return Reply::bulk(absl::StrCat("bits:", CHAR_BIT * sizeof(void*), " robj:", sizeof(Object)));
+  return Reply::bulk(concat("bits:", CHAR_BIT * sizeof(void*), " robj:", sizeof(Object)));
 }
 
 /// Compares random strings with random patterns. The results have no meaning: it must only end.

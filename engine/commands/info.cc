@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "engine/base/concat.h"
 #include "engine/base/latency_histogram.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/process_info.h"
@@ -40,7 +40,7 @@ class InfoFields {
  public:
   template <class Value>
   void add(std::string_view name, const Value& value) {
-    absl::StrAppend(&text_, absl::string_view(name.data(), name.size()), ":", value, "\r\n");
+    text_ += concat(name, ":", value, "\r\n");
   }
   void add_memory(const std::string& name, std::uint64_t bytes) {
     add(name, bytes);
@@ -292,7 +292,7 @@ void write_errors(Context context, InfoFields& fields) {
     std::string shown = code;
     std::ranges::replace_if(
         shown, [](char c) { return c == '#' || c == ':' || c == '\r' || c == '\n'; }, '_');
-    fields.add("errorstat_" + shown, absl::StrCat("count=", count));
+    fields.add("errorstat_" + shown, concat("count=", count));
   }
 }
 
@@ -325,9 +325,8 @@ void write_keyspace(Context context, InfoFields& fields) {
   for (std::size_t i = 0; i < Keyspace::kDatabases; ++i) {
     const Database& db = context.keyspace().db(i);
     if (db.size() == 0) continue;
-    fields.add("db" + std::to_string(i),
-               absl::StrCat("keys=", db.size(), ",expires=", db.expiring(),
-                            ",avg_ttl=", db.average_ttl_ms()));
+    fields.add("db" + std::to_string(i), concat("keys=", db.size(), ",expires=", db.expiring(),
+                                                ",avg_ttl=", db.average_ttl_ms()));
   }
 }
 

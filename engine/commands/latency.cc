@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/latency_histogram.h"
 #include "engine/base/time_units.h"
 #include "engine/commands/command_context.h"
@@ -141,9 +141,9 @@ Reply latency_reset_command(CommandContext& context) {
 std::string described(const std::string& name, const LatencyEvent& event) {
   std::int64_t sum_ms = 0;
   for (const LatencySample& sample : event.samples) sum_ms += sample.ms;
-  return absl::StrCat(name, ": ", event.samples.size(), " samples, average ",
-                      sum_ms / static_cast<std::int64_t>(event.samples.size()), " ms, longest ",
-                      event.ms_max, " ms.\n");
+  return concat(name, ": ", event.samples.size(), " samples, average ",
+                sum_ms / static_cast<std::int64_t>(event.samples.size()), " ms, longest ",
+                event.ms_max, " ms.\n");
 }
 
 Reply latency_doctor_command(CommandContext& context) {

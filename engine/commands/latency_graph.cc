@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 
 namespace rushgate {
 namespace {
@@ -24,10 +24,10 @@ std::string shown_age(std::int64_t age_s) {
   constexpr std::int64_t kMinute = 60;
   constexpr std::int64_t kHour = 60 * kMinute;
   constexpr std::int64_t kDay = 24 * kHour;
-  if (age_s < kMinute) return absl::StrCat(age_s, "s");
-  if (age_s < kHour) return absl::StrCat(age_s / kMinute, "m");
-  if (age_s < kDay) return absl::StrCat(age_s / kHour, "h");
-  return absl::StrCat(age_s / kDay, "d");
+  if (age_s < kMinute) return concat(age_s, "s");
+  if (age_s < kHour) return concat(age_s / kMinute, "m");
+  if (age_s < kDay) return concat(age_s / kHour, "h");
+  return concat(age_s / kDay, "d");
 }
 
 /// Returns the character of a column in a row; row 0 is the lowest.
@@ -70,8 +70,8 @@ std::string latency_graph(std::string_view name, const LatencyEvent& event, std:
     columns.push_back({static_cast<std::size_t>(height), shown_age(now_s - sample.time_s)});
   }
 
-  std::string graph = absl::StrCat(std::string(name), " - high ", high.ms, " ms, low ", low.ms,
-                                   " ms (all time high ", event.ms_max, " ms)\n");
+  std::string graph = concat(name, " - high ", high.ms, " ms, low ", low.ms, " ms (all time high ",
+                             event.ms_max, " ms)\n");
   graph.append(kColumnsMax, '-').append("\n");
   for (std::size_t first = 0; first < columns.size(); first += kColumnsMax) {
     if (first > 0) graph += '\n';

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/process_info.h"
 #include "engine/commands/arguments.h"
@@ -126,15 +126,14 @@ Reply memory_doctor_command(CommandContext& context) {
   CommandServices& services = context.services();
   const std::size_t used = services.keyspace.memory_bytes();
   const std::uint64_t bound = services.memory_bytes_max;
-  std::string report = absl::StrCat("The keyspace uses ", shown_memory_size(used), ". ");
+  std::string report = concat("The keyspace uses ", shown_memory_size(used), ". ");
   if (bound == 0) {
     report += "It has no bound: CONFIG SET maxmemory sets one.\n";
   } else if (share_of(used, bound) >= kNearlyFull) {
-    absl::StrAppend(&report, "This is close to its bound, maxmemory ", shown_memory_size(bound),
-                    ", beyond which commands that take memory are refused.\n");
+    report += concat("This is close to its bound, maxmemory ", shown_memory_size(bound),
+                     ", beyond which commands that take memory are refused.\n");
   } else {
-    absl::StrAppend(&report, "This is well below its bound, maxmemory ", shown_memory_size(bound),
-                    ".\n");
+    report += concat("This is well below its bound, maxmemory ", shown_memory_size(bound), ".\n");
   }
   return Reply::verbatim("txt:" + report);
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/commands/secret_arguments.h"
 
 namespace rushgate {
@@ -15,8 +15,8 @@ std::string shown_argument(RequestView request, std::size_t position) {
   if (is_secret(request, position)) return std::string(kRedacted);
   const std::string_view argument = request[position];
   if (argument.size() <= kArgumentBytesMax) return std::string(argument);
-  return absl::StrCat(std::string(argument.substr(0, kArgumentBytesMax)), "... (",
-                      argument.size() - kArgumentBytesMax, " more bytes)");
+  return concat(argument.substr(0, kArgumentBytesMax), "... (", argument.size() - kArgumentBytesMax,
+                " more bytes)");
 }
 
 }  // namespace
@@ -27,8 +27,7 @@ std::vector<std::string> Slowlog::shown(RequestView request) {
   std::vector<std::string> arguments;
   arguments.reserve(is_long ? kArgumentsMax : whole);
   for (std::size_t i = 0; i < whole; ++i) arguments.push_back(shown_argument(request, i));
-  if (is_long)
-    arguments.push_back(absl::StrCat("... (", request.size() - whole, " more arguments)"));
+  if (is_long) arguments.push_back(concat("... (", request.size() - whole, " more arguments)"));
   return arguments;
 }
 

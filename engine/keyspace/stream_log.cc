@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/heap.h"
 #include "engine/keyspace/stream_segment_reader.h"
 
@@ -98,8 +98,8 @@ absl::Status StreamLog::contains(StreamId id, bool& found) const {
 }
 
 absl::Status StreamLog::miscounted() const {
-  return absl::DataLossError(absl::StrCat("the store holds more or fewer entries of stream ",
-                                          object_id_, " than its header counts"));
+  return absl::DataLossError(concat("the store holds more or fewer entries of stream ", object_id_,
+                                    " than its header counts"));
 }
 
 // ---- Appending ----

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/heap.h"
 
 namespace rushgate {
@@ -20,7 +20,7 @@ constexpr std::size_t kOneSegment = 0;  // bytes to read
 
 absl::Status invalid_segment(StreamId first) {
   return absl::DataLossError(
-      absl::StrCat("the store holds an invalid segment of stream entries, at ", first.to_string()));
+      concat("the store holds an invalid segment of stream entries, at ", first.to_string()));
 }
 
 // ---- The end ----
@@ -39,9 +39,9 @@ absl::Status StreamSegments::check_end() {
     if (!use->decoded.read(segment.first, segment.bytes)) return invalid_segment(segment.first);
     const StreamId last = use->decoded.last();
     if (last > counters_.last_id) {
-      return absl::DataLossError(absl::StrCat("the store holds entry ", last.to_string(),
-                                              " of stream ", object_id_, ", whose last id is ",
-                                              counters_.last_id.to_string()));
+      return absl::DataLossError(concat("the store holds entry ", last.to_string(), " of stream ",
+                                        object_id_, ", whose last id is ",
+                                        counters_.last_id.to_string()));
     }
   }
   is_end_checked_ = true;

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 
@@ -41,7 +41,7 @@ absl::Status add_stock(VoucherStore& vouchers, VoucherId voucher,
   // No code of this error means that an order is at fault.
   if (!versions.ok()) {
     return absl::UnavailableError(
-        absl::StrCat("reading voucher ", voucher, ": ", versions.status().ToString()));
+        concat("reading voucher ", voucher, ": ", versions.status().ToString()));
   }
   if (const auto bound = stock_of(*versions)) fence.stock->emplace(voucher, *bound);
   return absl::OkStatus();

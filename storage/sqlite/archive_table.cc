@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "engine/base/concat.h"
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/order_table.h"
@@ -14,18 +13,18 @@ namespace rushgate {
 namespace {
 
 std::string select_orders(const char* rest) {
-  return absl::StrCat("SELECT ", kOrderColumns, " FROM archived_orders ", rest);
+  return concat("SELECT ", kOrderColumns, " FROM archived_orders ", rest);
 }
 
 std::string select_payments(const char* rest) {
-  return absl::StrCat("SELECT ", kPaymentColumns, " FROM archived_payments ", rest);
+  return concat("SELECT ", kPaymentColumns, " FROM archived_payments ", rest);
 }
 
 // A portion: the orders of voucher ?1 with an id of at most ?2.
 constexpr char kPortion[] = "voucher_id = ?1 AND id <= ?2";
 
 std::string portion_of(const char* table) {
-  return absl::StrCat("SELECT id FROM ", table, " WHERE ", kPortion);
+  return concat("SELECT id FROM ", table, " WHERE ", kPortion);
 }
 
 /// Returns statements that run in this order.
@@ -42,35 +41,34 @@ std::vector<SQLite::Statement> prepare(const SQLite::Database& database,
 std::vector<std::string> move_texts() {
   const std::string portion = portion_of("orders");
   return {
-      absl::StrCat("INSERT INTO archived_payments (", kPaymentColumns, ") SELECT ", kPaymentColumns,
-                   " FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
-      absl::StrCat("DELETE FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
-      absl::StrCat("INSERT INTO archived_changes (", kChangeColumns, ") SELECT ", kChangeColumns,
-                   " FROM order_changes WHERE order_id IN (", portion, ")"),
-      absl::StrCat("DELETE FROM order_changes WHERE order_id IN (", portion, ")"),
-      absl::StrCat("INSERT INTO archived_orders (", kOrderColumns, ") SELECT ", kOrderColumns,
-                   " FROM orders WHERE ", kPortion),
-      absl::StrCat("DELETE FROM orders WHERE ", kPortion),
+      concat("INSERT INTO archived_payments (", kPaymentColumns, ") SELECT ", kPaymentColumns,
+             " FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
+      concat("DELETE FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
+      concat("INSERT INTO archived_changes (", kChangeColumns, ") SELECT ", kChangeColumns,
+             " FROM order_changes WHERE order_id IN (", portion, ")"),
+      concat("DELETE FROM order_changes WHERE order_id IN (", portion, ")"),
+      concat("INSERT INTO archived_orders (", kOrderColumns, ") SELECT ", kOrderColumns,
+             " FROM orders WHERE ", kPortion),
+      concat("DELETE FROM orders WHERE ", kPortion),
   };
 }
 
 std::vector<std::string> delete_texts() {
   const std::string portion = portion_of("archived_orders");
-  const std::string payments =
-      absl::StrCat(" FROM archived_payments WHERE order_id IN (", portion, ")");
-  return {absl::StrCat("UPDATE payment_totals SET payments = payments - (SELECT count(*)", payments,
-                       "), cents = cents - (SELECT coalesce(sum(amount_cents % ", kCountedCents,
-                       "), 0)", payments, ")"),
-          absl::StrCat("DELETE", payments),
-          absl::StrCat("DELETE FROM archived_changes WHERE order_id IN (", portion, ")"),
-          absl::StrCat("DELETE FROM archived_orders WHERE ", kPortion)};
+  const std::string payments = concat(" FROM archived_payments WHERE order_id IN (", portion, ")");
+  return {concat("UPDATE payment_totals SET payments = payments - (SELECT count(*)", payments,
+                 "), cents = cents - (SELECT coalesce(sum(amount_cents % ", kCountedCents, "), 0)",
+                 payments, ")"),
+          concat("DELETE", payments),
+          concat("DELETE FROM archived_changes WHERE order_id IN (", portion, ")"),
+          concat("DELETE FROM archived_orders WHERE ", kPortion)};
 }
 
 std::vector<std::string> archive_voucher_texts() {
   const std::string columns = version_columns();
   return {"INSERT INTO archived_vouchers VALUES (?1, ?2, 0)",
-          absl::StrCat("INSERT INTO archived_versions (", columns, ") SELECT ", columns,
-                       " FROM voucher_versions WHERE voucher_id = ?1 AND ?2 IS NOT NULL"),
+          concat("INSERT INTO archived_versions (", columns, ") SELECT ", columns,
+                 " FROM voucher_versions WHERE voucher_id = ?1 AND ?2 IS NOT NULL"),
           "DELETE FROM voucher_versions WHERE voucher_id = ?1 AND ?2 IS NOT NULL",
           "DELETE FROM live_orders WHERE voucher_id = ?1 AND ?2 IS NOT NULL"};
 }
@@ -141,12 +139,12 @@ ArchiveWriter::ArchiveWriter(const SQLite::Database& database)
                         "state = 0), (SELECT end_ms FROM voucher_versions WHERE voucher_id = ?1 "
                         "AND state = 1 ORDER BY version DESC LIMIT 1)"),
       find_open_(database,
-                 absl::StrCat("SELECT ", kOrderColumns,
-                              " FROM orders INDEXED BY orders_unpaid WHERE voucher_id = ?1 AND "
-                              "status = 2 UNION ALL SELECT ",
-                              kOrderColumns,
-                              " FROM orders INDEXED BY orders_refunding WHERE voucher_id = ?1 AND "
-                              "status = 5 LIMIT 1")),
+                 concat("SELECT ", kOrderColumns,
+                        " FROM orders INDEXED BY orders_unpaid WHERE voucher_id = ?1 AND "
+                        "status = 2 UNION ALL SELECT ",
+                        kOrderColumns,
+                        " FROM orders INDEXED BY orders_refunding WHERE voucher_id = ?1 AND "
+                        "status = 5 LIMIT 1")),
       archive_voucher_(prepare(database, archive_voucher_texts())),
       find_orders_(database,
                    "SELECT count(*), max(id) FROM (SELECT id FROM orders INDEXED BY "

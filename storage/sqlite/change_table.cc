@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "storage/sqlite/query.h"
 
 namespace rushgate {
@@ -11,12 +11,12 @@ namespace {
 // Parameters: ?1 after, ?2 count, ?3 order.
 std::string list_changes_sql(bool of_order) {
   const auto select = [&](const char* table) {
-    const std::string of = absl::StrCat(" INDEXED BY ", table, "_by_order WHERE order_id = ?3 AND");
-    return absl::StrCat("SELECT ", kChangeColumns, " FROM ", table, of_order ? of : " WHERE",
-                        " position > ?1");
+    const std::string of = concat(" INDEXED BY ", table, "_by_order WHERE order_id = ?3 AND");
+    return concat("SELECT ", kChangeColumns, " FROM ", table, of_order ? of : " WHERE",
+                  " position > ?1");
   };
-  return absl::StrCat(select("order_changes"), " UNION ALL ", select("archived_changes"),
-                      " ORDER BY position LIMIT ?2");
+  return concat(select("order_changes"), " UNION ALL ", select("archived_changes"),
+                " ORDER BY position LIMIT ?2");
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <SQLiteCpp/Column.h>
 #include <sqlite3.h>
 
-#include "absl/strings/str_cat.h"
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "storage/sqlite/schema.h"
@@ -34,7 +33,7 @@ SQLite::Database connect(const std::string& file, int flags,
 }
 
 void set_cache(SQLite::Database& database, int kib) {
-  database.exec(absl::StrCat("PRAGMA cache_size = -", kib));
+  database.exec(concat("PRAGMA cache_size = -", kib));
 }
 
 void log_opened(const SqliteOrderStoreOptions& options, const std::string& file,
@@ -52,21 +51,21 @@ void log_opened(const SqliteOrderStoreOptions& options, const std::string& file,
 
 absl::Status use_log(SQLite::Database& database) {
   // Takes effect only in an empty database.
-  database.exec(absl::StrCat("PRAGMA page_size = ", kPageBytes));
+  database.exec(concat("PRAGMA page_size = ", kPageBytes));
   const std::string mode = database.execAndGet("PRAGMA journal_mode = WAL").getString();
   if (mode != "wal") {
-    return absl::FailedPreconditionError(absl::StrCat(
-        database.getFilename(), ": write-ahead logging is not possible here (journal mode ", mode,
-        "); it needs a file system with shared memory"));
+    return absl::FailedPreconditionError(
+        concat(database.getFilename(), ": write-ahead logging is not possible here (journal mode ",
+               mode, "); it needs a file system with shared memory"));
   }
   const int page_bytes = database.execAndGet("PRAGMA page_size").getInt();
-  database.exec(absl::StrCat("PRAGMA wal_autocheckpoint = ", kLogBytes / page_bytes));
+  database.exec(concat("PRAGMA wal_autocheckpoint = ", kLogBytes / page_bytes));
   database.exec("PRAGMA synchronous = FULL");  // a commit is durable when it returns
   return absl::OkStatus();
 }
 
 absl::Status moved(const std::string& file) {
-  return absl::DataLossError(absl::StrCat(
+  return absl::DataLossError(concat(
       file,
       " was deleted, renamed or replaced while it was open: nothing is written until the same file "
       "is there again"));
@@ -79,7 +78,7 @@ absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
   SQLite::Database database = connect(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, options);
   // SQLite silently falls back to read-only access.
   if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
-    return absl::UnavailableError(absl::StrCat(file, " may not be written"));
+    return absl::UnavailableError(concat(file, " may not be written"));
   }
   // Checked first, because another application's database must not be changed.
   const auto newest = static_cast<std::int64_t>(migrations().size());
@@ -101,18 +100,16 @@ absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
   const absl::StatusOr<std::int64_t> version = read_version(database, newest);
   if (!version.ok()) return version.status();
   if (*version < newest) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(file, " has version ", *version, ", this Rushgate wants ", newest,
-                     ": open it for writing once, which migrates it"));
+    return absl::FailedPreconditionError(concat(file, " has version ", *version,
+                                                ", this Rushgate wants ", newest,
+                                                ": open it for writing once, which migrates it"));
   }
   set_cache(database, kReaderCacheKib);
   return database;
 }
 
 OpenFiles::OpenFiles(SQLite::Database& database)
-    : database_(database),
-      log_(absl::StrCat(database.getFilename(), "-wal")),
-      log_id_(find(log_)) {}
+    : database_(database), log_(concat(database.getFilename(), "-wal")), log_id_(find(log_)) {}
 
 absl::Status OpenFiles::check() {
   int has_moved = 0;

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 
 namespace rushgate {
 namespace {
@@ -39,15 +39,14 @@ std::string mounts_id() {
 absl::StatusOr<DatabaseInstance> instance_of(const std::string& file) {
   struct stat found {};
   if (stat(file.c_str(), &found) != 0) {
-    return absl::UnavailableError(absl::StrCat(file, ": ", std::generic_category().message(errno)));
+    return absl::UnavailableError(concat(file, ": ", std::generic_category().message(errno)));
   }
   std::error_code error;
   const std::string path = std::filesystem::canonical(file, error).string();
   const std::string system = system_id();
-  return DatabaseInstance{
-      .id = absl::StrCat(system, ":", found.st_dev, ":", found.st_ino),
-      .place = path.empty() ? "" : absl::StrCat(system, ":", mounts_id(), ":", path),
-      .name = absl::StrCat(file, " on ", host_name(), " (process ", getpid(), ")")};
+  return DatabaseInstance{.id = concat(system, ":", found.st_dev, ":", found.st_ino),
+                          .place = path.empty() ? "" : concat(system, ":", mounts_id(), ":", path),
+                          .name = concat(file, " on ", host_name(), " (process ", getpid(), ")")};
 }
 
 }  // namespace rushgate

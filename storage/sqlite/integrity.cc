@@ -10,8 +10,8 @@
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/base/concat.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/schema.h"
@@ -26,13 +26,13 @@ using Problems = std::vector<std::string>;
 
 /// Adds the first column of each row of a query, which describes a problem.
 void add_rows(SQLite::Database& database, const std::string& sql, Problems& problems) {
-  SQLite::Statement rows(database, absl::StrCat(sql, " LIMIT ", kProblemsMax));
+  SQLite::Statement rows(database, concat(sql, " LIMIT ", kProblemsMax));
   while (rows.executeStep()) problems.push_back(rows.getColumn(0).getString());
 }
 
 /// Compares indexes with their tables, unlike quick_check.
 void check_pages(SQLite::Database& database, Problems& problems) {
-  SQLite::Statement check(database, absl::StrCat("PRAGMA integrity_check(", kProblemsMax, ")"));
+  SQLite::Statement check(database, concat("PRAGMA integrity_check(", kProblemsMax, ")"));
   while (check.executeStep()) {
     std::string line = check.getColumn(0).getString();
     if (line != "ok") problems.push_back(std::move(line));
@@ -70,10 +70,10 @@ void check_schema(SQLite::Database& database, Problems& problems) {
   for (const auto& [part, declaration] : wanted) {
     const auto found = present.find(part);
     if (found == present.end()) {
-      problems.push_back(absl::StrCat("its ", part, " is missing"));
+      problems.push_back(concat("its ", part, " is missing"));
     } else if (found->second != declaration) {
       problems.push_back(
-          absl::StrCat("its ", part, " is declared as ", found->second, ", not as ", declaration));
+          concat("its ", part, " is declared as ", found->second, ", not as ", declaration));
     }
   }
 }
@@ -173,7 +173,7 @@ absl::Status check_whole(SQLite::Database& database) {
   }
   if (problems.empty()) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(database.getFilename(), " is damaged: ", absl::StrJoin(problems, "; ")));
+      concat(database.getFilename(), " is damaged: ", absl::StrJoin(problems, "; ")));
 }
 
 }  // namespace rushgate

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "storage/sqlite/query.h"
 
 namespace rushgate {
@@ -12,7 +12,7 @@ namespace {
 
 // ---- Rows -------------------------------------------------------------------------------------
 
-const std::string kSelectOrders = absl::StrCat("SELECT ", kOrderColumns, " FROM orders");
+const std::string kSelectOrders = concat("SELECT ", kOrderColumns, " FROM orders");
 
 // The conditions of the partial indices, exactly as in the schema: SQLite uses an index only if a
 // query repeats its condition. (With INDEXED BY, a difference is an error.)
@@ -53,9 +53,9 @@ constexpr unsigned kRefundingOfVoucher = 9;
 
 /// Returns the list of a voucher's orders in a state, by the index of this state.
 std::string indexed_list_sql(const char* index, OrderStatus status) {
-  return absl::StrCat(kSelectOrders, " INDEXED BY ", index,
-                      " WHERE id > ?1 AND voucher_id = ?4 AND status = ", number_of(status),
-                      " AND ?3 IS NOT NULL AND ?5 IS NOT NULL ORDER BY id LIMIT ?2");
+  return concat(kSelectOrders, " INDEXED BY ", index,
+                " WHERE id > ?1 AND voucher_id = ?4 AND status = ", number_of(status),
+                " AND ?3 IS NOT NULL AND ?5 IS NOT NULL ORDER BY id LIMIT ?2");
 }
 
 // Parameters: ?1 after, ?2 count, ?3 user, ?4 voucher, ?5 status. A missing condition is replaced
@@ -66,24 +66,23 @@ std::string list_orders_sql(unsigned by) {
     return indexed_list_sql("orders_refunding", OrderStatus::kRefunding);
   }
   std::string conditions = "id > ?1";
-  absl::StrAppend(&conditions, (by & kByUser) ? " AND user_id = ?3" : " AND ?3 IS NOT NULL");
-  absl::StrAppend(&conditions, (by & kByVoucher) ? " AND voucher_id = ?4" : " AND ?4 IS NOT NULL");
-  absl::StrAppend(&conditions, (by & kByStatus) ? " AND status = ?5" : " AND ?5 IS NOT NULL");
+  conditions += concat((by & kByUser) ? " AND user_id = ?3" : " AND ?3 IS NOT NULL");
+  conditions += concat((by & kByVoucher) ? " AND voucher_id = ?4" : " AND ?4 IS NOT NULL");
+  conditions += concat((by & kByStatus) ? " AND status = ?5" : " AND ?5 IS NOT NULL");
   const std::string end = " ORDER BY id LIMIT ?2";
   if (by & kByUser) {  // in both indices
-    return absl::StrCat(kSelectOrders, " INDEXED BY orders_once WHERE ", conditions, " AND ", kOnce,
-                        " UNION ALL ", kSelectOrders, " INDEXED BY orders_other WHERE ", conditions,
-                        " AND ", kOther, end);
+    return concat(kSelectOrders, " INDEXED BY orders_once WHERE ", conditions, " AND ", kOnce,
+                  " UNION ALL ", kSelectOrders, " INDEXED BY orders_other WHERE ", conditions,
+                  " AND ", kOther, end);
   }
   const char* const index = (by & kByVoucher) ? " INDEXED BY orders_by_voucher" : " NOT INDEXED";
-  return absl::StrCat(kSelectOrders, index, " WHERE ", conditions, end);
+  return concat(kSelectOrders, index, " WHERE ", conditions, end);
 }
 
 // Parameters: ?1 the end of the last order's key, ?2 the last order. Sorted as the index is.
 std::string orders_by_key_end(const char* table, const char* index) {
-  return absl::StrCat("SELECT ", kOrderColumns, " FROM ", table, " INDEXED BY ", index, " WHERE ",
-                      kWithKey,
-                      " AND key_expires_at_ms >= ?1 AND (key_expires_at_ms > ?1 OR id > ?2)");
+  return concat("SELECT ", kOrderColumns, " FROM ", table, " INDEXED BY ", index, " WHERE ",
+                kWithKey, " AND key_expires_at_ms >= ?1 AND (key_expires_at_ms > ?1 OR id > ?2)");
 }
 
 unsigned conditions_of(const OrderFilter& filter) {
@@ -119,7 +118,7 @@ Order to_order(const Query& row) {
 
 OrderReader::OrderReader(const SQLite::Database& database)
     : database_(database),
-      find_(database, absl::StrCat(kSelectOrders, " WHERE id = ?1")),
+      find_(database, concat(kSelectOrders, " WHERE id = ?1")),
       greatest_id_(database,
                    "SELECT max(coalesce((SELECT max(id) FROM orders WHERE id < ?1), 0), "
                    "coalesce((SELECT max(id) FROM archived_orders WHERE id < ?1), 0))"),
@@ -127,10 +126,10 @@ OrderReader::OrderReader(const SQLite::Database& database)
       voucher_after_(database,
                      "SELECT voucher_id FROM orders INDEXED BY orders_by_voucher "
                      "WHERE voucher_id > ?1 ORDER BY voucher_id LIMIT 1"),
-      list_with_key_(
-          database, absl::StrCat(orders_by_key_end("orders", "orders_by_key_end"), " UNION ALL ",
-                                 orders_by_key_end("archived_orders", "archived_orders_by_key_end"),
-                                 " ORDER BY key_expires_at_ms, id LIMIT ?3")) {}
+      list_with_key_(database,
+                     concat(orders_by_key_end("orders", "orders_by_key_end"), " UNION ALL ",
+                            orders_by_key_end("archived_orders", "archived_orders_by_key_end"),
+                            " ORDER BY key_expires_at_ms, id LIMIT ?3")) {}
 
 std::optional<Order> OrderReader::find(OrderId id) { return find_order(find_, id); }
 
@@ -194,33 +193,33 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
               "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
               "ON CONFLICT DO NOTHING"),
       change_(database, "UPDATE orders SET status = ?2, keeps = ?3 WHERE id = ?1"),
-      find_(database, absl::StrCat(kSelectOrders, " WHERE id = ?1")),
+      find_(database, concat(kSelectOrders, " WHERE id = ?1")),
       find_archived_(database,
-                     absl::StrCat("SELECT ", kOrderColumns, " FROM archived_orders WHERE id = ?1")),
-      find_any_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE ",
-                                             kOther, " LIMIT 1")),
-      find_other_(database, absl::StrCat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
-                                         "user_id = ?1 AND voucher_id = ?2 AND ",
-                                         kLive, " AND ", kOther, " LIMIT 1")),
+                     concat("SELECT ", kOrderColumns, " FROM archived_orders WHERE id = ?1")),
+      find_any_other_(database, concat("SELECT 1 FROM orders INDEXED BY orders_other WHERE ",
+                                       kOther, " LIMIT 1")),
+      find_other_(database, concat("SELECT 1 FROM orders INDEXED BY orders_other WHERE "
+                                   "user_id = ?1 AND voucher_id = ?2 AND ",
+                                   kLive, " AND ", kOther, " LIMIT 1")),
       count_pieces_(
           database,
-          absl::StrCat("SELECT (SELECT coalesce(sum(quantity), 0) FROM (SELECT quantity FROM "
-                       "orders INDEXED BY orders_other WHERE user_id = ?1 AND voucher_id = ?2 AND ",
-                       kLive, " AND ", kOther,
-                       " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
-                       "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
-                       kOnce, ")")),
-      list_of_user_(database, absl::StrCat(kSelectOrders,
-                                           " INDEXED BY orders_other WHERE user_id = ?1 AND "
-                                           "voucher_id = ?2 AND ",
-                                           kLive, " AND ", kOther, " UNION ALL ", kSelectOrders,
-                                           " INDEXED BY orders_once WHERE user_id = ?1 AND "
-                                           "voucher_id = ?2 AND ",
-                                           kOnce)),
-      list_of_key_(database, absl::StrCat(kSelectOrders,
-                                          " INDEXED BY orders_by_key WHERE voucher_id = ?1 AND "
-                                          "idempotency_key = ?2 AND ",
-                                          kWithKey)),
+          concat("SELECT (SELECT coalesce(sum(quantity), 0) FROM (SELECT quantity FROM "
+                 "orders INDEXED BY orders_other WHERE user_id = ?1 AND voucher_id = ?2 AND ",
+                 kLive, " AND ", kOther,
+                 " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
+                 "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
+                 kOnce, ")")),
+      list_of_user_(database, concat(kSelectOrders,
+                                     " INDEXED BY orders_other WHERE user_id = ?1 AND "
+                                     "voucher_id = ?2 AND ",
+                                     kLive, " AND ", kOther, " UNION ALL ", kSelectOrders,
+                                     " INDEXED BY orders_once WHERE user_id = ?1 AND "
+                                     "voucher_id = ?2 AND ",
+                                     kOnce)),
+      list_of_key_(database, concat(kSelectOrders,
+                                    " INDEXED BY orders_by_key WHERE voucher_id = ?1 AND "
+                                    "idempotency_key = ?2 AND ",
+                                    kWithKey)),
       count_refunding_(database,
                        "SELECT coalesce(sum(quantity), 0) FROM orders INDEXED BY orders_refunding "
                        "WHERE voucher_id = ?1 AND status = 5") {}

@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "storage/sqlite/query.h"
 
 namespace rushgate {
 namespace {
 
-const std::string kSelectPayments = absl::StrCat("SELECT ", kPaymentColumns, " FROM payments");
+const std::string kSelectPayments = concat("SELECT ", kPaymentColumns, " FROM payments");
 
 // The numbers of states in SQL are those of Payment::State.
 constexpr char kFind[] = " WHERE id = ?1";
@@ -35,17 +35,17 @@ constexpr unsigned kDue = 4;
 // always holds, so all lists are bound alike. The list of an order has its archived payments too.
 std::string list_payments_sql(unsigned by) {
   const char* const index = by == kDue ? " INDEXED BY payments_due" : "";
-  const std::string rest = absl::StrCat((by & kByState) ? " AND state = ?4" : " AND ?4 IS NOT NULL",
-                                        by == kDue ? " AND state = 2" : "");
+  const std::string rest = concat((by & kByState) ? " AND state = ?4" : " AND ?4 IS NOT NULL",
+                                  by == kDue ? " AND state = 2" : "");
   const std::string end = " ORDER BY id LIMIT ?2";
   if ((by & kByOrder) == 0) {
-    return absl::StrCat(kSelectPayments, index, " WHERE id > ?1 AND ?3 IS NOT NULL", rest, end);
+    return concat(kSelectPayments, index, " WHERE id > ?1 AND ?3 IS NOT NULL", rest, end);
   }
   const auto select = [&](const char* table) {
-    return absl::StrCat("SELECT ", kPaymentColumns, " FROM ", table, " INDEXED BY ", table,
-                        "_by_order WHERE id > ?1 AND order_id = ?3", rest);
+    return concat("SELECT ", kPaymentColumns, " FROM ", table, " INDEXED BY ", table,
+                  "_by_order WHERE id > ?1 AND order_id = ?3", rest);
   };
-  return absl::StrCat(select("payments"), " UNION ALL ", select("archived_payments"), end);
+  return concat(select("payments"), " UNION ALL ", select("archived_payments"), end);
 }
 
 unsigned conditions_of(const PaymentFilter& filter) {
@@ -66,7 +66,7 @@ Payment to_payment(const Query& row) {
 }
 
 PaymentReader::PaymentReader(const SQLite::Database& database)
-    : database_(database), find_(database, absl::StrCat(kSelectPayments, kFind)) {}
+    : database_(database), find_(database, concat(kSelectPayments, kFind)) {}
 
 std::optional<Payment> PaymentReader::find(std::string_view id) { return find_payment(find_, id); }
 
@@ -84,15 +84,15 @@ std::vector<Payment> PaymentReader::list(const PaymentFilter& filter) {
 }
 
 PaymentWriter::PaymentWriter(const SQLite::Database& database)
-    : find_(database, absl::StrCat(kSelectPayments, kFind)),
+    : find_(database, concat(kSelectPayments, kFind)),
       put_(database,
            "INSERT OR REPLACE INTO payments (id, order_id, amount_cents, state, received_at_ms, "
            "refunded_at_ms, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
       make_due_(database,
                 "UPDATE payments SET state = 2, reason = ?2 WHERE order_id = ?1 AND state = 1"),
-      archive_(database, absl::StrCat("INSERT INTO archived_payments (", kPaymentColumns, ") ",
-                                      kSelectPayments, kFind)),
-      remove_(database, absl::StrCat("DELETE FROM payments", kFind)),
+      archive_(database, concat("INSERT INTO archived_payments (", kPaymentColumns, ") ",
+                                kSelectPayments, kFind)),
+      remove_(database, concat("DELETE FROM payments", kFind)),
       count_(database, "UPDATE payment_totals SET payments = payments + ?1, cents = cents + ?2") {}
 
 std::optional<Payment> PaymentWriter::find(std::string_view id) { return find_payment(find_, id); }

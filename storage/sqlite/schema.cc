@@ -6,6 +6,7 @@
 #include <SQLiteCpp/Transaction.h>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 
 namespace rushgate {
 namespace {
@@ -316,15 +317,15 @@ absl::StatusOr<std::int64_t> read_version(SQLite::Database& database, std::int64
   snapshot.release();
   if (empty) return 0;
   if (application != kApplicationId || version <= 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        database.getFilename(), " is no order database of Rushgate, but somebody else's ",
-        "(application id 0x", absl::Hex(application, absl::kZeroPad8), ", version ", version,
-        "): it is left alone"));
+    return absl::FailedPreconditionError(
+        concat(database.getFilename(), " is no order database of Rushgate, but somebody else's ",
+               "(application id 0x", absl::StrCat(absl::Hex(application, absl::kZeroPad8)),
+               ", version ", version, "): it is left alone"));
   }
   if (version > newest) {
     return absl::UnimplementedError(
-        absl::StrCat(database.getFilename(), " has version ", version,
-                     ", written by a newer Rushgate; this one knows versions up to ", newest));
+        concat(database.getFilename(), " has version ", version,
+               ", written by a newer Rushgate; this one knows versions up to ", newest));
   }
   return version;
 }
@@ -342,8 +343,8 @@ absl::StatusOr<std::int64_t> migrate(SQLite::Database& database,
   for (std::int64_t number = *version; number < newest; ++number) {
     database.exec(migrations[static_cast<std::size_t>(number)]);
   }
-  database.exec(absl::StrCat("PRAGMA application_id = ", kApplicationId));
-  database.exec(absl::StrCat("PRAGMA user_version = ", newest));
+  database.exec(concat("PRAGMA application_id = ", kApplicationId));
+  database.exec(concat("PRAGMA user_version = ", newest));
   transaction.commit();
   return version;
 }

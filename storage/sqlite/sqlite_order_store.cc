@@ -5,7 +5,7 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Transaction.h>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/file_size_signal.h"
 #include "engine/base/make_directory.h"
 #include "storage/sqlite/archive_table.h"
@@ -77,7 +77,7 @@ struct SqliteOrderStore::Impl {
     using Result = std::invoke_result_t<Change, Writer&>;
     if (!writer) {
       return absl::FailedPreconditionError(
-          absl::StrCat(doing, " ", file, ": it was opened for reading only"));
+          concat(doing, " ", file, ": it was opened for reading only"));
     }
     const std::lock_guard lock(writer->mutex);
     const FileSizeSignalBlock no_signal;
@@ -142,14 +142,14 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   if (file.empty()) return absl::InvalidArgumentError("no file is named for the orders");
   std::error_code error;
   if (options.read_only && !std::filesystem::exists(file, error)) {
-    return absl::NotFoundError(absl::StrCat("there is no order database ", file.string()));
+    return absl::NotFoundError(concat("there is no order database ", file.string()));
   }
   const FileSizeSignalBlock no_signal;
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   // Made absolute: SQLite would interpret `file:…` and `:memory:`.
   impl->file = std::filesystem::absolute(file, error).string();
-  if (error) return absl::UnavailableError(absl::StrCat(file.string(), ": ", error.message()));
+  if (error) return absl::UnavailableError(concat(file.string(), ": ", error.message()));
   const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {
     if (!options.read_only) {
       const absl::Status kept = keep_directory_of(impl->file);

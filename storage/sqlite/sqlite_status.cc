@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 
 namespace rushgate {
 namespace {
@@ -40,9 +40,8 @@ absl::StatusCode code_of(int sqlite_code) {
 absl::Status to_absl(const SQLite::Exception& error, const char* doing, const std::string& file) {
   const int extended = error.getExtendedErrorCode();
   const int code = extended > 0 ? extended : error.getErrorCode();
-  return absl::Status(
-      code_of(error.getErrorCode()),
-      absl::StrCat(doing, " ", file, ": ", error.what(), " (SQLite's code ", code, ")"));
+  return absl::Status(code_of(error.getErrorCode()),
+                      concat(doing, " ", file, ": ", error.what(), " (SQLite's code ", code, ")"));
 }
 
 }  // namespace rushgate

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "engine/base/concat.h"
 #include "engine/sale/orders/order_entry.h"
@@ -156,7 +155,7 @@ std::string guard_of(const CustomAdmission& admission) {
   std::string codes;
   for (const CustomAdmission::Code& code : admission.codes) {
     const bool is_acceptance = code.outcome == Outcome::kAccepted;
-    absl::StrAppend(&codes, "[", code.code, "]=", is_acceptance ? "true" : "false", ",");
+    codes += concat("[", code.code, "]=", is_acceptance ? "true" : "false", ",");
   }
   std::string reserved;
   for (const std::string_view field : {kAdmittedField, kEntryField, kNoStockField})
@@ -173,7 +172,7 @@ std::string guard_of(const CustomAdmission& admission) {
 }  // namespace
 
 std::string guarded_admission(const CustomAdmission& admission) {
-  return absl::StrCat(
+  return concat(
       "local rushgate_own, rushgate_reply, rushgate_check, rushgate_redis, rushgate_server = ",
       guard_of(admission), "if rushgate_reply then return rushgate_reply end ",
       "return rushgate_check((function(KEYS, ARGV, redis, server) ", admission.text,

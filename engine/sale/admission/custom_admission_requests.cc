@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
 #include "engine/sale/admission/admission_guard.h"
@@ -52,8 +52,8 @@ Request CustomAdmissionRequests::make(VoucherId voucher,
                                    keys_.buyers(voucher), keys_.order_stream};
   if (has_request) keys.push_back(keys_.request(buyer.idempotency_key));
   std::vector<std::string> arguments = {
-      has_request ? "1" : "0",   absl::StrCat(voucher),         buyer.user->text(),
-      absl::StrCat(buyer.order), absl::StrCat(request_ttl_ms_), std::string(buyer.idempotency_key)};
+      has_request ? "1" : "0", concat(voucher),         buyer.user->text(),
+      concat(buyer.order),     concat(request_ttl_ms_), std::string(buyer.idempotency_key)};
   const auto expand = [&](const std::vector<WordTemplate>& words, std::vector<std::string>& to) {
     for (const WordTemplate& word : words)
       to.push_back(word.expand(keys_, voucher, *buyer.user, buyer.order));
@@ -98,7 +98,7 @@ absl::Status CustomAdmissionRequests::check(const Voucher& voucher) const {
                                                                                 : nullptr;
   if (limit == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("voucher ", voucher.id, ": the admission script does not keep ", limit));
+      concat("voucher ", voucher.id, ": the admission script does not keep ", limit));
 }
 
 }  // namespace rushgate

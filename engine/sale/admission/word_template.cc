@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 
 namespace rushgate {
 namespace {
@@ -35,8 +35,7 @@ absl::StatusOr<WordTemplate> WordTemplate::parse(std::string_view word) {
         kPlaceholders, [&](const auto& known) { return tail.starts_with(known.first); });
     if (found == std::end(kPlaceholders)) {
       const std::string_view name = tail.substr(0, std::min(tail.find('>'), tail.size() - 1) + 1);
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", std::string(word), "\": ", std::string(name), " is no placeholder"));
+      return absl::InvalidArgumentError(concat("\"", word, "\": ", name, " is no placeholder"));
     }
     parsed.parts_.push_back({std::string(rest.substr(0, begin)), found->second});
     rest = tail.substr(found->first.size());
@@ -57,13 +56,13 @@ std::string WordTemplate::expand(const SaleKeys& keys, VoucherId voucher, const 
     word += before;
     switch (placeholder) {
       case Placeholder::kVoucher:
-        absl::StrAppend(&word, voucher);
+        word += concat(voucher);
         break;
       case Placeholder::kUser:
         word += user.text();
         break;
       case Placeholder::kOrder:
-        absl::StrAppend(&word, order);
+        word += concat(order);
         break;
       case Placeholder::kTerms:
         word += keys.voucher(voucher);

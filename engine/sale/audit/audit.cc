@@ -8,7 +8,6 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "absl/strings/str_cat.h"
 #include "engine/base/concat.h"
 #include "engine/base/numbers.h"
 #include "engine/client/reply_status.h"
@@ -149,9 +148,9 @@ class AuditPass {
     if (!read.ok()) return read;
     std::ranges::move(unreadable_, std::back_inserter(report.problems));
     for (const auto& [voucher, count] : without_stock_) {
-      report.warnings.push_back(absl::StrCat("voucher ", voucher, ": ", count,
-                                             " dead letters are without stock: the keyspace lost "
-                                             "their orders, and others bought meanwhile"));
+      report.warnings.push_back(concat("voucher ", voucher, ": ", count,
+                                       " dead letters are without stock: the keyspace lost "
+                                       "their orders, and others bought meanwhile"));
     }
     return report;
   }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
 
 namespace rushgate {
@@ -57,9 +57,9 @@ std::string consumer_name(std::string_view worker, std::string_view identity) {
 }
 
 std::string GroupConsumer::description(const SaleKeys& keys) const {
-  return absl::StrCat(name, " reads ", keys.order_stream, " in the workers' group ", keys.group,
-                      " and is no worker of this sale (", pending,
-                      " entries pending): orders that it acknowledges are not stored here");
+  return concat(name, " reads ", keys.order_stream, " in the workers' group ", keys.group,
+                " and is no worker of this sale (", pending,
+                " entries pending): orders that it acknowledges are not stored here");
 }
 
 absl::StatusOr<std::vector<GroupConsumer>> find_own_consumers(Client& client, const SaleKeys& keys,

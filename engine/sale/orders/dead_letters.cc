@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/client/reply_status.h"
 
 namespace rushgate {
@@ -38,7 +38,7 @@ local function note(index, kind, letter, fields, was_whole)
 end
 )lua";
 
-Script with_index(const char* text) { return Script(absl::StrCat(kIndex, text)); }
+Script with_index(const char* text) { return Script(concat(kIndex, text)); }
 
 // KEYS order stream, dead letters, faults, index.
 // ARGV group, entry, reason, voucher and id of SeenEnds or "", field, value, …

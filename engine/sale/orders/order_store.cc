@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include "engine/base/random_name.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
@@ -23,7 +23,7 @@ OrderResult lacks_pieces(std::string why, std::int64_t lacking, std::int64_t ref
   if (refunding < lacking) {
     return {.kind = OrderResult::Kind::kRefused, .reason = std::move(why), .lacks_pieces = true};
   }
-  absl::StrAppend(&why, ", and ", refunding, " of them are being refunded");
+  why += concat(", and ", refunding, " of them are being refunded");
   return {OrderResult::Kind::kTooEarly, std::move(why)};
 }
 
@@ -181,7 +181,7 @@ std::string new_database_identity() { return random_name(); }
 
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch) {
   return absl::AbortedError(
-      absl::StrCat("the batch was read in epoch ", fence.epoch, ", the database is in ", epoch));
+      concat("the batch was read in epoch ", fence.epoch, ", the database is in ", epoch));
 }
 
 bool counts_against(const Order& other, const Order& order) {
@@ -208,36 +208,36 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   const auto refused = [](std::string reason) {
     return OrderResult{OrderResult::Kind::kRefused, std::move(reason)};
   };
-  if (order.id <= 0) return refused(absl::StrCat("its id is not positive: ", order.id));
-  if (order.limit < 0) return refused(absl::StrCat("its limit is negative: ", order.limit));
+  if (order.id <= 0) return refused(concat("its id is not positive: ", order.id));
+  if (order.limit < 0) return refused(concat("its limit is negative: ", order.limit));
   if (order.quantity <= 0 || order.quantity > Order::kQuantityMax) {
     return refused(
-        absl::StrCat("its quantity is not from 1 to ", Order::kQuantityMax, ": ", order.quantity));
+        concat("its quantity is not from 1 to ", Order::kQuantityMax, ": ", order.quantity));
   }
   if (const auto& other = rivals.same_id) {
     if (is_redelivery(*other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
-    return refused(absl::StrCat("id ", order.id, " belongs to another order, of user ",
-                                other->user.text(), " and voucher ", other->voucher));
+    return refused(concat("id ", order.id, " belongs to another order, of user ",
+                          other->user.text(), " and voucher ", other->voucher));
   }
   if (rivals.same_key) {
-    return refused(absl::StrCat("its idempotency key belongs to order ", rivals.same_key->id));
+    return refused(concat("its idempotency key belongs to order ", rivals.same_key->id));
   }
   if (!is_live(order)) return {};
   if (!rivals.stock) {
-    return refused(absl::StrCat("voucher ", order.voucher, " was never published here"));
+    return refused(concat("voucher ", order.voucher, " was never published here"));
   }
   // The quantity is subtracted: a sum might overflow.
   const std::int64_t room = *rivals.stock - order.quantity;
   if (rivals.taken_of_voucher > room) {
-    return lacks_pieces(absl::StrCat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
-                                     " pieces taken of a stock of ", *rivals.stock),
+    return lacks_pieces(concat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
+                               " pieces taken of a stock of ", *rivals.stock),
                         rivals.taken_of_voucher - room, rivals.refunding_of_voucher);
   }
   const std::int64_t allowed = order.limit - order.quantity;
   if (order.limit != 0 && rivals.live_of_user > allowed) {
     return lacks_pieces(
-        absl::StrCat("user ", order.user.text(), " has ", rivals.live_of_user,
-                     " pieces of voucher ", order.voucher, " already, of a limit of ", order.limit),
+        concat("user ", order.user.text(), " has ", rivals.live_of_user, " pieces of voucher ",
+               order.voucher, " already, of a limit of ", order.limit),
         rivals.live_of_user - allowed, rivals.refunding_of_user);
   }
   return {};

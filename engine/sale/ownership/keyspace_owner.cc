@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/numbers.h"
@@ -62,7 +61,7 @@ local function find_other_copy(is_claim)
 end
 )lua";
 
-std::string with_lease(const char* script) { return absl::StrCat(kEntryTimeLua, kLease, script); }
+std::string with_lease(const char* script) { return concat(kEntryTimeLua, kLease, script); }
 
 // KEYS owner of the stream, owner of the prefix, order stream, vouchers
 // ARGV as of kLease, then adopt (1/0). The checkpoint is the database's.
@@ -162,7 +161,7 @@ return redis.call('XACK', KEYS[2], ARGV[8], unpack(ARGV, 9))
 
 // Workers free memory, so they continue when memory is exhausted.
 std::string without_memory(const char* script) {
-  return absl::StrCat("#!lua flags=allow-oom\n", with_lease(script));
+  return concat("#!lua flags=allow-oom\n", with_lease(script));
 }
 
 const Script& renew_script() {
@@ -198,9 +197,9 @@ const Script& acknowledge_without_memory_script() {
 }  // namespace
 
 absl::Status anothers_keyspace(const SaleKeys& keys) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the keyspace belongs to another order database (", keys.stream_owner(), ", ",
-                   keys.prefix_owner(), "): a sale needs keys of its own, or that database"));
+  return absl::FailedPreconditionError(concat("the keyspace belongs to another order database (",
+                                              keys.stream_owner(), ", ", keys.prefix_owner(),
+                                              "): a sale needs keys of its own, or that database"));
 }
 
 KeyspaceOwner::KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Options options)
@@ -254,7 +253,7 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
     case kLost:
       return false;
     case kForeign:
-      return absl::FailedPreconditionError(absl::StrCat(
+      return absl::FailedPreconditionError(concat(
           "the stream ", keys_.order_stream,
           " was made by another system: adopt it, or use another name (SaleKeys::order_stream)"));
     default:
@@ -396,13 +395,13 @@ absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
            parts[1].is_text() && parts[2].is_integer();
   };
   if (has_kind("open", 3)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "another copy of this order database is open: ", parts[1].text(),
-        "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
-        " ends in ", parts[2].integer(), " ms, unless it is renewed)"));
+    return absl::FailedPreconditionError(
+        concat("another copy of this order database is open: ", parts[1].text(),
+               "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
+               " ends in ", parts[2].integer(), " ms, unless it is renewed)"));
   }
   if (has_kind("newer", 4) && parts[3].is_integer()) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::FailedPreconditionError(concat(
         "this order database is older than the copy that was open last: ", parts[1].text(),
         "; it has checkpoint ", parts[3].integer(), ", that one ", parts[2].integer(),
         ". Open that one, or bring this one up to date. To go on without what it lacks, remove the "

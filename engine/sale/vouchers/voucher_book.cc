@@ -12,7 +12,6 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "engine/base/concat.h"
 #include "engine/base/log.h"
 #include "engine/base/numbers.h"
@@ -320,8 +319,8 @@ absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
   return change(voucher, [delta](Voucher& changed) {
     std::int64_t stock = 0;
     if (__builtin_add_overflow(changed.stock, delta, &stock)) {
-      return absl::InvalidArgumentError(absl::StrCat(voucher_name(changed.id), ": a stock of ",
-                                                     changed.stock, " cannot grow by ", delta));
+      return absl::InvalidArgumentError(concat(voucher_name(changed.id), ": a stock of ",
+                                               changed.stock, " cannot grow by ", delta));
     }
     changed.stock = stock;
     return absl::OkStatus();
@@ -373,8 +372,8 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     if (!in_force.ok()) return in_force.status();
     const std::int64_t now = in_force->has_value() ? (*in_force)->version : 0;
     if (expected_version.value_or(now) != now) {
-      return absl::AlreadyExistsError(absl::StrCat(voucher_name(voucher.id), ": version ", now,
-                                                   " is in force, not ", *expected_version));
+      return absl::AlreadyExistsError(concat(voucher_name(voucher.id), ": version ", now,
+                                             " is in force, not ", *expected_version));
     }
     if (in_force->has_value() && (*in_force)->voucher == voucher) return forget_copies(voucher.id);
 
@@ -465,7 +464,7 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
                                           std::span<const std::int64_t> detail) const {
   const VoucherId id = version.voucher.id;
   if (detail.size() != 2) return "another system made its keys";
-  return absl::StrCat(
+  return concat(
       "another system made ", keys_.stock(id), " or ", keys_.buyers(id), ": ", detail[0],
       " are free and ", detail[1], " have bought; ",
       options_.adopt ? "to adopt them, publish a stock of " : "adopt them, with a stock of ",
@@ -828,7 +827,7 @@ absl::StatusOr<bool> VoucherBook::load_buyers(VoucherId voucher, const std::stri
       const auto& [user, bought] = *buyer;
       arguments.push_back(user.text());
       arguments.push_back(std::to_string(bought.count));
-      arguments.push_back(buyers.with_days ? absl::StrCat(bought.day, ":", bought.on_day) : "");
+      arguments.push_back(buyers.with_days ? concat(bought.day, ":", bought.on_day) : "");
     }
     const auto loaded =
         outcome_of(client_.run(voucher_scripts::load_buyers(), views(names), views(arguments)),

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/concat.h"
 #include <rushgate/order_store.h>
 
 namespace rushgate {
@@ -12,7 +12,7 @@ using State = VoucherVersion::State;
 bool is_pending(const VoucherVersion& version) { return version.state == State::kPending; }
 
 std::string name_of(VoucherId voucher, std::int64_t version) {
-  return absl::StrCat("version ", version, " of voucher ", voucher);
+  return concat("version ", version, " of voucher ", voucher);
 }
 
 std::optional<VoucherVersion> find_applied(const std::vector<VoucherVersion>& versions) {
@@ -59,9 +59,9 @@ absl::StatusOr<std::vector<VoucherVersion>> VoucherStore::all_applied() {
 
 absl::Status check_next_version(const VoucherVersion& version, std::int64_t highest) {
   if (version.version == highest + 1) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(name_of(version.voucher.id, version.version),
-                                                    " cannot be recorded: its highest version is ",
-                                                    highest));
+  return absl::FailedPreconditionError(concat(name_of(version.voucher.id, version.version),
+                                              " cannot be recorded: its highest version is ",
+                                              highest));
 }
 
 absl::Status check_resolution(VoucherId voucher, std::int64_t version,
@@ -69,9 +69,9 @@ absl::Status check_resolution(VoucherId voucher, std::int64_t version,
                               VoucherVersion::State new_state) {
   const std::string name = name_of(voucher, version);
   if (new_state == State::kPending) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " cannot become pending"));
+    return absl::InvalidArgumentError(concat(name, " cannot become pending"));
   }
-  if (!state) return absl::NotFoundError(absl::StrCat(name, " does not exist"));
+  if (!state) return absl::NotFoundError(concat(name, " does not exist"));
   if (*state == State::kPending || *state == new_state) return absl::OkStatus();
   return absl::FailedPreconditionError(name + " was " + std::string(version_state_name(*state)) +
                                        " before");
