@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "engine/base/thread_name.h"
-
 namespace rushgate {
 namespace {
 
@@ -16,9 +14,11 @@ std::size_t bytes_of(const ClientBatch& batch) {
 }  // namespace
 
 RequestLane::RequestLane(int threads, std::size_t waiting_max, std::size_t together_max,
-                         Decide decide)
+                         void (*name_thread)(), Decide decide)
     : waiting_max_(waiting_max), together_max_(together_max), decide_(std::move(decide)) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { loop(); });
+  for (int i = 0; i < threads; ++i) {
+    threads_.emplace_back([this, name_thread] { loop(name_thread); });
+  }
 }
 
 RequestLane::~RequestLane() {
@@ -58,8 +58,8 @@ std::vector<ClientBatch> RequestLane::take() {
   return taken;
 }
 
-void RequestLane::loop() {
-  name_this_thread("rg-sale-cmds");
+void RequestLane::loop(void (*name_thread)()) {
+  name_thread();
   std::unique_lock lock(mutex_);
   while (true) {
     has_batches_.wait(lock, [this] { return is_stopping_ || !waiting_.empty(); });

@@ -17,6 +17,7 @@ namespace rushgate {
 /// Requests that one client sent in a row, all of one command.
 struct ClientBatch {
   std::size_t command = 0;
+  int database = 0;                        // of the client
   std::span<const Request> requests = {};  // until the completion is called
   ProgramCommands::Completion completion;
 };
@@ -27,8 +28,10 @@ class RequestLane {
   /// Decides on all batches and calls their completions. Must not throw.
   using Decide = std::function<void(std::vector<ClientBatch> batches)>;
 
-  /// Takes batches until they have `together_max` requests, or the last one exceeds it.
-  RequestLane(int threads, std::size_t waiting_max, std::size_t together_max, Decide decide);
+  /// Takes batches until they have `together_max` requests, or the last one exceeds it. Each thread
+  /// begins with `name_thread`.
+  RequestLane(int threads, std::size_t waiting_max, std::size_t together_max, void (*name_thread)(),
+              Decide decide);
   /// Decides on all waiting batches first.
   ~RequestLane();
   RequestLane(const RequestLane&) = delete;
@@ -41,7 +44,7 @@ class RequestLane {
   [[nodiscard]] bool submit(ClientBatch& batch);
 
  private:
-  void loop();
+  void loop(void (*name_thread)());
   std::vector<ClientBatch> take();
 
   const std::size_t waiting_max_;

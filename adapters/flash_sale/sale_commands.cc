@@ -13,6 +13,7 @@
 #include "adapters/flash_sale/sale_replies.h"
 #include "engine/base/concat.h"
 #include "engine/base/letter_case.h"
+#include "engine/base/thread_name.h"
 #include <rushgate/maybe_integer.h>
 #include <rushgate/sale_commands.h>
 
@@ -303,17 +304,18 @@ class SaleCommands final : public ProgramCommands {
  public:
   SaleCommands(FlashSale& sale, const SaleCommandsOptions& options)
       : sale_(sale),
-        purchases_(1, options.waiting_max, kTogetherMax,
+        purchases_(1, options.waiting_max, kTogetherMax, name_lane,
                    [&sale](std::vector<ClientBatch> batches) {
                      decide_together<BuyRequest>(sale, std::move(batches));
                    }),
-        payments_(1, options.waiting_max, kTogetherMax,
+        payments_(1, options.waiting_max, kTogetherMax, name_lane,
                   [&sale](std::vector<ClientBatch> batches) {
                     decide_together<PayRequest>(sale, std::move(batches));
                   }),
-        others_(kOtherThreads, options.waiting_max, 1, [this](std::vector<ClientBatch> batches) {
-          for (ClientBatch& batch : batches) run_one_by_one(batch);
-        }) {}
+        others_(kOtherThreads, options.waiting_max, 1, name_lane,
+                [this](std::vector<ClientBatch> batches) {
+                  for (ClientBatch& batch : batches) run_one_by_one(batch);
+                }) {}
 
   [[nodiscard]] std::vector<ProgramCommand> commands() const override {
     std::vector<ProgramCommand> commands;
@@ -327,10 +329,12 @@ class SaleCommands final : public ProgramCommands {
     return commands;
   }
 
-  void begin(std::size_t command, std::span<const Request> requests,
+  void begin(std::size_t command, int database, std::span<const Request> requests,
              Completion completion) override {
-    ClientBatch batch{
-        .command = command, .requests = requests, .completion = std::move(completion)};
+    ClientBatch batch{.command = command,
+                      .database = database,
+                      .requests = requests,
+                      .completion = std::move(completion)};
     if (lane_of(command).submit(batch)) return;
     const Reply overloaded =
         Reply::error(concat(error_code::kOverloaded, " too many such requests wait"));
@@ -340,6 +344,8 @@ class SaleCommands final : public ProgramCommands {
  private:
   static constexpr std::size_t kTogetherMax = 1'024;
   static constexpr int kOtherThreads = 2;  // one may wait for the database
+
+  static void name_lane() { name_this_thread("rg-sale-cmds"); }
 
   RequestLane& lane_of(std::size_t command) {
     switch (kSaleCommands[command].lane) {

@@ -331,7 +331,7 @@ void Connection::begin_program_batch() {
   const auto batches = owner_.program_batches();
   ++*batches;
   options_.commands->begin(
-      command, begun,
+      command, session_->database(), begun,
       [io = io_, weak = weak_from_this(), batches, used,
        requests = std::move(requests)](std::vector<Reply> replies) mutable {
         boost::asio::post(*io, [weak, batches, used, requests = std::move(requests),

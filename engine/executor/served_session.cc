@@ -236,6 +236,7 @@ ServedSession::Overflow ServedSession::overflow() const { return inbox_->overflo
 bool ServedSession::is_hung_up() const { return inbox_->is_hung_up(); }
 
 int ServedSession::protocol() const { return session_->protocol; }
+int ServedSession::database() const { return session_->db; }
 bool ServedSession::is_authenticated() const { return session_->is_authenticated; }
 bool ServedSession::is_in_transaction() const { return session_->transaction.has_value(); }
 ConnectionBuffers& ServedSession::buffers() { return session_->buffers; }

@@ -162,6 +162,7 @@ class ServedSession {
 
   // ---- Set by commands; valid while none runs ----
   [[nodiscard]] int protocol() const;  // 2 or 3
+  [[nodiscard]] int database() const;
   [[nodiscard]] bool is_authenticated() const;
   [[nodiscard]] bool is_in_transaction() const;
   [[nodiscard]] bool is_protected() const;  // CLIENT NO-EVICT

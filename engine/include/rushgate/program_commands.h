@@ -36,9 +36,10 @@ class ProgramCommands {
   /// Returns at most kCommandsMax commands, always the same.
   [[nodiscard]] virtual std::vector<ProgramCommand> commands() const = 0;
   /// Begins the requests that one client sent in a row: calls of the command with this index, whose
-  /// arities fit. Returns at once. The client's next requests wait until `completion` is called, which
-  /// may be done inside this call. `requests` stay valid until then. Must not throw.
-  virtual void begin(std::size_t command, std::span<const Request> requests,
+  /// arities fit. `database` is the one that the client has selected. Returns at once. The client's next
+  /// requests wait until `completion` is called, which may be done inside this call. `requests` stay
+  /// valid until then. Must not throw.
+  virtual void begin(std::size_t command, int database, std::span<const Request> requests,
                      Completion completion) = 0;
 };
 

@@ -33,10 +33,11 @@ class EchoCommands final : public ProgramCommands {
             {.name = "echo.late", .arity = -2, .is_read_only = false}};
   }
 
-  void begin(std::size_t command, std::span<const Request> requests,
+  void begin(std::size_t command, int database, std::span<const Request> requests,
              Completion completion) override {
     const std::lock_guard lock(mutex_);
     batches_.push_back(requests.size());
+    databases_.push_back(database);
     std::vector<Reply> replies;
     for (const Request& request : requests) replies.push_back(Reply::bulk(request[1]));
     if (command == 0) return completion(std::move(replies));
@@ -56,10 +57,15 @@ class EchoCommands final : public ProgramCommands {
     const std::lock_guard lock(mutex_);
     return batches_;
   }
+  [[nodiscard]] std::vector<int> databases() {
+    const std::lock_guard lock(mutex_);
+    return databases_;
+  }
 
  private:
   std::mutex mutex_;
   std::vector<std::size_t> batches_;
+  std::vector<int> databases_;  // of batches_
   std::vector<absl::AnyInvocable<void()>> late_;
   std::promise<void> has_late_;
 };
@@ -97,6 +103,14 @@ TEST_F(ProgramCommandsTest, PipelineIsOneBatchInOrder) {
   const std::string expected = "+PONG\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nx\r\n$1\r\nd\r\n";
   EXPECT_EQ(exchange(sent, expected.size()), expected);
   EXPECT_THAT(commands_->batches(), ElementsAre(3U, 1U));
+}
+
+TEST_F(ProgramCommandsTest, BatchHasDatabaseOfClient) {
+  const std::string expected = "$1\r\na\r\n+OK\r\n$1\r\nb\r\n+OK\r\n$1\r\nc\r\n";
+  EXPECT_EQ(
+      exchange("ECHO.UP a\r\nSELECT 3\r\nECHO.UP b\r\nSELECT 0\r\nECHO.UP c\r\n", expected.size()),
+      expected);
+  EXPECT_THAT(commands_->databases(), ElementsAre(0, 3, 0));
 }
 
 TEST_F(ProgramCommandsTest, LateReplyHoldsUpItsClientAlone) {
@@ -222,7 +236,7 @@ class NamedCommand final : public ProgramCommands {
  public:
   explicit NamedCommand(std::string name) : name_(std::move(name)) {}
   [[nodiscard]] std::vector<ProgramCommand> commands() const override { return {{.name = name_}}; }
-  void begin(std::size_t /*command*/, std::span<const Request> /*requests*/,
+  void begin(std::size_t /*command*/, int /*database*/, std::span<const Request> /*requests*/,
              Completion /*completion*/) override {}
 
  private:
