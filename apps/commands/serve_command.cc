@@ -15,6 +15,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,8 @@
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
 #include "apps/say.h"
+#include "apps/served/joined_commands.h"
+#include "apps/served/migrate_command.h"
 #include "apps/signals.h"
 #include "engine/base/memory_size.h"
 #include "engine/base/numbers.h"
@@ -173,7 +176,9 @@ int serve_keyspace(const ServeArguments& arguments, HeldInterrupts& interrupts,
   auto engine =
       Engine::open(*std::move(store), engine_options(arguments, clock), native_sale_scripts());
   if (!engine.ok()) return fail(engine.status());
-  auto server = RespServer::start(**engine, arguments.server);
+  RespServerOptions server_options = arguments.server;
+  if (!arguments.manual_clock) server_options.commands = make_migrate_command(**engine);
+  auto server = RespServer::start(**engine, std::move(server_options));
   if (!server.ok()) return fail(server.status());
   say("serving on {}\n", shown_addresses(arguments.server, **server));
   const int signal = interrupts.wait();
@@ -246,7 +251,8 @@ int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
   std::unique_ptr<RespServer> resp;
   if (engine != nullptr) {
     RespServerOptions resp_options = arguments.server;
-    resp_options.commands = make_sale_commands(**sale);
+    resp_options.commands = std::make_shared<JoinedCommands>(
+        std::vector{make_sale_commands(**sale), make_migrate_command(*engine)});
     auto server = RespServer::start(*engine, std::move(resp_options));
     if (!server.ok()) return fail(server.status());
     resp = *std::move(server);

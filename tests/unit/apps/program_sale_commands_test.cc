@@ -44,6 +44,8 @@ TEST(ProgramSaleCommandsTest, ExamplesOfThePageSucceed) {
   EXPECT_THAT(output, HasSubstr("published\n1\n"));
   EXPECT_THAT(output, HasSubstr("queued\n"));
   EXPECT_THAT(output, HasSubstr("free\n98\n"));
+  EXPECT_EQ(testing::output_of("redis-cli -s " + socket + " MIGRATE 127.0.0.1 1 none 0 10"),
+            "NOKEY\n");
   served.send(SIGTERM);
   EXPECT_EQ(served.wait().exit_code, kExitOk);
   EXPECT_EQ(run_program(files.command("audit")).exit_code, kExitOk);
