@@ -16,10 +16,6 @@ namespace {
 
 const SaleKeys kKeys;  // the program's sales have the default ones
 
-bool is_paid(OrderStatus status) {
-  return status == OrderStatus::kPaid || status == OrderStatus::kUsed;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& arguments,
@@ -66,7 +62,7 @@ absl::Status SaleWatch::count_orders(SaleCounts& counts) {
   const OrderFilter filter{.voucher = voucher_, .count_max = 10'000};
   return for_each_order(*orders_, filter, [&](const Order& order) {
     ++counts.stored;
-    if (is_paid(order.status)) ++counts.paid;
+    if (is_settled(order.status)) ++counts.paid;
     if (order.status == OrderStatus::kUnpaid) ++counts.holds;
   });
 }

@@ -1,6 +1,8 @@
 #include "storage/sqlite/order_table.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -16,14 +18,12 @@ const std::string kSelectOrders = concat("SELECT ", kOrderColumns, " FROM orders
 
 // The conditions of the partial indices, exactly as in the schema: SQLite uses an index only if a
 // query repeats its condition. (With INDEXED BY, a difference is an error.)
-constexpr char kOnce[] = "status <= 5 AND user_limit = 1";
-constexpr char kOther[] = "NOT (status <= 5 AND user_limit = 1)";
+const std::string kOnce = concat(live_rows(), " AND user_limit = 1");
+const std::string kOther = concat("NOT (", kOnce, ")");
 
 constexpr char kWithKey[] = "idempotency_key <> ''";
 
-constexpr char kLive[] = "status <= 5";
-static_assert(is_live(OrderStatus{5}) && !is_live(OrderStatus{6}));
-static_assert(OrderStatus::kRefunding == OrderStatus{5});
+const std::string kLive = live_rows();
 
 std::int64_t keeps_of(const Order& order) {
   return (order.keeps_stock ? kKeepsStock : 0) + (order.keeps_allowance ? kKeepsAllowance : 0);
@@ -95,6 +95,15 @@ unsigned conditions_of(const OrderFilter& filter) {
 }
 
 }  // namespace
+
+// The numbers of the live states are those up to the last one.
+std::string live_rows() {
+  constexpr auto kFirstEnded =
+      std::ranges::find_if_not(kOrderStatuses, [](OrderStatus status) { return is_live(status); });
+  static_assert(std::none_of(kFirstEnded, kOrderStatuses.end(),
+                             [](OrderStatus status) { return is_live(status); }));
+  return concat("status <= ", number_of(*std::prev(kFirstEnded)));
+}
 
 Order to_order(const Query& row) {
   return {.id = row.integer(0),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
@@ -27,6 +28,9 @@ struct KeyPosition {
   std::int64_t expires_at_ms = 0;
   OrderId id = std::numeric_limits<OrderId>::min();
 };
+
+/// Returns the condition of live orders, as the partial indices of the schema have it.
+std::string live_rows();
 
 class OrderReader {
  public:

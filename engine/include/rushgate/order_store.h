@@ -15,25 +15,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <rushgate/order_status.h>
 #include <rushgate/stream_id.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
-
-/// The states of an order. docs/orders.md draws the transitions. (Durable numbers.)
-enum class OrderStatus : std::uint8_t {
-  kCreated = 1,  // confirmed: its voucher demands no payment
-  kUnpaid = 2,   // holds its pieces until Order::due_at_ms
-  kPaid = 3,
-  kUsed = 4,       // redeemed
-  kRefunding = 5,  // its payments are due back, and its pieces will be given back
-  kCancelled = 6,  // ended unpaid: by the user, by an operator or by the timeout
-  kRefunded = 7,   // ended after a payment: its pieces are given back
-};
-/// Returns "created", "unpaid", "paid", "used", "refunding", "cancelled" or "refunded".
-std::string_view order_status_name(OrderStatus status);
-/// Returns the status of this name; empty if there is none.
-std::optional<OrderStatus> find_order_status(std::string_view name);
 
 /// An order as the database keeps it. Times are ms since 1970 UTC.
 struct Order {
@@ -281,13 +267,7 @@ std::string new_database_identity();
 /// Returns the kAborted error of write() for a batch of another epoch.
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
 
-/// Returns true if an order in this state is neither cancelled nor refunded.
-constexpr bool is_live(OrderStatus status) { return status <= OrderStatus::kRefunding; }
 inline bool is_live(const Order& order) { return is_live(order.status); }
-/// Returns true if the refund of an order in this state was begun.
-constexpr bool is_refund(OrderStatus status) {
-  return status == OrderStatus::kRefunding || status == OrderStatus::kRefunded;
-}
 /// Returns the pieces that the order takes from the stock of its voucher.
 inline std::int64_t pieces_taken(const Order& order) {
   return is_live(order) || order.keeps_stock ? order.quantity : 0;

@@ -139,8 +139,6 @@ struct EventDecision {
   std::optional<Payment> payment = {};     // to be inserted, or to replace the one of this id
   bool are_payments_due = false;           // its kept payments become due, for the event's reason
 };
-/// Returns true if an event may change an order from the state `from` to `to`.
-bool may_become(OrderStatus from, OrderStatus to);
 /// Returns the reason of the change to kPaid. It names the payment, so the history is a second record
 /// of it.
 std::string paid_by(std::string_view payment);

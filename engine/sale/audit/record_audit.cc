@@ -25,8 +25,7 @@ OrderStatus first_status(const Order& order) {
 
 /// Returns true if the order must have a kept payment.
 bool needs_payment(const Order& order) {
-  const bool is_settled = order.status == OrderStatus::kPaid || order.status == OrderStatus::kUsed;
-  return is_settled && order.due_at_ms > 0;
+  return is_settled(order.status) && order.due_at_ms > 0;
 }
 
 /// Adds an amount to a sum. Returns false, with the sum unchanged, if it would be too large.
@@ -82,7 +81,7 @@ std::string find_fault(const Payment& payment) {
 }
 
 std::string find_fault(const Order& order) {
-  if (order.status < OrderStatus::kCreated || order.status > OrderStatus::kRefunded) {
+  if (!is_order_status(order.status)) {
     return concat("has the unknown status ", static_cast<int>(order.status));
   }
   if (order.quantity < 1 || order.quantity > Order::kQuantityMax) {

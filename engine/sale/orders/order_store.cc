@@ -29,35 +29,6 @@ OrderResult lacks_pieces(std::string why, std::int64_t lacking, std::int64_t ref
 
 }  // namespace
 
-std::string_view order_status_name(OrderStatus status) {
-  switch (status) {
-    case OrderStatus::kCreated:
-      return "created";
-    case OrderStatus::kUnpaid:
-      return "unpaid";
-    case OrderStatus::kPaid:
-      return "paid";
-    case OrderStatus::kUsed:
-      return "used";
-    case OrderStatus::kRefunding:
-      return "refunding";
-    case OrderStatus::kCancelled:
-      return "cancelled";
-    case OrderStatus::kRefunded:
-      return "refunded";
-  }
-  return "?";
-}
-
-std::optional<OrderStatus> find_order_status(std::string_view name) {
-  for (auto number = static_cast<int>(OrderStatus::kCreated);
-       number <= static_cast<int>(OrderStatus::kRefunded); ++number) {
-    const auto status = static_cast<OrderStatus>(number);
-    if (order_status_name(status) == name) return status;
-  }
-  return std::nullopt;
-}
-
 std::string_view order_result_name(OrderResult::Kind kind) {
   switch (kind) {
     case OrderResult::Kind::kStored:

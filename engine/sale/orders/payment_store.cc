@@ -128,25 +128,6 @@ absl::Status for_each_payment(PaymentStore& store, PaymentFilter filter,
   }
 }
 
-bool may_become(OrderStatus from, OrderStatus to) {
-  switch (to) {
-    case OrderStatus::kPaid:
-    case OrderStatus::kCancelled:
-      return from == OrderStatus::kUnpaid;
-    case OrderStatus::kUsed:
-      return from == OrderStatus::kCreated || from == OrderStatus::kPaid;
-    case OrderStatus::kRefunding:
-      return from == OrderStatus::kCreated || from == OrderStatus::kPaid ||
-             from == OrderStatus::kUsed;
-    case OrderStatus::kRefunded:
-      return from == OrderStatus::kRefunding;
-    case OrderStatus::kCreated:
-    case OrderStatus::kUnpaid:
-      break;
-  }
-  return false;
-}
-
 EventDecision check_event(const OrderEvent& event, const EventContext& context) {
   if (event.kind == EventKind::kPaymentRefunded) return check_refund_of_payment(event, context);
   if (!context.order) {

@@ -737,7 +737,8 @@ absl::StatusOr<std::size_t> OrderChanges::refund_all(VoucherId voucher, const st
       case OrderStatus::kRefunding:
         result = refund(order.id, reason, actor);
         break;
-      default:
+      case OrderStatus::kCancelled:
+      case OrderStatus::kRefunded:
         return;
     }
     if (result.outcome == ChangeOutcome::kDone) {

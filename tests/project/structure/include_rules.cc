@@ -77,6 +77,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/limits.h", "engine/recipes"},
     PublicHeader{"rushgate/locks.h", "engine/recipes"},
     PublicHeader{"rushgate/queues.h", "engine/recipes"},
+    PublicHeader{"rushgate/order_status.h", "engine/sale"},
     PublicHeader{"rushgate/order_store.h", "engine/sale"},
     PublicHeader{"rushgate/payment_store.h", "engine/sale"},
     PublicHeader{"rushgate/archive_store.h", "engine/sale"},

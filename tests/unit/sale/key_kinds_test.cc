@@ -1,7 +1,5 @@
 // Every kind of key of a sale: how it looks after a loss, a rebuild and an archiving. The table of
 // docs/format.md has the same rows.
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/concat.h"
+#include "tests/unit/sale/documents.h"
 #include "tests/unit/sale/payments_fixture.h"
 
 namespace rushgate {
@@ -81,15 +80,9 @@ constexpr KeyKind kKinds[] = {
      "older", "kept", "kept: the voucher has none"},
 };
 
-std::string contents_of(const char* file) {
-  std::ifstream in(std::string(RUSHGATE_ROOT "/") + file, std::ios::binary);
-  EXPECT_TRUE(in) << file;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// Returns the names of the members of SaleKeys that name a key.
 std::set<std::string> names_in_header() {
-  std::string text = contents_of("engine/include/rushgate/sale_keys.h");
+  std::string text = document("engine/include/rushgate/sale_keys.h");
   text.resize(text.find(" private:"));
   std::set<std::string> names = {"id_prefix", "order_stream"};
   const std::regex function(R"(std::string (\w+)\([^)]*\) const)");
@@ -111,7 +104,7 @@ TEST(KeyKindsTest, RowsAreDocumented) {
     table += concat("| `", kind.name, "` | ", kind.emptied, " | ", kind.older, " | ", kind.rebuilt,
                     " | ", kind.archived, " |\n");
   }
-  EXPECT_NE(contents_of("docs/format.md").find(table), std::string::npos)
+  EXPECT_NE(document("docs/format.md").find(table), std::string::npos)
       << "docs/format.md must have this:\n"
       << table;
 }
