@@ -170,10 +170,11 @@ SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options)
                  }) {}
 
 void SaleService::handle(HttpCall call, HttpDone done) {
-  auto pending = std::make_unique<Pending>(
-      Pending{.call = {.service = *this, .http = std::move(call)},
-              .done = std::move(done),
-              .id = concat(ids_, requests_.fetch_add(1, std::memory_order_relaxed))});
+  std::string id = concat(ids_, requests_.fetch_add(1, std::memory_order_relaxed));
+  auto pending =
+      std::make_unique<Pending>(Pending{.call = {.service = *this, .http = std::move(call)},
+                                        .done = std::move(done),
+                                        .id = std::move(id)});
   std::optional<HttpAnswer> refused;
   try {
     refused = check(*pending);
