@@ -34,7 +34,6 @@
 #include "engine/base/numbers.h"
 #include "engine/base/process_info.h"
 #include "engine/base/thread_name.h"
-#include "engine/sale/admission/admission.h"
 #include <rushgate/engine.h>
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
@@ -173,8 +172,7 @@ int serve_keyspace(const ServeArguments& arguments, HeldInterrupts& interrupts,
   auto store = open_its_store(arguments);
   if (!store.ok()) return fail(store.status());
   ManualClock clock;
-  auto engine =
-      Engine::open(*std::move(store), engine_options(arguments, clock), native_sale_scripts());
+  auto engine = Engine::open(*std::move(store), engine_options(arguments, clock));
   if (!engine.ok()) return fail(engine.status());
   RespServerOptions server_options = arguments.server;
   if (!arguments.manual_clock) server_options.commands = make_migrate_command(**engine);
