@@ -1,6 +1,6 @@
 // The program's signals: SIGINT and SIGTERM, which interrupt it, and the signals that must not end
 // it. A second SIGINT or SIGTERM ends the process, as by default. The library blocks SIGXFSZ around
-// its own writes (engine/base/file_size_signal.h).
+// its own writes (engine/core/base/file_size_signal.h).
 #pragma once
 
 #include <csignal>

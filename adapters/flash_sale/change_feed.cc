@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/thrown.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/thrown.h"
 
 namespace rushgate {
 absl::StatusOr<bool> ChangeFeed::report() {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "adapters/flash_sale/sale_directory.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/open_backend.h>
 #include <rushgate/payment_store.h>

@@ -11,9 +11,9 @@
 #include "adapters/flash_sale/request_lane.h"
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/sale_replies.h"
-#include "engine/base/concat.h"
-#include "engine/base/letter_case.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/letter_case.h"
+#include "engine/core/base/thread_name.h"
 #include <rushgate/maybe_integer.h>
 #include <rushgate/sale_commands.h>
 

@@ -1,7 +1,7 @@
 #include "adapters/flash_sale/sale_directory.h"
 
-#include "engine/base/concat.h"
-#include "engine/base/make_directory.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/make_directory.h"
 
 namespace rushgate {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "adapters/flash_sale/utc_time.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 

@@ -6,9 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/random_name.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/random_name.h"
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 

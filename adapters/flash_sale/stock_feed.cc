@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/numbers.h"
-#include "engine/base/thread_name.h"
-#include "engine/base/thrown.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/base/thread_name.h"
+#include "engine/core/base/thrown.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 

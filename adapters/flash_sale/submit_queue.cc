@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "adapters/flash_sale/decide_safely.h"
-#include "engine/base/futex.h"
-#include "engine/base/prefetch.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/futex.h"
+#include "engine/core/base/prefetch.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate {
 

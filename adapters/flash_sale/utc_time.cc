@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 
 namespace rushgate {
 namespace {

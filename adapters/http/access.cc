@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "adapters/http/problem.h"
-#include "engine/base/concat.h"
-#include "engine/base/letter_case.h"
-#include "engine/base/secrets.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/letter_case.h"
+#include "engine/core/base/secrets.h"
 #include <rushgate/http_server.h>
 #include <rushgate/maybe_integer.h>
 

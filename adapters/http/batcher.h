@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate::http {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "adapters/http/problem.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate::http {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "adapters/flash_sale/sale_json.h"
-#include "engine/base/concat.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate::http {
 namespace {

@@ -14,9 +14,9 @@
 #include "adapters/http/connection.h"
 #include "adapters/http/sale_service.h"
 #include "adapters/resp/file_reservation.h"
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/thread_name.h"
 #include <rushgate/http_server.h>
 
 namespace rushgate {

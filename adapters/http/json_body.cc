@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate::http {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "adapters/http/route.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/engine.h>
 
 namespace rushgate::http {

@@ -7,7 +7,7 @@
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
 #include "adapters/http/route.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate::http {

@@ -1,6 +1,6 @@
 #include "adapters/http/problem.h"
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate::http {
 namespace {

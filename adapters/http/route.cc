@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate::http {

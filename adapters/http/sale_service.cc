@@ -9,10 +9,10 @@
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
 #include "adapters/http/target.h"
-#include "engine/base/concat.h"
-#include "engine/base/letter_case.h"
-#include "engine/base/log.h"
-#include "engine/base/random_name.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/letter_case.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/random_name.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate::http {

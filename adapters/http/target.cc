@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "adapters/redis/percent_encoding.h"
-#include "engine/base/utf8.h"
+#include "engine/core/base/utf8.h"
 
 namespace rushgate::http {
 namespace {

@@ -8,7 +8,7 @@
 #include "adapters/http/json_body.h"
 #include "adapters/http/route.h"
 #include "adapters/http/sale_service.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate::http {

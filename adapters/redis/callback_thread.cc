@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/thread_name.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate {
 namespace {

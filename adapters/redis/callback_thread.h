@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "absl/functional/any_invocable.h"
-#include "engine/time/timer_queue.h"
+#include "engine/core/time/timer_queue.h"
 #include <rushgate/clock.h>
 
 namespace rushgate {

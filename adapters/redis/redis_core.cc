@@ -10,7 +10,7 @@
 
 #include "adapters/redis/redis_session.h"
 #include "adapters/redis/text.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/thread_name.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {

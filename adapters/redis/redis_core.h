@@ -25,7 +25,7 @@
 #include "adapters/redis/callback_thread.h"
 #include "adapters/redis/redis_line.h"
 #include "adapters/redis/submission.h"
-#include "engine/time/timer_queue.h"
+#include "engine/core/time/timer_queue.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
 #include <rushgate/redis_backend.h>

@@ -19,9 +19,9 @@
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
 #include "adapters/resp/resp_encoder.h"
-#include "engine/base/thread_name.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/thread_wait.h"
+#include "engine/core/base/thread_name.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/thread_wait.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {

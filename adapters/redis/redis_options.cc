@@ -7,7 +7,7 @@
 
 #include "adapters/redis/percent_encoding.h"
 #include "adapters/redis/text.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include <rushgate/redis_backend.h>
 
 namespace rushgate {

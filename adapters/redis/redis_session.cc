@@ -8,8 +8,8 @@
 #include "adapters/redis/request_timeout.h"
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
-#include "engine/client/command_traits.h"
-#include "engine/client/thread_wait.h"
+#include "engine/core/client/command_traits.h"
+#include "engine/core/client/thread_wait.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "adapters/redis/text.h"
-#include "engine/base/numbers.h"
-#include "engine/client/command_traits.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/command_traits.h"
 
 namespace rushgate {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/info_value.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/info_value.h"
 
 namespace rushgate {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 

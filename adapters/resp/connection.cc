@@ -13,14 +13,14 @@
 #include <boost/asio/post.hpp>
 
 #include "absl/container/inlined_vector.h"
-#include "engine/base/concat.h"
-#include "engine/base/heap.h"
-#include "engine/base/log.h"
-#include "engine/base/numbers.h"
-#include "engine/commands/arguments.h"
-#include "engine/commands/command_table.h"
-#include "engine/commands/errors.h"
-#include "engine/script/script_errors.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/heap.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/numbers.h"
+#include "engine/redis/commands/arguments.h"
+#include "engine/redis/commands/command_table.h"
+#include "engine/redis/commands/errors.h"
+#include "engine/redis/script/script_errors.h"
 
 namespace rushgate {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
 
 namespace rushgate {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "adapters/resp/resp_encoder.h"
-#include "engine/base/heap.h"
+#include "engine/core/base/heap.h"
 
 namespace rushgate {
 

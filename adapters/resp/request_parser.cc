@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/numbers.h"
-#include "engine/client/quoted_words.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/quoted_words.h"
 
 namespace rushgate {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate {
 namespace {

@@ -21,12 +21,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "adapters/resp/connection.h"
 #include "adapters/resp/file_reservation.h"
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/process_info.h"
-#include "engine/base/thread_name.h"
-#include "engine/executor/served_session.h"
-#include "engine/executor/untaken_output.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/process_info.h"
+#include "engine/core/base/thread_name.h"
+#include "engine/redis/executor/served_session.h"
+#include "engine/redis/executor/untaken_output.h"
 #include <rushgate/resp_server.h>
 
 namespace rushgate {

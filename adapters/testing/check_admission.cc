@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "adapters/testing/keyspace_contents.h"
 #include "adapters/testing/refuse_if.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/admission/word_template.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/order_worker.h>

@@ -9,8 +9,8 @@
 
 #include "adapters/testing/refuse_if.h"
 #include "adapters/testing/rush_ledger.h"
-#include "engine/base/concat.h"
-#include "engine/base/random.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/random.h"
 #include <rushgate/reply.h>
 #include <rushgate/testing_rush.h>
 

@@ -2,7 +2,7 @@
 #include <ostream>
 #include <string>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "adapters/testing/refuse_if.h"
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include <rushgate/testing_rush.h>
 
 namespace rushgate::testing {

@@ -15,7 +15,7 @@
 #include "apps/service/sale_at_service.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
-#include "engine/base/random_name.h"
+#include "engine/core/base/random_name.h"
 
 namespace rushgate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "apps/exit_code.h"
 #include "apps/say.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/store.h>

@@ -27,7 +27,7 @@
 #include "apps/say.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate {

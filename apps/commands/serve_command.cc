@@ -30,10 +30,10 @@
 #include "apps/served/joined_commands.h"
 #include "apps/served/migrate_command.h"
 #include "apps/signals.h"
-#include "engine/base/memory_size.h"
-#include "engine/base/numbers.h"
-#include "engine/base/process_info.h"
-#include "engine/base/thread_name.h"
+#include "engine/core/base/memory_size.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/base/process_info.h"
+#include "engine/core/base/thread_name.h"
 #include <rushgate/engine.h>
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>

@@ -12,7 +12,7 @@
 #include "apps/comparison/comparison_report.h"
 #include "apps/comparison/svg_picture.h"
 #include "apps/text_table.h"
-#include "engine/base/make_directory.h"
+#include "engine/core/base/make_directory.h"
 
 namespace rushgate::comparison {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "apps/comparison/shared_memory.h"
 #include "apps/signals.h"
-#include "engine/base/make_directory.h"
-#include "engine/base/random_name.h"
+#include "engine/core/base/make_directory.h"
+#include "engine/core/base/random_name.h"
 #include <rushgate/open_backend.h>
 
 namespace rushgate::comparison {

@@ -23,7 +23,7 @@
 #include "apps/comparison/rush.h"
 #include "apps/comparison/shared_memory.h"
 #include "apps/strategies/strategies.h"
-#include "engine/base/latency_histogram.h"
+#include "engine/core/base/latency_histogram.h"
 #include <rushgate/engine.h>
 #include <rushgate/open_backend.h>
 #include <rushgate/rocksdb_store.h>

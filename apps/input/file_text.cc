@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "engine/base/make_directory.h"
+#include "engine/core/base/make_directory.h"
 
 namespace rushgate {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "apps/input/csv_reader.h"
 #include "apps/input/row_links.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 

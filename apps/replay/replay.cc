@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/thread_name.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate {
 namespace {

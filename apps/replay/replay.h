@@ -17,7 +17,7 @@
 #include "apps/input/requests_file.h"
 #include "apps/patience.h"
 #include "apps/replay/row_queue.h"
-#include "engine/base/latency_histogram.h"
+#include "engine/core/base/latency_histogram.h"
 #include <rushgate/sale.h>
 
 namespace rushgate {

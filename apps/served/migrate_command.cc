@@ -16,11 +16,11 @@
 #include "adapters/flash_sale/request_lane.h"
 #include "adapters/redis/blocking_connection.h"
 #include "apps/served/migration_source.h"
-#include "engine/base/concat.h"
-#include "engine/base/letter_case.h"
-#include "engine/base/thread_name.h"
-#include "engine/base/time_units.h"
-#include "engine/commands/errors.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/letter_case.h"
+#include "engine/core/base/thread_name.h"
+#include "engine/core/base/time_units.h"
+#include "engine/redis/commands/errors.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 namespace {

@@ -13,7 +13,7 @@
 #include "adapters/flash_sale/utc_time.h"
 #include "apps/audit_text.h"
 #include "apps/signals.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate {
 namespace {

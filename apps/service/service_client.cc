@@ -12,7 +12,7 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate {
 namespace {

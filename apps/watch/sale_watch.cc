@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/payments/holds.h"
 #include <rushgate/open_backend.h>
 #include <rushgate/sale_keys.h>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 

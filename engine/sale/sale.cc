@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/queued_entries.h"

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/repair.h"

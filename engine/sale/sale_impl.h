@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/connection_check.h"
+#include "engine/core/client/connection_check.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/admission/admission_groups.h"
 #include "engine/sale/admission/custom_admission_requests.h"

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/base/heap.h"
-#include "engine/base/varint.h"
+#include "engine/core/base/heap.h"
+#include "engine/core/base/varint.h"
 
 namespace rushgate {
 namespace {

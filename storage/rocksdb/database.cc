@@ -19,9 +19,9 @@
 #include <rocksdb/table.h>
 
 #include "absl/status/status.h"
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/make_directory.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/make_directory.h"
 #include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/info_log.h"

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
-#include "engine/base/file_size_signal.h"
+#include "engine/core/base/file_size_signal.h"
 #include <rushgate/rocksdb_store.h>
 
 namespace rushgate {

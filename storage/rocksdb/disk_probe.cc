@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/file_size_signal.h"
+#include "engine/core/base/file_size_signal.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_status.h"
 

@@ -8,7 +8,7 @@
 #include <rocksdb/file_system.h>
 
 #include "absl/functional/function_ref.h"
-#include "engine/base/file_size_signal.h"
+#include "engine/core/base/file_size_signal.h"
 #include "storage/rocksdb/manifest.h"
 #include "storage/rocksdb/noted_logs.h"
 #include "storage/rocksdb/rocksdb_status.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
 
 namespace rushgate {
 

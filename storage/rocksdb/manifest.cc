@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "storage/rocksdb/log_fragment.h"
 #include "storage/rocksdb/rocksdb_status.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "storage/rocksdb/rocksdb_status.h"
 
 namespace rushgate {

@@ -10,8 +10,8 @@
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
 #include "storage/rocksdb/batch_writer.h"
 #include "storage/rocksdb/database.h"
 #include "storage/rocksdb/disk_probe.h"

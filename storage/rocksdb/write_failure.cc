@@ -3,8 +3,8 @@
 #include <new>
 #include <string>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
 
 namespace rushgate {
 

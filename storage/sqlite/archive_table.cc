@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"

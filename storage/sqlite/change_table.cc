@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "storage/sqlite/query.h"
 
 namespace rushgate {

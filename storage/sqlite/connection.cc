@@ -7,8 +7,8 @@
 #include <SQLiteCpp/Column.h>
 #include <sqlite3.h>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
 #include "storage/sqlite/schema.h"
 
 namespace rushgate {

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 namespace {

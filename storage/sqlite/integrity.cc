@@ -11,7 +11,7 @@
 #include <SQLiteCpp/Transaction.h>
 
 #include "absl/strings/str_join.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/schema.h"

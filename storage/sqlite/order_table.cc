@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "storage/sqlite/query.h"
 
 namespace rushgate {

@@ -6,7 +6,7 @@
 #include <SQLiteCpp/Transaction.h>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 namespace {

@@ -5,9 +5,9 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Transaction.h>
 
-#include "engine/base/concat.h"
-#include "engine/base/file_size_signal.h"
-#include "engine/base/make_directory.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/file_size_signal.h"
+#include "engine/core/base/make_directory.h"
 #include "storage/sqlite/archive_table.h"
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/connection.h"

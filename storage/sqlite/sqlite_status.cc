@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 namespace {

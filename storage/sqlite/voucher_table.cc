@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/vouchers/voucher_terms.h"
 #include "storage/sqlite/query.h"
 #include <rushgate/archive_store.h>

@@ -10,7 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "engine/sale/payments/holds.h"
 #include "tests/bench/samples.h"
 #include "tests/bench/shop.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/bench/order_database.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"

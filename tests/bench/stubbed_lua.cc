@@ -5,7 +5,7 @@
 
 #include <lua.hpp>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include "tests/bench/seckill_script.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"

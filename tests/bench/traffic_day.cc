@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/bench/part_process.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/command_table.h"
+#include "engine/redis/commands/command_table.h"
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
 #include "tests/support/later_version.h"

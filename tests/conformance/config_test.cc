@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/config_parameters.h"
+#include "engine/redis/commands/config_parameters.h"
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/redis_backend.h"
 

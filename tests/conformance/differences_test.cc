@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/commands/config_parameters.h"
-#include "engine/commands/settings.h"
+#include "engine/redis/commands/config_parameters.h"
+#include "engine/redis/commands/settings.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rdb/payload.h"
+#include "engine/redis/rdb/payload.h"
 #include "tests/conformance/side_by_side.h"
 #include "tests/support/random.h"
 #include "tests/support/redis_server/raw_connection.h"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate::testing {
 

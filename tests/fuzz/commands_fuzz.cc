@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/numbers.h"
-#include "engine/commands/command_table.h"
+#include "engine/core/base/numbers.h"
+#include "engine/redis/commands/command_table.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/opened_engine.h"
 #include "tests/fuzz/script_runs.h"

@@ -2,7 +2,7 @@
 // payload restores it again. Another engine finds the result in the store.
 #include <string>
 
-#include "engine/rdb/payload.h"
+#include "engine/redis/rdb/payload.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/opened_engine.h"
 #include <rushgate/memory_store.h>

@@ -1,7 +1,7 @@
 // Patterns: the result equals that of a literal implementation of the definition.
 #include <algorithm>
 
-#include "engine/commands/glob.h"
+#include "engine/redis/commands/glob.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace rushgate {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/script/lua_host.h"
+#include "engine/redis/script/lua_host.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace rushgate {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include "tests/fuzz/fuzz.h"
 #include <rushgate/stream_id.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/keyspace/records.h"
+#include "engine/redis/keyspace/records.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/opened_engine.h"
 #include <rushgate/memory_store.h>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/executor/served_session.h"
+#include "engine/redis/executor/served_session.h"
 #include "tests/fuzz/opened_engine.h"
 #include <rushgate/script.h>
 

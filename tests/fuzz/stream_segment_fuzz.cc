@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/keyspace/stream_segment.h"
+#include "engine/redis/keyspace/stream_segment.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/keyspace/stream_entries.h"
 

@@ -1,7 +1,7 @@
 // Quoted words: words that were parsed and quoted again parse as the same words.
 #include <string>
 
-#include "engine/client/quoted_words.h"
+#include "engine/core/client/quoted_words.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace rushgate {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/time/timer_queue.h"
+#include "engine/core/time/timer_queue.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/testing_stores.h>

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/base/thread_name.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate {
 

@@ -5,10 +5,10 @@
 #include <random>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/random_name.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/random_name.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/cache/cache_scripts.h"
 #include "engine/recipes/cache/cache_wait.h"
 #include "engine/recipes/locks/wait_for.h"

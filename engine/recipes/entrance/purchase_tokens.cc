@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/random_name.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/random_name.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>

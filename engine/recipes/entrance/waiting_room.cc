@@ -1,9 +1,9 @@
 #include <array>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/time_units.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/time_units.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>

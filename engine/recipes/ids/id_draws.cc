@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "engine/client/reply_status.h"
-#include "engine/client/thread_wait.h"
+#include "engine/core/client/reply_status.h"
+#include "engine/core/client/thread_wait.h"
 
 namespace rushgate {
 namespace {

@@ -3,9 +3,9 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/time_units.h"
-#include "engine/client/connection_check.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/time_units.h"
+#include "engine/core/client/connection_check.h"
 #include "engine/recipes/ids/id_draws.h"
 #include <rushgate/ids.h>
 

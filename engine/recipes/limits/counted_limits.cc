@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>
 

@@ -2,8 +2,8 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/time_units.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/time_units.h"
 #include "engine/recipes/ids/day_name.h"
 #include <rushgate/limits.h>
 

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/time_units.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/time_units.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 

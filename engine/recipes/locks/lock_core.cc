@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "engine/base/numbers.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
-#include "engine/client/thread_wait.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
+#include "engine/core/client/thread_wait.h"
 #include "engine/recipes/locks/lock_names.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/lock_wait.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/redis_error_code.h"
+#include "engine/core/client/redis_error_code.h"
 #include "engine/recipes/locks/lock_names.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/owner_name.h"

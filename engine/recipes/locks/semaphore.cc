@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/recipes/locks/lock_core.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
 #include <rushgate/locks.h>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/locks/client_identity.h"
 #include <rushgate/locks.h>
 #include <rushgate/script.h>

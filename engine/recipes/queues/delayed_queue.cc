@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/base/random_name.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/base/random_name.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/queue_wait.h"
 #include <rushgate/queues.h>

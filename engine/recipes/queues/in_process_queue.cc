@@ -7,8 +7,8 @@
 #include <boost/lockfree/queue.hpp>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/queues.h>
 

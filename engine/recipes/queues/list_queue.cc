@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/list_push.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/queue_wait.h"

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/queues.h>
 

@@ -1,6 +1,6 @@
 #include "engine/recipes/queues/queue_checks.h"
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/recipes/option_ranges.h"
 
 namespace rushgate {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/script.h>
 

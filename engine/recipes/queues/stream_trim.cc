@@ -1,6 +1,6 @@
 #include "engine/recipes/queues/stream_trim.h"
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 #include <rushgate/script.h>
 
 namespace rushgate {

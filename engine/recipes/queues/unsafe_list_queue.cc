@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/list_push.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/queues.h>

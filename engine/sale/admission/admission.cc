@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate {
 

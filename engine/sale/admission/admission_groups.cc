@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/thread_wait.h"
+#include "engine/core/client/thread_wait.h"
 
 namespace rushgate {
 

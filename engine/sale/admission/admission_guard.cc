@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_replace.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/orders/order_entry.h"
 
 namespace rushgate {

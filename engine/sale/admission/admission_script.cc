@@ -1,6 +1,6 @@
 // The admission script in Lua. Its native implementation is in native_admission.cc; both do the
 // same.
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/orders/entry_time.h"
 #include "engine/sale/payments/held_orders.h"

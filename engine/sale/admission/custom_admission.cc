@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/admission/word_template.h"
 #include <rushgate/sale.h>
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/admission/admission_guard.h"
 
 namespace rushgate {

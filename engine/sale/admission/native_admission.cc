@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/payments/held_orders.h"
 #include "engine/sale/vouchers/sale_day.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"

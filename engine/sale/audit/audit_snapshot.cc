@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/numbers.h"
-#include "engine/client/hash_scan.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/hash_scan.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
 #include "engine/sale/vouchers/voucher_terms.h"

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/payments/held_orders.h"
 
 namespace rushgate {

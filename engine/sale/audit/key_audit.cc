@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/vouchers/keyspace_time.h"
 #include "engine/sale/vouchers/lost_requests.h"

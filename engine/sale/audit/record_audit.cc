@@ -6,7 +6,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/archive_store.h>
 
@@ -24,9 +24,7 @@ OrderStatus first_status(const Order& order) {
 }
 
 /// Returns true if the order must have a kept payment.
-bool needs_payment(const Order& order) {
-  return is_settled(order.status) && order.due_at_ms > 0;
-}
+bool needs_payment(const Order& order) { return is_settled(order.status) && order.due_at_ms > 0; }
 
 /// Adds an amount to a sum. Returns false, with the sum unchanged, if it would be too large.
 bool add_cents(std::int64_t amount, std::int64_t& sum) {

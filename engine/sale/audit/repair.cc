@@ -8,8 +8,8 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
-#include "engine/base/concat.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"

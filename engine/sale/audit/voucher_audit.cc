@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/key_audit.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/payments/payment_scripts.h"

@@ -6,10 +6,10 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/hash_scan.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/hash_scan.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/payments/waiting_list.h"
 
 namespace rushgate {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/orders/consumers.h"
 #include "engine/sale/orders/group_progress.h"
 

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/client/reply_status.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/dead_letters.h"
 
 namespace rushgate {

@@ -1,7 +1,7 @@
 #include "engine/sale/orders/order_entry.h"
 
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/payments/payment_scripts.h"
 
 namespace rushgate {

@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/random_name.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/random_name.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
 

@@ -18,7 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/client/connection_check.h"
+#include "engine/core/client/connection_check.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/queued_cancellations.h"
 #include "engine/sale/orders/queued_orders.h"

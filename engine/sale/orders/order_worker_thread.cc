@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/base/thread_name.h"
+#include "engine/core/base/thread_name.h"
 #include <rushgate/order_worker_thread.h>
 
 namespace rushgate {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/order_entry.h"
 
 namespace rushgate {

@@ -10,8 +10,8 @@
 #include <variant>
 
 #include "absl/hash/hash.h"
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/order_entry.h"
 
 namespace rushgate {

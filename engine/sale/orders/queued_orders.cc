@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/order_entry.h"

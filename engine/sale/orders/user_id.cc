@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <ostream>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/base/utf8.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/base/utf8.h"
 #include <rushgate/user_id.h>
 
 namespace rushgate {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/base/numbers.h"
-#include "engine/base/random_name.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/base/random_name.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/entry_time.h"
 
 namespace rushgate {

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
 
 namespace rushgate {
 

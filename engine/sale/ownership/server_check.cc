@@ -11,11 +11,11 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "engine/base/concat.h"
-#include "engine/base/log.h"
-#include "engine/client/info_value.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/client/info_value.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
 #include <rushgate/request.h>
 
 namespace rushgate {

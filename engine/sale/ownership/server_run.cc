@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/client/info_value.h"
+#include "engine/core/client/info_value.h"
 
 namespace rushgate {
 bool ServerRun::may_have_lost_writes(Client& connection) {

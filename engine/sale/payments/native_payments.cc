@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "engine/sale/vouchers/sale_day.h"

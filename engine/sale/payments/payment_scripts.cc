@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/orders/entry_time.h"
 #include "engine/sale/payments/held_orders.h"
 

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/hash_scan.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/hash_scan.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/order_entry.h"
 
 namespace rushgate {

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <optional>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
-#include "engine/client/hash_scan.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/hash_scan.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/payments/payment_scripts.h"
 
 namespace rushgate {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/archive_store.h>
 
 namespace rushgate {

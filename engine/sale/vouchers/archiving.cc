@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/base/concat.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/group_progress.h"
 #include "engine/sale/orders/unstored_orders.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/base/random_name.h"
+#include "engine/core/base/random_name.h"
 
 namespace rushgate {
 

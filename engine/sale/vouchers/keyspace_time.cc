@@ -1,7 +1,7 @@
 #include "engine/sale/vouchers/keyspace_time.h"
 
-#include "engine/base/numbers.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/random_name.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/random_name.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/keyspace_time.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 
 namespace rushgate {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/numbers.h"
-#include "engine/client/redis_error_code.h"
-#include "engine/client/reply_status.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 namespace {

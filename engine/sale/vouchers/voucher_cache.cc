@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/concat.h"
-#include "engine/base/numbers.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {

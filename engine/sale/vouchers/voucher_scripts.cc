@@ -1,6 +1,6 @@
 #include "engine/sale/vouchers/voucher_scripts.h"
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/payments/held_orders.h"
 
 namespace rushgate::voucher_scripts {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include <rushgate/order_store.h>
 
 namespace rushgate {

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include <rushgate/voucher.h>
 
 namespace rushgate {

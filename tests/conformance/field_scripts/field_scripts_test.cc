@@ -17,7 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "engine/base/sha1.h"
+#include "engine/core/base/sha1.h"
 #include "tests/conformance/embedded_backend.h"
 #include "tests/conformance/field_scripts/keyspace_dump.h"
 #include "tests/conformance/field_scripts/program_backend.h"

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/ascii.h"
-#include "engine/commands/command_syntax.h"
-#include "engine/commands/command_table.h"
+#include "engine/redis/commands/command_syntax.h"
+#include "engine/redis/commands/command_table.h"
 #include "tests/conformance/random/random_commands.h"
 #include "tests/conformance/transcript.h"
 #include "tests/support/later_version.h"

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "absl/strings/ascii.h"
-#include "engine/commands/command_table.h"
-#include "engine/commands/config_parameters.h"
+#include "engine/redis/commands/command_table.h"
+#include "engine/redis/commands/config_parameters.h"
 #include "tests/support/later_version.h"
 
 namespace rushgate {

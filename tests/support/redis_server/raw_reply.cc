@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/base/bits.h"
+#include "engine/core/base/bits.h"
 
 #include <cstddef>
 #include <cstdint>

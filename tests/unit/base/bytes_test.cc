@@ -1,4 +1,4 @@
-#include "engine/base/bytes.h"
+#include "engine/core/base/bytes.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "engine/base/file_size_signal.h"
+#include "engine/core/base/file_size_signal.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "engine/base/latency_histogram.h"
+#include "engine/core/base/latency_histogram.h"
 
 #include <algorithm>
 #include <cmath>

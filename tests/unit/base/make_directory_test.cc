@@ -1,4 +1,4 @@
-#include "engine/base/make_directory.h"
+#include "engine/core/base/make_directory.h"
 
 #include <filesystem>
 #include <fstream>

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/bytes.h"
-#include "engine/base/varint.h"
+#include "engine/core/base/bytes.h"
+#include "engine/core/base/varint.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate {

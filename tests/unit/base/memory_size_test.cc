@@ -1,4 +1,4 @@
-#include "engine/base/memory_size.h"
+#include "engine/core/base/memory_size.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 
 #include <bit>
 #include <cmath>

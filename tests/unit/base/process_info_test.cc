@@ -1,4 +1,4 @@
-#include "engine/base/process_info.h"
+#include "engine/core/base/process_info.h"
 
 #include <cstddef>
 #include <cstdint>

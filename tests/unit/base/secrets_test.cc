@@ -1,4 +1,4 @@
-#include "engine/base/secrets.h"
+#include "engine/core/base/secrets.h"
 
 #include <cstddef>
 #include <string>

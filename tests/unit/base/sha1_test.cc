@@ -1,4 +1,4 @@
-#include "engine/base/sha1.h"
+#include "engine/core/base/sha1.h"
 
 #include <string>
 #include <string_view>

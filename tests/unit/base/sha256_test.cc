@@ -1,4 +1,4 @@
-#include "engine/base/sha256.h"
+#include "engine/core/base/sha256.h"
 
 #include <string>
 

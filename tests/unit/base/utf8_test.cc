@@ -1,4 +1,4 @@
-#include "engine/base/utf8.h"
+#include "engine/core/base/utf8.h"
 
 #include <string>
 #include <string_view>

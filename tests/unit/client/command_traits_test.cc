@@ -1,4 +1,4 @@
-#include "engine/client/command_traits.h"
+#include "engine/core/client/command_traits.h"
 
 #include <string>
 

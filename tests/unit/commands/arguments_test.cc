@@ -1,10 +1,10 @@
-#include "engine/commands/arguments.h"
+#include "engine/redis/commands/arguments.h"
 
 #include <string_view>
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/errors.h"
+#include "engine/redis/commands/errors.h"
 
 namespace rushgate {
 namespace {

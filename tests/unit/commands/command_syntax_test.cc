@@ -1,11 +1,11 @@
-#include "engine/commands/command_syntax.h"
+#include "engine/redis/commands/command_syntax.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/command_table.h"
+#include "engine/redis/commands/command_table.h"
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/commands/command_table.h"
+#include "engine/redis/commands/command_table.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/ascii.h"
-#include "engine/client/command_traits.h"
-#include "engine/commands/command_syntax.h"
+#include "engine/core/client/command_traits.h"
+#include "engine/redis/commands/command_syntax.h"
 #include <rushgate/request.h>
 
 namespace rushgate {

@@ -10,13 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/numbers.h"
-#include "engine/commands/command_context.h"
-#include "engine/commands/command_table.h"
-#include "engine/commands/dispatch.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/script/lua_host.h"
-#include "engine/script/native_host.h"
+#include "engine/core/base/numbers.h"
+#include "engine/redis/commands/command_context.h"
+#include "engine/redis/commands/command_table.h"
+#include "engine/redis/commands/dispatch.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/script/lua_host.h"
+#include "engine/redis/script/native_host.h"
 #include "tests/unit/commands/lone_services.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/reply.h>

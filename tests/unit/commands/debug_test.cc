@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "tests/unit/commands/command_test.h"
 
 namespace rushgate {

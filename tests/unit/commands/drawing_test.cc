@@ -1,4 +1,4 @@
-#include "engine/commands/drawing.h"
+#include "engine/redis/commands/drawing.h"
 
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-#include "engine/commands/errors.h"
+#include "engine/redis/commands/errors.h"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "engine/commands/function_payload.h"
+#include "engine/redis/commands/function_payload.h"
 
 #include <optional>
 #include <string>
@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rdb/crc64.h"
-#include "engine/rdb/lzf.h"
+#include "engine/redis/rdb/crc64.h"
+#include "engine/redis/rdb/lzf.h"
 
 namespace rushgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/commands/geohash.h"
+#include "engine/redis/commands/geohash.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/geo_shape.h"
+#include "engine/redis/commands/geo_shape.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {

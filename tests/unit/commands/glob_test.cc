@@ -1,4 +1,4 @@
-#include "engine/commands/glob.h"
+#include "engine/redis/commands/glob.h"
 
 #include <string>
 #include <string_view>

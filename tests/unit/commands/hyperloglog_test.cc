@@ -1,4 +1,4 @@
-#include "engine/commands/hyperloglog.h"
+#include "engine/redis/commands/hyperloglog.h"
 
 #include <algorithm>
 #include <cstdint>

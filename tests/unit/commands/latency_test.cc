@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/latency_histogram.h"
-#include "engine/commands/latency_events.h"
-#include "engine/commands/latency_graph.h"
+#include "engine/core/base/latency_histogram.h"
+#include "engine/redis/commands/latency_events.h"
+#include "engine/redis/commands/latency_graph.h"
 #include "tests/unit/commands/command_test.h"
 
 namespace rushgate {

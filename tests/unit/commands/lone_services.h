@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/commands/command_context.h"
-#include "engine/commands/sessions.h"
-#include "engine/commands/tracking_table.h"
+#include "engine/redis/commands/command_context.h"
+#include "engine/redis/commands/sessions.h"
+#include "engine/redis/commands/tracking_table.h"
 
 namespace rushgate {
 

@@ -1,4 +1,4 @@
-#include "engine/commands/partial_sort.h"
+#include "engine/redis/commands/partial_sort.h"
 
 #include <algorithm>
 #include <random>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/commands/slowlog_entries.h"
+#include "engine/redis/commands/slowlog_entries.h"
 #include "tests/unit/commands/command_test.h"
 
 namespace rushgate {

@@ -1,5 +1,5 @@
 // The reports of the thread that syncs with durability `everysec`.
-#include "engine/executor/background_sync.h"
+#include "engine/redis/executor/background_sync.h"
 
 #include <new>
 #include <vector>

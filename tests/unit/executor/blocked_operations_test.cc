@@ -1,4 +1,4 @@
-#include "engine/executor/blocked_operations.h"
+#include "engine/redis/executor/blocked_operations.h"
 
 #include <gtest/gtest.h>
 

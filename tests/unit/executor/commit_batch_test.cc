@@ -1,4 +1,4 @@
-#include "engine/executor/commit_batch.h"
+#include "engine/redis/executor/commit_batch.h"
 
 #include <string>
 #include <utility>

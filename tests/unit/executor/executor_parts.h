@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/sessions.h"
-#include "engine/commands/tracking_table.h"
-#include "engine/executor/busy_replies.h"
-#include "engine/executor/commit_batch.h"
-#include "engine/script/lua_host.h"
-#include "engine/script/native_host.h"
+#include "engine/redis/commands/sessions.h"
+#include "engine/redis/commands/tracking_table.h"
+#include "engine/redis/executor/busy_replies.h"
+#include "engine/redis/executor/commit_batch.h"
+#include "engine/redis/script/lua_host.h"
+#include "engine/redis/script/native_host.h"
 #include "tests/support/null_store.h"
 
 namespace rushgate {

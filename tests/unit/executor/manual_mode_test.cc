@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/executor/served_session.h"
+#include "engine/redis/executor/served_session.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include <rushgate/reply.h>
 

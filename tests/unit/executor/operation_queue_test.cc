@@ -1,4 +1,4 @@
-#include "engine/executor/operation_queue.h"
+#include "engine/redis/executor/operation_queue.h"
 
 #include <memory>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/executor_errors.h"
+#include "engine/redis/executor/executor_errors.h"
 #include "tests/unit/executor/executor_parts.h"
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-#include "engine/executor/operation_state.h"
+#include "engine/redis/executor/operation_state.h"
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-#include "engine/executor/served_session.h"
+#include "engine/redis/executor/served_session.h"
 
 #include <algorithm>
 #include <cstddef>

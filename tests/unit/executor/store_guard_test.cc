@@ -1,4 +1,4 @@
-#include "engine/executor/store_guard.h"
+#include "engine/redis/executor/store_guard.h"
 
 #include <memory>
 

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/commands/tracking_table.h"
+#include "engine/redis/commands/tracking_table.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include <rushgate/reply.h>
 #include <rushgate/script.h>

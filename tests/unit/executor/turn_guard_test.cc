@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/embedded_client.h"
-#include "engine/executor/executor.h"
+#include "engine/redis/executor/embedded_client.h"
+#include "engine/redis/executor/executor.h"
 #include "tests/support/faults/throwing_clock.h"
 #include <rushgate/memory_store.h>
 

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/executor/embedded_client.h"
-#include "engine/executor/executor.h"
+#include "engine/redis/executor/embedded_client.h"
+#include "engine/redis/executor/executor.h"
 #include "tests/support/null_store.h"
 #include "tests/unit/executor/holder.h"
 

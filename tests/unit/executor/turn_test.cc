@@ -1,4 +1,4 @@
-#include "engine/executor/turn.h"
+#include "engine/redis/executor/turn.h"
 
 #include <thread>
 

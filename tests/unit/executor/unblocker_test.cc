@@ -1,4 +1,4 @@
-#include "engine/executor/unblocker.h"
+#include "engine/redis/executor/unblocker.h"
 
 #include <optional>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commands/dispatch.h"
+#include "engine/redis/commands/dispatch.h"
 #include "tests/unit/executor/executor_parts.h"
 
 namespace rushgate {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "engine/base/heap.h"
+#include "engine/core/base/heap.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "engine/keyspace/database.h"
+#include "engine/redis/keyspace/database.h"
 
 #include <algorithm>
 #include <array>
@@ -13,12 +13,12 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/hashes.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/records.h"
-#include "engine/keyspace/sets.h"
-#include "engine/keyspace/sorted_sets.h"
-#include "engine/keyspace/strings.h"
+#include "engine/redis/keyspace/hashes.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/records.h"
+#include "engine/redis/keyspace/sets.h"
+#include "engine/redis/keyspace/sorted_sets.h"
+#include "engine/redis/keyspace/strings.h"
 #include "tests/support/null_store.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/random_seed.h>

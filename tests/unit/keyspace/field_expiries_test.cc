@@ -1,4 +1,4 @@
-#include "engine/keyspace/field_expiries.h"
+#include "engine/redis/keyspace/field_expiries.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/copies.h"
-#include "engine/keyspace/hashes.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/records.h"
+#include "engine/redis/keyspace/copies.h"
+#include "engine/redis/keyspace/hashes.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/records.h"
 #include "tests/unit/keyspace/keyspace_dump.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/random_seed.h>

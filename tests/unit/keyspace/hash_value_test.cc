@@ -1,4 +1,4 @@
-#include "engine/keyspace/hash_value.h"
+#include "engine/redis/keyspace/hash_value.h"
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {

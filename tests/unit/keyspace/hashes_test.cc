@@ -1,4 +1,4 @@
-#include "engine/keyspace/hashes.h"
+#include "engine/redis/keyspace/hashes.h"
 
 #include <memory>
 #include <string>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/records.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/records.h"
 #include <rushgate/memory_store.h>
 
 namespace rushgate {

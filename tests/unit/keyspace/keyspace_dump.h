@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/keyspace/encodings.h"
-#include "engine/keyspace/keyspace.h"
+#include "engine/redis/keyspace/encodings.h"
+#include "engine/redis/keyspace/keyspace.h"
 
 namespace rushgate {
 

@@ -1,5 +1,5 @@
 // The thread that frees a value, and the bound on values that wait for it.
-#include "engine/keyspace/lazy_free.h"
+#include "engine/redis/keyspace/lazy_free.h"
 
 #include <functional>
 #include <latch>
@@ -10,13 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/hashes.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/lists.h"
-#include "engine/keyspace/sets.h"
-#include "engine/keyspace/sorted_sets.h"
-#include "engine/keyspace/streams.h"
-#include "engine/keyspace/strings.h"
+#include "engine/redis/keyspace/hashes.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/lists.h"
+#include "engine/redis/keyspace/sets.h"
+#include "engine/redis/keyspace/sorted_sets.h"
+#include "engine/redis/keyspace/streams.h"
+#include "engine/redis/keyspace/strings.h"
 #include "tests/support/null_store.h"
 
 namespace rushgate {

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/sorted_set_element.h"
-#include "engine/keyspace/stream_segment.h"
+#include "engine/redis/keyspace/sorted_set_element.h"
+#include "engine/redis/keyspace/stream_segment.h"
 #include <rushgate/store.h>
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-#include "engine/keyspace/list_value.h"
+#include "engine/redis/keyspace/list_value.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/lists.h"
+#include "engine/redis/keyspace/lists.h"
 #include "tests/unit/keyspace/store_model.h"
 
 namespace rushgate {

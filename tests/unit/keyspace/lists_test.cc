@@ -1,4 +1,4 @@
-#include "engine/keyspace/lists.h"
+#include "engine/redis/keyspace/lists.h"
 
 #include <cstdint>
 #include <limits>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/records.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/records.h"
 #include "tests/unit/keyspace/lists_model.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/testing_stores.h>

@@ -1,5 +1,5 @@
 // Compares the keyspace's count of its bytes with a count from scratch.
-#include "engine/keyspace/memory_count.h"
+#include "engine/redis/keyspace/memory_count.h"
 
 #include <cstdint>
 #include <memory>
@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/heap.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/strings.h"
+#include "engine/core/base/heap.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/strings.h"
 #include "tests/unit/keyspace/keyspace_dump.h"
 #include "tests/unit/keyspace/random_changes.h"
 #include <rushgate/memory_store.h>

@@ -12,7 +12,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/keyspace/keyspace.h"
+#include "engine/redis/keyspace/keyspace.h"
 #include "tests/support/faults/failing_allocator.h"
 #include "tests/support/sweep.h"
 #include "tests/unit/keyspace/keyspace_dump.h"

@@ -13,14 +13,14 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/copies.h"
-#include "engine/keyspace/hashes.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/lists.h"
-#include "engine/keyspace/sets.h"
-#include "engine/keyspace/sorted_sets.h"
-#include "engine/keyspace/streams.h"
-#include "engine/keyspace/strings.h"
+#include "engine/redis/keyspace/copies.h"
+#include "engine/redis/keyspace/hashes.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/lists.h"
+#include "engine/redis/keyspace/sets.h"
+#include "engine/redis/keyspace/sorted_sets.h"
+#include "engine/redis/keyspace/streams.h"
+#include "engine/redis/keyspace/strings.h"
 
 namespace rushgate {
 

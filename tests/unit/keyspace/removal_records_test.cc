@@ -1,5 +1,5 @@
 // Counts the operations by which removed objects leave the store.
-#include "engine/keyspace/removal_records.h"
+#include "engine/redis/keyspace/removal_records.h"
 
 #include <algorithm>
 #include <cstddef>

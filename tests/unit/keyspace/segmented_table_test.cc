@@ -1,4 +1,4 @@
-#include "engine/keyspace/segmented_table.h"
+#include "engine/redis/keyspace/segmented_table.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/hashing.h"
+#include "engine/redis/keyspace/hashing.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/sets.h"
+#include "engine/redis/keyspace/sets.h"
 #include "tests/unit/keyspace/store_model.h"
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-#include "engine/keyspace/set_records.h"
+#include "engine/redis/keyspace/set_records.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/sets.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/sets.h"
 #include "tests/unit/keyspace/set_records_model.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/testing_stores.h>

@@ -1,4 +1,4 @@
-#include "engine/keyspace/set_value.h"
+#include "engine/redis/keyspace/set_value.h"
 
 #include <cstdint>
 #include <random>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-#include "engine/keyspace/sorted_set_value.h"
+#include "engine/redis/keyspace/sorted_set_value.h"
 
 #include <cmath>
 #include <cstdint>

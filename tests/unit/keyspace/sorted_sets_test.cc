@@ -1,4 +1,4 @@
-#include "engine/keyspace/sorted_sets.h"
+#include "engine/redis/keyspace/sorted_sets.h"
 
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
+#include "engine/redis/keyspace/keyspace.h"
 #include <rushgate/memory_store.h>
 
 namespace rushgate {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
+#include "engine/redis/keyspace/keyspace.h"
 #include <rushgate/random_seed.h>
 #include <rushgate/testing_stores.h>
 

@@ -1,5 +1,5 @@
 // The memory cache of stored stream data: one budget for all streams.
-#include "engine/keyspace/stream_cache.h"
+#include "engine/redis/keyspace/stream_cache.h"
 
 #include <memory>
 #include <string>
@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/streams.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/streams.h"
 #include "tests/unit/keyspace/stream_test_store.h"
 
 namespace rushgate {

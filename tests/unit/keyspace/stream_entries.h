@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/keyspace/stream_segment.h"
+#include "engine/redis/keyspace/stream_segment.h"
 
 namespace rushgate {
 

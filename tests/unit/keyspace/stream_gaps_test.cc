@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/streams.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/streams.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/random_seed.h>
 

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/streams.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/streams.h"
 #include "tests/unit/keyspace/stream_test_store.h"
 #include <rushgate/random_seed.h>
 

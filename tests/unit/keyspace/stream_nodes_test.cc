@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/records.h"
-#include "engine/keyspace/streams.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/records.h"
+#include "engine/redis/keyspace/streams.h"
 #include "tests/unit/keyspace/stream_test_store.h"
 #include <rushgate/memory_store.h>
 

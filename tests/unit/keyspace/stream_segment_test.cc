@@ -1,4 +1,4 @@
-#include "engine/keyspace/stream_segment.h"
+#include "engine/redis/keyspace/stream_segment.h"
 
 #include <array>
 #include <cstdint>

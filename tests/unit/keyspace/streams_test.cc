@@ -1,4 +1,4 @@
-#include "engine/keyspace/streams.h"
+#include "engine/redis/keyspace/streams.h"
 
 #include <array>
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/status.h"
-#include "engine/keyspace/copies.h"
-#include "engine/keyspace/keyspace.h"
+#include "engine/redis/keyspace/copies.h"
+#include "engine/redis/keyspace/keyspace.h"
 #include "tests/unit/keyspace/stream_test_store.h"
 #include <rushgate/testing_stores.h>
 

@@ -1,4 +1,4 @@
-#include "engine/keyspace/string_value.h"
+#include "engine/redis/keyspace/string_value.h"
 
 #include <cstdint>
 #include <optional>

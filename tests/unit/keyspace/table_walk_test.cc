@@ -1,4 +1,4 @@
-#include "engine/keyspace/table_walk.h"
+#include "engine/redis/keyspace/table_walk.h"
 
 #include <cstdint>
 #include <random>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/hashing.h"
+#include "engine/redis/keyspace/hashing.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {

@@ -1,4 +1,4 @@
-#include "engine/keyspace/undo_log.h"
+#include "engine/redis/keyspace/undo_log.h"
 
 #include <array>
 #include <cstdint>

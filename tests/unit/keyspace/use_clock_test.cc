@@ -1,4 +1,4 @@
-#include "engine/keyspace/use_clock.h"
+#include "engine/redis/keyspace/use_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/rdb/listpack.h"
+#include "engine/redis/rdb/listpack.h"
 
 #include <cstddef>
 #include <cstdint>

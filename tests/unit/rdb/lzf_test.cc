@@ -1,4 +1,4 @@
-#include "engine/rdb/lzf.h"
+#include "engine/redis/rdb/lzf.h"
 
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 // Streams that contradict themselves are refused.
-#include "engine/rdb/parsed_stream.h"
+#include "engine/redis/rdb/parsed_stream.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rdb/listpack.h"
-#include "engine/rdb/rdb_reader.h"
-#include "engine/rdb/rdb_writer.h"
+#include "engine/redis/rdb/listpack.h"
+#include "engine/redis/rdb/rdb_reader.h"
+#include "engine/redis/rdb/rdb_writer.h"
 
 namespace rushgate::rdb {
 namespace {

@@ -1,5 +1,5 @@
 // Values that no redis-server can show: the conformance tests restore the others.
-#include "engine/rdb/parsed_value.h"
+#include "engine/redis/rdb/parsed_value.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rdb/listpack.h"
-#include "engine/rdb/rdb_reader.h"
-#include "engine/rdb/rdb_writer.h"
+#include "engine/redis/rdb/listpack.h"
+#include "engine/redis/rdb/rdb_reader.h"
+#include "engine/redis/rdb/rdb_writer.h"
 #include "tests/support/faults/failing_allocator.h"
 
 namespace rushgate::rdb {

@@ -1,10 +1,10 @@
-#include "engine/rdb/payload.h"
+#include "engine/redis/rdb/payload.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "engine/rdb/crc64.h"
+#include "engine/redis/rdb/crc64.h"
 
 namespace rushgate::rdb {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/stream_nodes.h"
-#include "engine/keyspace/stream_segment.h"
-#include "engine/rdb/stream_node.h"
+#include "engine/redis/keyspace/stream_nodes.h"
+#include "engine/redis/keyspace/stream_segment.h"
+#include "engine/redis/rdb/stream_node.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate::rdb {

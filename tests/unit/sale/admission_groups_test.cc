@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/client/thread_wait.h"
+#include "engine/core/client/thread_wait.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
 

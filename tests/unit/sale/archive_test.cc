@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "tests/unit/sale/payments_fixture.h"
 #include <rushgate/archive_store.h>
 

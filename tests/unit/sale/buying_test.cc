@@ -1,7 +1,7 @@
 // Decisions on purchases, on every backend.
 #include <gmock/gmock.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/ids/order_ids.h"
 #include "tests/unit/sale/sale_fixture.h"

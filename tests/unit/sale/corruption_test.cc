@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/base/numbers.h"
+#include "engine/core/base/numbers.h"
 #include "engine/sale/orders/order_entry.h"
 #include "engine/sale/payments/held_orders.h"
 #include "tests/support/random.h"

@@ -1,7 +1,7 @@
 // The limit per user and day when the clock goes back over midnight.
 #include <gtest/gtest.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {

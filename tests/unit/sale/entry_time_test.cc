@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"

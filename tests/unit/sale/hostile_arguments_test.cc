@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/testing/keyspace_contents.h"
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/payments/payment_scripts.h"
 #include "tests/unit/sale/native_sides.h"
 #include <rushgate/payment_store.h>

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "engine/sale/orders/unstored_orders.h"
 #include "engine/sale/vouchers/voucher_scripts.h"
 #include "tests/conformance/field_scripts/field_scripts.h"

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "tests/unit/sale/documents.h"
 #include "tests/unit/sale/payments_fixture.h"
 

@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "tests/support/random.h"
 #include "tests/unit/sale/payments_fixture.h"

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/concat.h"
+#include "engine/core/base/concat.h"
 #include "engine/sale/payments/held_orders.h"
 #include "engine/sale/payments/holds.h"
 #include "tests/unit/sale/sale_fixture.h"

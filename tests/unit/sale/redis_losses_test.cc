@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"

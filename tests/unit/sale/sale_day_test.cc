@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/random_seed.h>
 

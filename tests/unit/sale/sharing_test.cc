@@ -11,7 +11,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "engine/sale/ids/order_ids.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/conformance/field_scripts/field_scripts.h"

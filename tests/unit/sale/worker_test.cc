@@ -9,7 +9,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "engine/sale/orders/backlog.h"
 #include "engine/sale/orders/consumers.h"
 #include "tests/unit/sale/sale_fixture.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/script/function_registry.h"
+#include "engine/redis/script/function_registry.h"
 #include "tests/unit/script/scripting_commands.h"
 
 namespace rushgate {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/sha1.h"
+#include "engine/core/base/sha1.h"
 #include "tests/unit/script/lua_test.h"
 
 namespace rushgate {

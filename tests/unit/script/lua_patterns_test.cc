@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/script/lua.h"
+#include "engine/redis/script/lua.h"
 #include "tests/unit/script/lua_test.h"
 #include <rushgate/random_seed.h>
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/script/lua_host.h"
+#include "engine/redis/script/lua_host.h"
 #include <rushgate/reply.h>
 #include <rushgate/request.h>
 

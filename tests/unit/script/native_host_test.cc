@@ -1,4 +1,4 @@
-#include "engine/script/native_host.h"
+#include "engine/redis/script/native_host.h"
 
 #include <array>
 #include <limits>
@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/keyspace/hashes.h"
-#include "engine/keyspace/keyspace.h"
-#include "engine/keyspace/sets.h"
-#include "engine/keyspace/strings.h"
+#include "engine/redis/keyspace/hashes.h"
+#include "engine/redis/keyspace/keyspace.h"
+#include "engine/redis/keyspace/sets.h"
+#include "engine/redis/keyspace/strings.h"
 #include <rushgate/memory_store.h>
 
 namespace rushgate {

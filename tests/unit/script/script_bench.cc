@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "engine/script/lua_host.h"
+#include "engine/redis/script/lua_host.h"
 #include <rushgate/reply.h>
 #include <rushgate/request.h>
 

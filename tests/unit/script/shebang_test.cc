@@ -1,4 +1,4 @@
-#include "engine/script/shebang.h"
+#include "engine/redis/script/shebang.h"
 
 #include <string_view>
 

@@ -1,4 +1,4 @@
-#include "engine/time/timer_queue.h"
+#include "engine/core/time/timer_queue.h"
 
 #include <cstdint>
 #include <map>

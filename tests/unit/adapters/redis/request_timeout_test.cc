@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/client/command_traits.h"
+#include "engine/core/client/command_traits.h"
 #include <rushgate/request.h>
 
 namespace rushgate {

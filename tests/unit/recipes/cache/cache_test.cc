@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/cache/cache_fixture.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/recipe_fixture.h"
 #include <rushgate/ids.h>

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/base/random.h"
+#include "engine/core/base/random.h"
 #include <rushgate/ids.h>
 #include <rushgate/random_seed.h>
 

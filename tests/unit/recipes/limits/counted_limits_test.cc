@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/base/time_units.h"
+#include "engine/core/base/time_units.h"
 #include "tests/unit/recipes/recipe_fixture.h"
 #include <rushgate/limits.h>
 

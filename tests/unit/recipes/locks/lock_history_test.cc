@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/random.h"
+#include "engine/core/base/random.h"
 #include "tests/support/faults/pausable_backend.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/recipes/locks/lock_fixture.h"

@@ -14,7 +14,7 @@
 #include <rocksdb/version.h>
 #include <rocksdb/write_batch.h>
 
-#include "engine/base/random.h"
+#include "engine/core/base/random.h"
 #include "storage/rocksdb/layout.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/clock.h>

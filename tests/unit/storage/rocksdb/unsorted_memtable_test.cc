@@ -18,7 +18,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
-#include "engine/base/random.h"
+#include "engine/core/base/random.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/random_seed.h>
 

@@ -1,7 +1,0 @@
-#include "engine/base/version.h"
-
-namespace rushgate {
-
-std::string_view library_version() { return RUSHGATE_VERSION; }
-
-}  // namespace rushgate

@@ -1,0 +1,108 @@
+#include "engine/redis/executor/store_guard.h"
+
+#include <new>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "engine/core/base/concat.h"
+
+namespace rushgate {
+
+StoreGuard::StoreGuard(std::unique_ptr<Store> store, const Clock& clock, bool is_manual)
+    : clock_(clock),
+      is_manual_(is_manual),
+      durability_(store->durability()),
+      can_recover_(store->can_reopen()),
+      store_(std::move(store)),
+      background_sync_([this] { static_cast<void>(sync()); },  // a failure is kept: health()
+                       [this](const absl::Status& reason) { fail(reason); }) {}
+
+void StoreGuard::start() {
+  if (durability_ == Durability::kEverySec && !is_manual_) background_sync_.start();
+}
+
+void StoreGuard::close() {
+  background_sync_.stop();
+  if (sync_due_ms_ != ServiceThread::kNever) sync_if_due(sync_due_ms_);
+  const std::lock_guard lock(mutex_);
+  store_.reset();
+}
+
+absl::Status StoreGuard::sync() {
+  std::shared_ptr<Store> store;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return failure_;
+    if (store_ == nullptr) return absl::UnavailableError("the engine is closed");
+    store = store_;
+    ++syncs_;
+  }
+  const absl::Cleanup end = [this] {
+    const std::lock_guard lock(mutex_);
+    --syncs_;
+    sync_ended_.notify_all();
+  };
+  const absl::Status synced = store->sync();
+  if (!synced.ok()) fail(synced);
+  return synced;
+}
+
+absl::Status StoreGuard::health() const {
+  const std::lock_guard lock(mutex_);
+  if (!is_recovering()) return failure_;
+  try {
+    return absl::UnavailableError(failure_.message());
+  } catch (const std::bad_alloc&) {
+    return failure_;
+  }
+}
+
+void StoreGuard::fail(const absl::Status& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_.ok()) failure_ = reason;
+    has_failed_ = true;
+  }
+  if (on_failure_) on_failure_();
+}
+
+absl::Status StoreGuard::reopen(Store::Exclusively run_in_turn) {
+  // After the failure no sync begins. The running ones must end before the store may change.
+  return store_->reopen([&](absl::FunctionRef<void()> run) {
+    {
+      std::unique_lock lock(mutex_);
+      sync_ended_.wait(lock, [this] { return syncs_ == 0; });
+    }
+    run_in_turn(run);
+  });
+}
+
+void StoreGuard::recover() {
+  const std::lock_guard lock(mutex_);
+  failure_ = absl::OkStatus();
+  has_failed_ = false;
+}
+
+void StoreGuard::give_up(const absl::Status& reason) {
+  const std::lock_guard lock(mutex_);
+  is_given_up_ = true;
+  failure_ = absl::Status(absl::IsUnavailable(failure_) ? reason.code() : failure_.code(),
+                          concat(failure_.message(), "; the store cannot be reopened (",
+                                 reason.message(), "): open it again"));
+}
+
+void StoreGuard::note_commit() {
+  if (durability_ != Durability::kEverySec) return;
+  if (!is_manual_) return background_sync_.note_write();
+  if (sync_due_ms_ == ServiceThread::kNever) {
+    sync_due_ms_ = clock_.monotonic_ms() + BackgroundSync::kEveryMs;
+  }
+}
+
+void StoreGuard::sync_if_due(std::int64_t monotonic_ms) {
+  if (sync_due_ms_ > monotonic_ms) return;
+  sync_due_ms_ = ServiceThread::kNever;
+  static_cast<void>(sync());  // a failure is kept: health()
+}
+
+}  // namespace rushgate
