@@ -82,7 +82,7 @@ constexpr KeyKind kKinds[] = {
 
 /// Returns the names of the members of SaleKeys that name a key.
 std::set<std::string> names_in_header() {
-  std::string text = document("engine/include/rushgate/sale_keys.h");
+  std::string text = document("engine/sale/include/rushgate/sale_keys.h");
   text.resize(text.find(" private:"));
   std::set<std::string> names = {"id_prefix", "order_stream"};
   const std::regex function(R"(std::string (\w+)\([^)]*\) const)");
