@@ -437,10 +437,10 @@ TEST(ProgramUsageTest, InvalidArgumentsExitWith2) {
 
 TEST(ProgramUsageTest, UnknownCommandIsNamed) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"buy"}, {"buy", "--help"}, {"--help", "buy"}, {"--verbose", "buy", "orders"}}) {
+           {"sell"}, {"sell", "--help"}, {"--help", "sell"}, {"--verbose", "sell", "orders"}}) {
     const auto result = run_program(arguments);
     EXPECT_EQ(result.exit_code, kExitUsage) << ::testing::PrintToString(arguments);
-    EXPECT_EQ(result.err, "rushgate: there is no command 'buy': `rushgate --help` lists them\n");
+    EXPECT_EQ(result.err, "rushgate: there is no command 'sell': `rushgate --help` lists them\n");
     EXPECT_THAT(result.out, IsEmpty());
   }
 }
