@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "engine/core/base/concat.h"
+#include <rushgate/reply.h>
+
 namespace rushgate {
 namespace {
 
@@ -30,7 +33,15 @@ RequestLane::~RequestLane() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool RequestLane::submit(ClientBatch& batch) {
+void RequestLane::submit(ClientBatch batch, std::string_view requests) {
+  if (enqueue(batch)) return;
+  const Reply overloaded =
+      Reply::error(concat(error_code::kOverloaded, " too many ", requests, " wait"));
+  batch.completion(std::vector<Reply>(batch.requests.size(), overloaded));
+}
+
+/// Moves the batch away. Returns false, and leaves it, if too much waits.
+bool RequestLane::enqueue(ClientBatch& batch) {
   const std::size_t count = batch.requests.size();
   const std::size_t bytes = bytes_of(batch);
   {

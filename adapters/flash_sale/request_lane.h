@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -40,10 +41,12 @@ class RequestLane {
   /// The most bytes of requests that wait: their clients may have left.
   static constexpr std::size_t kBytesMax = std::size_t{64} * 1'024 * 1'024;
 
-  /// Moves the batch away. Returns false, and leaves it, if too many requests or bytes wait.
-  [[nodiscard]] bool submit(ClientBatch& batch);
+  /// Takes a batch. If too many requests or bytes wait, each of its requests gets the reply
+  /// "OVERLOADED too many <requests> wait".
+  void submit(ClientBatch batch, std::string_view requests);
 
  private:
+  [[nodiscard]] bool enqueue(ClientBatch& batch);
   void loop(void (*name_thread)());
   std::vector<ClientBatch> take();
 

@@ -331,14 +331,11 @@ class SaleCommands final : public ProgramCommands {
 
   void begin(std::size_t command, int database, std::span<const Request> requests,
              Completion completion) override {
-    ClientBatch batch{.command = command,
-                      .database = database,
-                      .requests = requests,
-                      .completion = std::move(completion)};
-    if (lane_of(command).submit(batch)) return;
-    const Reply overloaded =
-        Reply::error(concat(error_code::kOverloaded, " too many such requests wait"));
-    batch.completion(std::vector<Reply>(requests.size(), overloaded));
+    lane_of(command).submit({.command = command,
+                             .database = database,
+                             .requests = requests,
+                             .completion = std::move(completion)},
+                            "such requests");
   }
 
  private:

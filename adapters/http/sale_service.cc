@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "adapters/flash_sale/decide_safely.h"
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
@@ -23,20 +24,6 @@ constexpr int kPaymentThreads = 1;
 constexpr int kChangeThreads = 2;
 constexpr int kReadThreads = 2;
 constexpr std::size_t kListMax = 1'000;
-
-/// Decides on requests by `decide`. An exception of a user's order store becomes the result of all.
-template <class Result, class Request, class Decide>
-std::vector<Result> decide_safely(std::span<const Request> requests, Result unknown,
-                                  const Decide& decide) {
-  try {
-    return decide(requests);
-  } catch (const std::exception& error) {
-    unknown.detail = error.what();
-  } catch (...) {
-    unknown.detail = "the order store threw something that is no exception";
-  }
-  return std::vector<Result>(requests.size(), unknown);
-}
 
 bool is_among(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();

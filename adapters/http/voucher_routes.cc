@@ -17,14 +17,6 @@ namespace {
 constexpr int kStatusOk = 200;
 constexpr int kStatusCreated = 201;
 
-Json summary_json(const VoucherSummary& summary) {
-  Json json = to_json(summary.voucher);
-  json["version"] = summary.version;
-  json["free"] = summary.free ? Json(*summary.free) : Json(nullptr);
-  json["admitted"] = summary.admitted ? Json(*summary.admitted) : Json(nullptr);
-  return json;
-}
-
 std::string etag_of(std::int64_t version) { return concat("\"", version, "\""); }
 
 /// Replies with a voucher as it is now.
@@ -32,7 +24,7 @@ HttpAnswer voucher_answer(RouteCall& call, int status) {
   const auto summary = call.sale().voucher(call.voucher);
   if (!summary.ok()) return problem_of(summary.status());
   if (!summary->has_value()) return problem(kUnknownVoucher);
-  HttpAnswer answer = json_answer(summary_json(**summary), status);
+  HttpAnswer answer = json_answer(to_json(**summary), status);
   answer.fields.emplace_back("ETag", etag_of((*summary)->version));
   if (status == kStatusCreated) {
     answer.fields.emplace_back("Location", concat("/v1/vouchers/", call.voucher));
@@ -104,7 +96,7 @@ HttpAnswer list_vouchers(RouteCall& call) {
       next = list.back()["id"];
       break;
     }
-    list.push_back(summary_json(summary));
+    list.push_back(to_json(summary));
   }
   return json_answer({{"vouchers", std::move(list)}, {"next", std::move(next)}});
 }

@@ -178,14 +178,11 @@ class MigrateCommand final : public ProgramCommands {
 
   void begin(std::size_t command, int database, std::span<const Request> requests,
              Completion completion) override {
-    ClientBatch batch{.command = command,
-                      .database = database,
-                      .requests = requests,
-                      .completion = std::move(completion)};
-    if (lane_.submit(batch)) return;
-    const Reply overloaded =
-        Reply::error(concat(error_code::kOverloaded, " too many migrations wait"));
-    batch.completion(std::vector<Reply>(requests.size(), overloaded));
+    lane_.submit({.command = command,
+                  .database = database,
+                  .requests = requests,
+                  .completion = std::move(completion)},
+                 "migrations");
   }
 
  private:

@@ -14,8 +14,7 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/sale_at.h"
-#include "tests/support/program.h"
-#include "tests/support/redis_server/redis_server.h"
+#include "tests/unit/apps/keyspace_program_test.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -28,14 +27,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kPrice = 250;
 
-enum class Keyspace { kOwn, kRedis };
-
-class OrdersProgramTest : public ::testing::TestWithParam<Keyspace> {
+class OrdersProgramTest : public KeyspaceProgramTest {
  protected:
   void SetUp() override {
-    // A durable server, of which nothing is said.
-    if (GetParam() == Keyspace::kRedis)
-      server_.emplace(testing::RedisServerOptions{.append_only = true});
     const auto sale = open_sale_here(true);
     ASSERT_NE(sale, nullptr);
     Voucher voucher{.id = 1, .stock = 10, .price_cents = kPrice, .payment_ms = 3'600'000};
@@ -68,31 +62,14 @@ class OrdersProgramTest : public ::testing::TestWithParam<Keyspace> {
     return std::to_string(result.order);
   }
 
-  ProgramResult run(const std::string& name, std::vector<std::string> more = {}) {
-    if (server_) more.insert(more.end(), {"--redis", server_->url()});
-    return run_program(files_.command(name, more));
-  }
-  Json run_json(const std::string& name, std::vector<std::string> more = {}) {
-    more.emplace_back("--json");
-    const ProgramResult result = run(name, more);
-    return result.out.empty() ? Json(result.err) : result.json();
-  }
   ProgramResult pay(const std::string& order, const std::string& payment,
                     std::int64_t amount = kPrice) {
     return run("pay", {order, "--payment", payment, "--amount", std::to_string(amount)});
   }
   std::string state_of(const std::string& order) { return run_json("status", {order})["state"]; }
-
-  SaleFiles files_;
-  std::optional<testing::RedisServer> server_;
 };
 
-std::string keyspace_name(const ::testing::TestParamInfo<Keyspace>& tested) {
-  return tested.param == Keyspace::kOwn ? "Own" : "Redis";
-}
-
-INSTANTIATE_TEST_SUITE_P(Keyspaces, OrdersProgramTest,
-                         ::testing::Values(Keyspace::kOwn, Keyspace::kRedis), keyspace_name);
+INSTANTIATE_TEST_SUITE_P(Keyspaces, OrdersProgramTest, kKeyspaces, keyspace_name);
 
 // ---- Changes ------------------------------------------------------------------------------------
 
@@ -400,7 +377,7 @@ TEST_P(OrdersProgramTest, WatchCountsWhileSaleIsHeld) {
   ASSERT_TRUE(sale->drain().ok());
   ASSERT_EQ(sale->buy(1, 9).outcome, Outcome::kAccepted);  // queued: visible on a Redis alone
 
-  const bool sees_queued = GetParam() == Keyspace::kRedis;
+  const bool sees_queued = GetParam() == KeyspacePlace::kRedis;
   const auto all = run("watch", {"--count", "1", "--json"});
   EXPECT_EQ(all.exit_code, kExitOk) << all.err;
   EXPECT_EQ(all.json()["stock"], sees_queued ? 17 : 18);

@@ -20,6 +20,7 @@
 #include "tests/support/program.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"
+#include "tests/unit/apps/keyspace_program_test.h"
 
 namespace rushgate {
 namespace {
@@ -29,21 +30,8 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using Json = nlohmann::ordered_json;
 
-class SellingProgramTest : public ::testing::TestWithParam<bool> {
+class SellingProgramTest : public KeyspaceProgramTest {
  protected:
-  void SetUp() override {
-    if (GetParam()) server_.emplace();
-  }
-
-  ProgramResult run(const std::string& name, std::vector<std::string> more = {}) {
-    if (server_) more.insert(more.end(), {"--redis", server_->url()});
-    return run_program(files_.command(name, more));
-  }
-  Json run_json(const std::string& name, std::vector<std::string> more = {}) {
-    more.emplace_back("--json");
-    const ProgramResult result = run(name, more);
-    return result.out.empty() ? Json(result.err) : result.json();
-  }
   /// Publishes vouchers 1, 2, … with these stocks.
   ProgramResult publish(const std::vector<int>& stocks, std::vector<std::string> more = {}) {
     files_.write_vouchers(stocks);
@@ -51,16 +39,9 @@ class SellingProgramTest : public ::testing::TestWithParam<bool> {
     return run("publish", more);
   }
   void write(const std::string& vouchers) { std::ofstream(files_.vouchers()) << vouchers; }
-
-  SaleFiles files_;
-  std::optional<testing::RedisServer> server_;
 };
 
-std::string place_name(const ::testing::TestParamInfo<bool>& tested) {
-  return tested.param ? "Redis" : "Own";
-}
-
-INSTANTIATE_TEST_SUITE_P(Keyspaces, SellingProgramTest, ::testing::Bool(), place_name);
+INSTANTIATE_TEST_SUITE_P(Keyspaces, SellingProgramTest, kKeyspaces, keyspace_name);
 
 // ---- publish ------------------------------------------------------------------------------------
 
