@@ -93,11 +93,14 @@ std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin)
   return end;
 }
 
+BuyResult waiting_users_first() {
+  return {.outcome = outcome_of(AdmissionCode::kServesFirst),
+          .detail = "users of the waiting list are served first"};
+}
+
+/// Not for kServesFirst.
 BuyResult result_of(const AdmissionReply& admission) {
   const Outcome outcome = outcome_of(admission.code);
-  if (admission.code == AdmissionCode::kServesFirst) {
-    return {.outcome = outcome, .detail = "users of the waiting list are served first"};
-  }
   if (outcome != Outcome::kAccepted) return {.outcome = outcome};
   return {.outcome = outcome, .order = admission.order, .is_repeated = admission.is_repetition};
 }
@@ -423,7 +426,9 @@ BuyResult Sale::Impl::read_result(const Reply& reply, OrderId order) const {
     if (auto decided = custom_->read_custom(reply, order)) return *std::move(decided);
   }
   const auto admission = read_admission(reply, order);
-  return admission ? result_of(*admission) : buy_failure(reply, order);
+  if (!admission) return buy_failure(reply, order);
+  const bool serves_first = admission->code == AdmissionCode::kServesFirst;
+  return serves_first ? waiting_users_first() : result_of(*admission);
 }
 
 BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, OrderId order,
@@ -433,7 +438,7 @@ BuyResult Sale::Impl::conclude(const Reply& reply, const BuyRequest& request, Or
     return buy_after_rebuild(admission->code, request, order, call);
   }
   if (admission && admission->code == AdmissionCode::kServesFirst) {
-    return buy_after_waiting(*admission, request, order, call);
+    return buy_after_waiting(request, order, call);
   }
   return admission && !custom_ ? result_of(*admission) : read_result(reply, order);
 }
@@ -457,14 +462,13 @@ BuyResult Sale::Impl::buy_again(const BuyRequest& request, OrderId order, Call& 
 
 /// Serves waiting users, and repeats the request. No call serves more than one portion of a long list:
 /// the next ones and the workers go on. Until then the script would only refuse once more.
-BuyResult Sale::Impl::buy_after_waiting(const AdmissionReply& admission, const BuyRequest& request,
-                                        OrderId order, Call& call) {
-  if (!call.may_serve) return refuse(result_of(admission), order, call);
+BuyResult Sale::Impl::buy_after_waiting(const BuyRequest& request, OrderId order, Call& call) {
+  if (!call.may_serve) return refuse(waiting_users_first(), order, call);
   const auto are_all_served = serve_waiting_portion(*client_, options_.keys, request.voucher);
   if (!are_all_served.ok()) return refuse(buy_failure(are_all_served.status()), order, call);
   call.may_serve = *are_all_served;
   return call.may_serve ? buy_again(request, order, call)
-                        : refuse(result_of(admission), order, call);
+                        : refuse(waiting_users_first(), order, call);
 }
 
 /// Rebuilds a voucher that the keyspace lacks, wholly or in part, and repeats the request.

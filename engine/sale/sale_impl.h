@@ -100,8 +100,7 @@ class Sale::Impl {
   BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order, Call& call);
   BuyResult refuse(BuyResult result, OrderId order, Call& call) const;
   BuyResult buy_again(const BuyRequest& request, OrderId order, Call& call);
-  BuyResult buy_after_waiting(const AdmissionReply& admission, const BuyRequest& request,
-                              OrderId order, Call& call);
+  BuyResult buy_after_waiting(const BuyRequest& request, OrderId order, Call& call);
   absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order,
                               Call& call);
