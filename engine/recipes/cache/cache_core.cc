@@ -9,6 +9,7 @@
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/cache/cache_codes.lua.h"
 #include "engine/recipes/cache/cache_scripts.h"
 #include "engine/recipes/cache/cache_wait.h"
 #include "engine/recipes/locks/wait_for.h"
@@ -102,15 +103,16 @@ CacheCore::Names CacheCore::names_of(std::string_view key) {
 absl::StatusOr<CacheCore::Attempt> CacheCore::read(const Reply& reply) {
   const std::vector<Reply>& parts = reply.elements();
   if (parts.empty()) return to_status(reply, "reading a cache");
-  if (parts[0].integer() == cache_scripts::kLoad) return Attempt{.kind = AttemptKind::kLoad};
+  if (parts[0].integer() == lua::cache_codes::kLoad) return Attempt{.kind = AttemptKind::kLoad};
   if (parts.size() != 2) return to_status(reply, "reading a cache");
-  if (parts[0].integer() == cache_scripts::kWait) {
+  if (parts[0].integer() == lua::cache_codes::kWait) {
     return Attempt{.kind = AttemptKind::kWait, .lease_left_ms = parts[1].integer()};
   }
   const std::int64_t fetched = parts[0].integer();
-  return Attempt{.kind = fetched == cache_scripts::kOld ? AttemptKind::kOld : AttemptKind::kValue,
-                 .value = to_value(parts[1].text()),
-                 .is_old = fetched != cache_scripts::kValue};
+  return Attempt{
+      .kind = fetched == lua::cache_codes::kOld ? AttemptKind::kOld : AttemptKind::kValue,
+      .value = to_value(parts[1].text()),
+      .is_old = fetched != lua::cache_codes::kValue};
 }
 
 const Script& CacheCore::fetch_script() const {

@@ -5,16 +5,8 @@
 
 namespace rushgate::cache_scripts {
 
-/// The first element of fetch()'s reply.
-enum Fetched : int {
-  kValue = 0,     // {0, value}
-  kLoad = 1,      // {1}: the caller has the lock, and loads
-  kWait = 2,      // {2, how long to sleep without a message (ms)}: another caller loads
-  kOld = 3,       // {3, value}: it is old, and the caller has the lock
-  kReplaced = 4,  // {4, value}: it is old, and another caller replaces it
-};
-
-/// Reads a value, or takes the lock for a load. KEYS value, lock. ARGV name of a load, lease (ms).
+/// Reads a value, or takes the lock for a load. The first element of the reply is one of
+/// lua::cache_codes. KEYS value, lock. ARGV name of a load, lease (ms).
 const Script& fetch();
 /// As fetch(), for a value with its expiry inside.
 const Script& fetch_with_expiry();

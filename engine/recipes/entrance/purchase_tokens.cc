@@ -3,6 +3,8 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/entrance/purchase_token_issue.lua.h"
+#include "engine/recipes/entrance/purchase_token_redeem.lua.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>
@@ -10,28 +12,13 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 the user's token of the item: "<token>", or "<token> used"
-// ARGV  1 a new token  2 how long it is valid (ms)
-// Returns the user's present token.
 const Script& issue_script() {
-  static const Script* const kScript = new Script(R"lua(
-local token = redis.call('GET', KEYS[1])
-if token then return string.match(token, '^%S+') end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return ARGV[1]
-)lua");
+  static const Script* const kScript = new Script(lua::kPurchaseTokenIssue);
   return *kScript;
 }
 
-// KEYS  1 as above  ARGV  1 token. Returns 1 now, 2 before, 0 invalid.
 const Script& redeem_script() {
-  static const Script* const kScript = new Script(R"lua(
-local token = redis.call('GET', KEYS[1])
-if token == ARGV[1] .. ' used' then return 2 end
-if token ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], token .. ' used', 'KEEPTTL')
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kPurchaseTokenRedeem);
   return *kScript;
 }
 
@@ -74,8 +61,8 @@ absl::StatusOr<PurchaseTokens::Redeemed> PurchaseTokens::redeem(std::int64_t use
   const std::string_view arguments[] = {token};
   const Reply reply = client_->run(redeem_script(), keys, arguments);
   if (!reply.is_integer()) return to_status(reply, "redeeming a purchase token");
-  if (reply.integer() == 0) return Redeemed::kInvalid;
-  return reply.integer() == 1 ? Redeemed::kNow : Redeemed::kBefore;
+  if (reply.integer() == lua::purchase_token_redeem::kInvalid) return Redeemed::kInvalid;
+  return reply.integer() == lua::purchase_token_redeem::kNow ? Redeemed::kNow : Redeemed::kBefore;
 }
 
 std::string_view redeemed_name(PurchaseTokens::Redeemed redeemed) {

@@ -4,38 +4,14 @@
 #include <utility>
 
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/ids/dated_draw.lua.h"
+#include "engine/recipes/ids/dated_loss.lua.h"
 
 namespace rushgate {
 namespace {
 
 constexpr std::string_view kDrawingDated = "drawing ids";
-constexpr std::int64_t kOtherDay = -1;
 constexpr std::int64_t kGapsPerDay = 1'024;
-
-/// Draws counters. Returns the last counter drawn, or -1 if the day is another, and the second.
-/// KEYS the counter of a day, the second of the last possible loss.
-/// ARGV how many, the greatest counter of the day that the caller knows, the least second, the
-/// first second of the day, the first one after it, 1 if the draw may follow a loss, the value of a
-/// counter that is missing or below the known one.
-constexpr std::string_view kDatedDrawScript = R"lua(
-local now = tonumber(redis.call('TIME')[1])
-local drawn = redis.call('GET', KEYS[1])
-local is_lost = not drawn or tonumber(drawn) < tonumber(ARGV[2])
-local loss = tonumber(redis.call('GET', KEYS[2])) or 0
-local follows_loss = is_lost or ARGV[6] == '1'
-if follows_loss and loss < now then loss = now end
-local second = math.max(now, loss + 1, tonumber(ARGV[3]))
-if second < tonumber(ARGV[4]) or second >= tonumber(ARGV[5]) then return {-1, second} end
-if follows_loss then redis.call('SET', KEYS[2], string.format('%.0f', loss), 'PX', 2000) end
-if is_lost then redis.call('SET', KEYS[1], ARGV[7]) end
-return {redis.call('INCRBY', KEYS[1], ARGV[1]), second}
-)lua";
-
-/// KEYS seconds of the last possible loss, of some days. ARGV now.
-constexpr std::string_view kLossScript = R"lua(
-for _, key in ipairs(KEYS) do redis.call('SET', key, ARGV[1], 'PX', 2000) end
-return 1
-)lua";
 
 }  // namespace
 
@@ -59,7 +35,7 @@ Request DatedCounters::make_request(Draw& draw) {
       std::min(layout_.counter_max() / kGapsPerDay, (layout_.counter_max() - above) / 2);
   const std::string key = keys_.of(day_);
   draw.losses = possible_losses_;
-  return Request::of("EVAL", kDatedDrawScript, 2, key, loss_key(key), draw.size, above, seconds_min,
+  return Request::of("EVAL", lua::kDatedDraw, 2, key, loss_key(key), draw.size, above, seconds_min,
                      layout_.begin_of(day_), layout_.begin_of(day_ + 1),
                      losses_covered_ < possible_losses_ ? 1 : 0, above > 0 ? above + gap : 0);
 }
@@ -68,7 +44,8 @@ absl::StatusOr<IdRange> DatedCounters::complete(Client& client, Draw draw, Reply
   constexpr int kDrawsMax = 4;
   for (int draws = 1;; ++draws) {
     const bool is_pair = reply.elements().size() == 2;
-    if (!is_pair || reply.elements()[0].integer() != kOtherDay) return read(draw, reply);
+    if (!is_pair || reply.elements()[0].integer() != lua::dated_draw::kOtherDay)
+      return read(draw, reply);
     if (draws == kDrawsMax) {
       return absl::UnavailableError("ids: the server's clock jumps from day to day");
     }
@@ -114,7 +91,7 @@ void DatedCounters::declare_loss(Client& connection) {
   if (time.elements().size() == 2) {
     const std::string now = time.elements()[0].text();
     const std::int64_t day = layout_.day_of(std::stoll(now));
-    const Reply declared = connection("EVAL", kLossScript, 2, loss_key(keys_.of(day)),
+    const Reply declared = connection("EVAL", lua::kDatedLoss, 2, loss_key(keys_.of(day)),
                                       loss_key(keys_.of(day + 1)), now);
     if (!declared.is_error()) return;
   }

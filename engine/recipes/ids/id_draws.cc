@@ -7,26 +7,12 @@
 #include "absl/functional/function_ref.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/core/client/thread_wait.h"
+#include "engine/recipes/ids/reserved_draw.lua.h"
 
 namespace rushgate {
 namespace {
 
 constexpr std::string_view kDrawing = "drawing ids";
-
-/// Draws counters. Returns the last one drawn, or 0 if both the counter and the third argument are
-/// missing.
-/// KEYS the counter.
-/// ARGV how many, the number that the counter must exceed, its beginning if it is missing or too
-/// low.
-constexpr std::string_view kDrawScript = R"lua(
-local drawn = redis.call('GET', KEYS[1])
-if ARGV[3] then
-  if not drawn or tonumber(drawn) < tonumber(ARGV[2]) then redis.call('SET', KEYS[1], ARGV[3]) end
-elseif not drawn then
-  return 0
-end
-return redis.call('INCRBY', KEYS[1], ARGV[1])
-)lua";
 
 /// Calls a user's reservations. They may throw, and completions must not.
 absl::StatusOr<std::int64_t> ask_reservations(
@@ -74,7 +60,7 @@ Request IdDraws::make_request(Draw& draw) {
     return request;
   }
   const std::string key = keys_.of(draw.day);
-  Request request = Request::of("EVAL", kDrawScript, 1, key, draw.size, draw.above);
+  Request request = Request::of("EVAL", lua::kReservedDraw, 1, key, draw.size, draw.above);
   if (draw.begins_at) request.add(*draw.begins_at);
   return request;
 }

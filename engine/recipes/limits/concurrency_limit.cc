@@ -3,6 +3,8 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/limits/concurrency_acquire.lua.h"
+#include "engine/recipes/limits/concurrency_change.lua.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>
@@ -10,42 +12,13 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 permits: a sorted set, each scored by its expiry (ms since 1970)
-// ARGV  1 maximum  2 lease (ms)  3 the new permit
-// Returns 0 if the permit was granted, else the time until the next one expires (ms, at least 1).
 const Script& permit_script() {
-  static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local expires = string.format('%.0f', now + ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then
-  local next = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-  return math.max(1, next[2] - now)
-end
-redis.call('ZADD', KEYS[1], expires, ARGV[3])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0
-)lua");
+  static const Script* const kScript = new Script(lua::kConcurrencyAcquire);
   return *kScript;
 }
 
-// KEYS  1 permits  ARGV  1 permit  2 the new lease (ms), 0 to release the permit
-// Returns 1, or 0 if the permit has expired.
 const Script& change_script() {
-  static const Script* const kScript = new Script(R"lua(
-local lease = tonumber(ARGV[2])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local expires = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if lease == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end
-if not expires or tonumber(expires) <= now then return 0 end
-if lease > 0 then
-  redis.call('ZADD', KEYS[1], string.format('%.0f', now + lease), ARGV[1])
-  if redis.call('PTTL', KEYS[1]) < lease then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-end
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kConcurrencyChange);
   return *kScript;
 }
 

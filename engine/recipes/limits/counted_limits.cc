@@ -5,6 +5,8 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/limits/counted_give_back.lua.h"
+#include "engine/recipes/limits/counted_take.lua.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>
 
@@ -13,50 +15,13 @@ namespace {
 
 constexpr std::string_view kCounting = "counting limits";
 
-// KEYS  the hash of each limit
-// ARGV  1 amount, and for each limit its field, maximum and lifetime (ms)
-// Returns the number of the first limit that would be exceeded, from 1 on, or 0. Reads all counts
-// before its first write: on Redis the writes of a failed script stay.
 const Script& counted_take_script() {
-  static const Script* const kScript = new Script(R"lua(
-local amount = tonumber(ARGV[1])
-for i, key in ipairs(KEYS) do
-  local count = redis.call('HGET', key, ARGV[3 * i - 1]) or '0'
-  if not string.match(count, '^%d+$') then
-    return redis.error_reply('ERR hash value is not a count: ' .. key)
-  end
-  if tonumber(count) + amount > tonumber(ARGV[3 * i]) then return i end
-end
-for i, key in ipairs(KEYS) do
-  redis.call('HINCRBY', key, ARGV[3 * i - 1], amount)
-  local lifetime = tonumber(ARGV[3 * i + 1])
-  if lifetime > 0 and redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, lifetime) end
-end
-return 0
-)lua");
+  static const Script* const kScript = new Script(lua::kCountedTake);
   return *kScript;
 }
 
-// KEYS and ARGV as counted_take_script(). Returns 0.
 const Script& give_back_script() {
-  static const Script* const kScript = new Script(R"lua(
-local amount = tonumber(ARGV[1])
-local counts = {}
-for i, key in ipairs(KEYS) do
-  counts[i] = redis.call('HGET', key, ARGV[3 * i - 1]) or '0'
-  if not string.match(counts[i], '^%d+$') then
-    return redis.error_reply('ERR hash value is not a count: ' .. key)
-  end
-end
-for i, key in ipairs(KEYS) do
-  if tonumber(counts[i]) > amount then
-    redis.call('HINCRBY', key, ARGV[3 * i - 1], -amount)
-  else
-    redis.call('HDEL', key, ARGV[3 * i - 1])
-  end
-end
-return 0
-)lua");
+  static const Script* const kScript = new Script(lua::kCountedGiveBack);
   return *kScript;
 }
 

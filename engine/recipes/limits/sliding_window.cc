@@ -10,6 +10,8 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/time_units.h"
 #include "engine/recipes/limits/permission_reply.h"
+#include "engine/recipes/limits/sliding_window_approximate.lua.h"
+#include "engine/recipes/limits/sliding_window_exact.lua.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/limits.h>
 #include <rushgate/script.h>
@@ -19,74 +21,16 @@ namespace {
 
 constexpr char kNativeExact[] = "rushgate_exact_sliding_window";
 
-// KEYS  1 window
-// ARGV  1 maximum  2 its length (us)
-// The window is a sorted set: for each grant a member "<us since 1970>:<number>", scored by the
-// time. Returns {granted, remaining, us until the oldest grant has left the window}.
-// native_exact() does the same.
 const Script& exact_script() {
-  static const Script* const kScript = new Script(R"lua(
-local maximum, length = tonumber(ARGV[1]), tonumber(ARGV[2])
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - length))
-
--- A clock that went back: what it granted later than now was granted now, at the latest.
-local later = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now), '+inf')
-for _, grant in ipairs(later) do redis.call('ZADD', KEYS[1], string.format('%.0f', now), grant) end
-
-local count = redis.call('ZCARD', KEYS[1])
-if count >= maximum then
-  local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-  return {0, 0, oldest[2] + length - now}
-end
-local at, number = string.format('%.0f', now), count
-while redis.call('ZADD', KEYS[1], 'NX', at, at .. ':' .. number) == 0 do number = number + 1 end
-redis.call('PEXPIRE', KEYS[1], math.ceil(length / 1000))
-return {1, maximum - count - 1, 0}
-)lua",
-                                                  kNativeExact);
+  static const Script* const kScript = new Script(lua::kSlidingWindowExact, kNativeExact);
   return *kScript;
 }
 
 constexpr char kNativeApproximate[] = "rushgate_sliding_window";
 
-// KEYS and ARGV as exact_script(). The window is a hash: the number of the window that `current`
-// counts, and the count of the one before. Returns {granted, remaining, us until one more is
-// granted}; the time assumes no other call. native_approximate() does the same.
 const Script& approximate_script() {
-  static const Script* const kScript = new Script(R"lua(
-local maximum, length = tonumber(ARGV[1]), tonumber(ARGV[2])
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local window = math.floor(now / length)
-
-local known = redis.call('HMGET', KEYS[1], 'window', 'current', 'previous')
-local before, current, previous = tonumber(known[1]), tonumber(known[2] or 0), tonumber(known[3] or 0)
-if before and before < window then
-  previous = before == window - 1 and current or 0
-  current = 0
-elseif before and before > window then  -- a clock that went back: from here on
-  redis.call('HSET', KEYS[1], 'window', string.format('%.0f', window))
-end
-
-local elapsed = now - window * length
-local count = previous * (length - elapsed) / length + current
-if count + 1 > maximum + 0.000001 then
-  local wait = length - elapsed
-  if current + 1 <= maximum then  -- in this window, as the one before it fades
-    wait = math.min(wait, (length - elapsed) - (maximum - current - 1) * length / previous)
-  else  -- in the next one, as this one fades
-    wait = wait + length - (maximum - 1) * length / current
-  end
-  return {0, 0, math.max(1, math.ceil(wait))}
-end
-redis.call('HSET', KEYS[1], 'window', string.format('%.0f', window), 'current', current + 1,
-           'previous', previous)
-redis.call('PEXPIRE', KEYS[1], math.ceil(2 * length / 1000))
-return {1, math.floor(maximum - count - 1), 0}
-)lua",
-                                                  kNativeApproximate);
+  static const Script* const kScript =
+      new Script(lua::kSlidingWindowApproximate, kNativeApproximate);
   return *kScript;
 }
 

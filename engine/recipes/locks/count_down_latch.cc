@@ -1,31 +1,20 @@
 #include <utility>
 
+#include "engine/recipes/locks/latch_count_down.lua.h"
+#include "engine/recipes/locks/latch_set_count.lua.h"
 #include "engine/recipes/locks/lock_core.h"
 #include <rushgate/locks.h>
 
 namespace rushgate {
 namespace {
 
-/// Sets the count. KEYS the count, the channel. ARGV the count. Returns 1 if it was set, 0 if there
-/// is one.
 const Script& set_count_script() {
-  static const Script script(R"lua(
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('SET', KEYS[1], ARGV[1])
-redis.call('PUBLISH', KEYS[2], '1')
-return 1
-)lua");
+  static const Script script(lua::kLatchSetCount);
   return script;
 }
 
-/// Lowers the count. KEYS the count, the channel. Returns the count.
 const Script& count_down_script() {
-  static const Script script(R"lua(
-local left = redis.call('DECR', KEYS[1])
-if left <= 0 then redis.call('DEL', KEYS[1]) end
-if left == 0 then redis.call('PUBLISH', KEYS[2], '0') end
-return left
-)lua");
+  static const Script script(lua::kLatchCountDown);
   return script;
 }
 

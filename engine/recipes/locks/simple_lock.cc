@@ -3,19 +3,15 @@
 
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/locks/client_identity.h"
+#include "engine/recipes/locks/simple_unlock.lua.h"
 #include <rushgate/locks.h>
 #include <rushgate/script.h>
 
 namespace rushgate {
 namespace {
 
-/// Deletes the lock of an owner. KEYS the lock. ARGV the owner. Returns 1 if it was the owner's,
-/// else 0.
 const Script& unlock_script() {
-  static const Script script(R"lua(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-)lua");
+  static const Script script(lua::kSimpleUnlock);
   return script;
 }
 

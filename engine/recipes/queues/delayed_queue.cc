@@ -5,6 +5,11 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/queues/delayed_cancel.lua.h"
+#include "engine/recipes/queues/delayed_done.lua.h"
+#include "engine/recipes/queues/delayed_postpone.lua.h"
+#include "engine/recipes/queues/delayed_push.lua.h"
+#include "engine/recipes/queues/delayed_take.lua.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/queue_wait.h"
 #include <rushgate/queues.h>
@@ -15,95 +20,28 @@ namespace {
 
 // In all scripts: KEYS  1 due  2 bodies  3 deliveries  4 wake.
 
-// ARGV  1 id  2 body  3 ms  4 'at': since 1970, 'in': from now  5 size_max
-// Returns 1, 0 if the queue is full, -1 if the id exists.
 const Script& delayed_push_script() {
-  static const Script* const kScript = new Script(R"lua(
-local due = tonumber(ARGV[3])
-if ARGV[4] == 'in' then
-  local time = redis.call('TIME')
-  due = due + time[1] * 1000 + math.floor(time[2] / 1000)
-end
-if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return -1 end
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[5]) then return 0 end
-local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-redis.call('ZADD', KEYS[1], string.format('%.0f', due), ARGV[1])
-if ARGV[2] ~= '' then redis.call('HSET', KEYS[2], ARGV[1], ARGV[2]) end
-if not first[1] or due < tonumber(first[2]) then
-  redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'due', string.format('%.0f', due))
-end
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kDelayedPush);
   return *kScript;
 }
 
-// ARGV  1 how many  2 visibility (ms)
-// Returns when the messages are due again; the time until the next one is due (ms), or -1; the last
-// entry of the wake stream; and for each message: id, body, number of deliveries.
 const Script& delayed_take_script() {
-  static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local visible_at = now + ARGV[2]
-local messages = {}
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now),
-                       'LIMIT', 0, ARGV[1])
-for i, id in ipairs(due) do
-  redis.call('ZADD', KEYS[1], string.format('%.0f', visible_at), id)
-  local deliveries = redis.call('HINCRBY', KEYS[3], id, 1)
-  messages[i] = {id, redis.call('HGET', KEYS[2], id) or '', deliveries}
-end
-local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-local next_ms = first[1] and math.max(0, first[2] - now) or -1
-local wake = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
-return {visible_at, next_ms, wake[1] and wake[1][1] or '0-0', messages}
-)lua");
+  static const Script* const kScript = new Script(lua::kDelayedTake);
   return *kScript;
 }
 
-// ARGV pairs of id and visible_at. Returns the number removed.
 const Script& delayed_done_script() {
-  static const Script* const kScript = new Script(R"lua(
-local count = 0
-for i = 1, #ARGV, 2 do
-  local due = redis.call('ZSCORE', KEYS[1], ARGV[i])
-  if due and tonumber(due) == tonumber(ARGV[i + 1]) then
-    redis.call('ZREM', KEYS[1], ARGV[i])
-    redis.call('HDEL', KEYS[2], ARGV[i])
-    redis.call('HDEL', KEYS[3], ARGV[i])
-    count = count + 1
-  end
-end
-return count
-)lua");
+  static const Script* const kScript = new Script(lua::kDelayedDone);
   return *kScript;
 }
 
-// ARGV id. Returns 1 if it removed it.
 const Script& cancel_script() {
-  static const Script* const kScript = new Script(R"lua(
-redis.call('HDEL', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-return redis.call('ZREM', KEYS[1], ARGV[1])
-)lua");
+  static const Script* const kScript = new Script(lua::kDelayedCancel);
   return *kScript;
 }
 
-// ARGV  1 id  2 visible_at  3 ms from now.
-// Returns when it is due, or -1 if it was removed or taken again meanwhile.
 const Script& postpone_script() {
-  static const Script* const kScript = new Script(R"lua(
-local due = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if not due or tonumber(due) ~= tonumber(ARGV[2]) then return -1 end
-local time = redis.call('TIME')
-due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
-local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-redis.call('ZADD', KEYS[1], string.format('%.0f', due), ARGV[1])
-if due < tonumber(first[2]) then
-  redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'due', string.format('%.0f', due))
-end
-return due
-)lua");
+  static const Script* const kScript = new Script(lua::kDelayedPostpone);
   return *kScript;
 }
 
@@ -169,9 +107,11 @@ absl::Status DelayedQueue::push_as(std::string_view id, std::string_view body, s
   const std::string_view arguments[] = {id, body, ms, how, size_max};
   const Reply pushed = client_->run(delayed_push_script(), views_of(keys_), arguments);
   if (!pushed.is_integer()) return to_status(pushed, "pushing a message");
-  if (pushed.integer() == 0) return queue_is_full(name_, options_.size_max);
-  if (pushed.integer() > 0) return absl::OkStatus();
-  return absl::AlreadyExistsError(concat("queue ", name_, ": message ", id, " is there already"));
+  if (pushed.integer() == lua::delayed_push::kFull) return queue_is_full(name_, options_.size_max);
+  if (pushed.integer() == lua::delayed_push::kKnown) {
+    return absl::AlreadyExistsError(concat("queue ", name_, ": message ", id, " is there already"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> DelayedQueue::cancel(std::string_view id) {

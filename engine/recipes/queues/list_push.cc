@@ -4,19 +4,15 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/time_units.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/queues/list_push.lua.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/script.h>
 
 namespace rushgate {
 namespace {
 
-// KEYS list  ARGV  1 size_max  2 body. Returns 1, or 0 if the list is full.
 const Script& list_push_script() {
-  static const Script* const kScript = new Script(R"lua(
-if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('LPUSH', KEYS[1], ARGV[2])
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kListPush);
   return *kScript;
 }
 

@@ -4,7 +4,11 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/recipes/queues/list_dead.lua.h"
+#include "engine/recipes/queues/list_done.lua.h"
 #include "engine/recipes/queues/list_push.h"
+#include "engine/recipes/queues/list_put_back.lua.h"
+#include "engine/recipes/queues/list_take.lua.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/queue_wait.h"
 #include <rushgate/queues.h>
@@ -17,64 +21,23 @@ namespace {
 constexpr std::int64_t kMessagesPerScript = 1'000;  // messages that one script puts back
 constexpr std::int64_t kConsumersMax = 100;         // dead ones that one take() handles
 
-// KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 how many  3 size_max
-// Returns the messages, oldest first, or 0 if size_max messages are not done.
 const Script& list_take_script() {
-  static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-redis.call('ZADD', KEYS[3], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), ARGV[1])
-if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 0 end
-local messages = {}
-for i = 1, tonumber(ARGV[2]) do
-  local message = redis.call('LMOVE', KEYS[1], KEYS[2], 'RIGHT', 'LEFT')
-  if not message then break end
-  messages[i] = message
-end
-return messages
-)lua");
+  static const Script* const kScript = new Script(lua::kListTake);
   return *kScript;
 }
 
-// KEYS  1 processing  2 consumers  ARGV  1 consumer  2… messages.
-// Returns the number found. LREM begins with the oldest: most often that is the message.
 const Script& list_done_script() {
-  static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-redis.call('ZADD', KEYS[2], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), ARGV[1])
-local removed = 0
-for i = 2, #ARGV do removed = removed + redis.call('LREM', KEYS[1], -1, ARGV[i]) end
-return removed
-)lua");
+  static const Script* const kScript = new Script(lua::kListDone);
   return *kScript;
 }
 
-// KEYS  1 list  2 processing  3 consumers  ARGV  1 consumer  2 time without a call (ms)  3 the most
-// messages to put back
-// Returns the number put back, in front of the waiting ones; 0 if the consumer lives.
 const Script& put_back_script() {
-  static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local seen = redis.call('ZSCORE', KEYS[3], ARGV[1])
-if seen and now - seen < tonumber(ARGV[2]) then return 0 end
-local count = 0
-while count < tonumber(ARGV[3]) and redis.call('LMOVE', KEYS[2], KEYS[1], 'LEFT', 'RIGHT') do
-  count = count + 1
-end
-if redis.call('LLEN', KEYS[2]) == 0 then redis.call('ZREM', KEYS[3], ARGV[1]) end
-return count
-)lua");
+  static const Script* const kScript = new Script(lua::kListPutBack);
   return *kScript;
 }
 
-// KEYS consumers  ARGV  1 time without a call (ms)  2 how many. Returns their names.
 const Script& dead_script() {
-  static const Script* const kScript = new Script(R"lua(
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[1]),
-                  'LIMIT', 0, ARGV[2])
-)lua");
+  static const Script* const kScript = new Script(lua::kListDead);
   return *kScript;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include "engine/recipes/queues/single_consumer_done.lua.h"
 #include "engine/recipes/queues/stream_push.h"
 #include <rushgate/queues.h>
 #include <rushgate/script.h>
@@ -10,30 +11,8 @@
 namespace rushgate {
 namespace {
 
-// KEYS  1 stream  2 position  ARGV ids. Returns the number of ids after the position.
 const Script& stream_done_script() {
-  static const Script* const kScript = new Script(R"lua(
-local function parse(id)
-  local ms, seq = string.match(id, '^(%d+)-(%d+)$')
-  return tonumber(ms), tonumber(seq)
-end
-local ms, seq = parse(redis.call('GET', KEYS[2]) or '0-0')
-local count, last_ms, last_seq, last = 0, ms, seq, nil
-for _, id in ipairs(ARGV) do
-  local id_ms, id_seq = parse(id)
-  if not id_ms then return redis.error_reply('ERR Invalid stream ID specified') end
-  if id_ms > ms or (id_ms == ms and id_seq > seq) then count = count + 1 end
-  if id_ms > last_ms or (id_ms == last_ms and id_seq > last_seq) then
-    last_ms, last_seq, last = id_ms, id_seq, id
-  end
-end
-if last then
-  redis.call('SET', KEYS[2], last)
-  redis.call('XTRIM', KEYS[1], 'MINID', '=', last)
-  redis.call('XDEL', KEYS[1], last)
-end
-return count
-)lua");
+  static const Script* const kScript = new Script(lua::kSingleConsumerDone);
   return *kScript;
 }
 

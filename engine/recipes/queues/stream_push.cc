@@ -5,18 +5,14 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
+#include "engine/recipes/queues/stream_push.lua.h"
 #include <rushgate/script.h>
 
 namespace rushgate {
 namespace {
 
-// KEYS stream  ARGV  1 length_max  2 field  3 body. Returns 1, or 0 if the stream is full.
 const Script& stream_push_script() {
-  static const Script* const kScript = new Script(R"lua(
-if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kStreamPush);
   return *kScript;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <regex>
 #include <string>
@@ -19,21 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns all .h and .cc files of the project as sorted paths from its root.
-std::vector<std::string> source_files() {
+/// Returns all files of the project with one of the extensions, as sorted paths from its root.
+std::vector<std::string> files_with(std::initializer_list<std::string_view> extensions) {
   const fs::path root = RUSHGATE_ROOT;
   std::vector<std::string> files;
   for (const char* const part : {"engine", "storage", "adapters", "apps", "tests"}) {
     if (!fs::exists(root / part)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / part)) {
-      const fs::path extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cc") continue;
+      const std::string extension = entry.path().extension().string();
+      if (std::ranges::find(extensions, extension) == extensions.end()) continue;
       files.push_back(entry.path().lexically_relative(root).generic_string());
     }
   }
   std::sort(files.begin(), files.end());
   return files;
 }
+
+std::vector<std::string> source_files() { return files_with({".h", ".cc"}); }
 
 std::string text_of_file(const std::string& file) {
   std::ifstream in(fs::path(RUSHGATE_ROOT) / file, std::ios::binary);
@@ -87,6 +90,18 @@ TEST(RepositoryTest, EveryHeaderHasPragmaOnce) {
     if (!file.ends_with(".h")) continue;
     const bool has = ("\n" + text_of_file(file)).find("\n#pragma once\n") != std::string::npos;
     EXPECT_TRUE(has) << file << ":1: no #pragma once";
+  }
+}
+
+TEST(RepositoryTest, EveryLuaFileIsIncluded) {
+  std::string text;
+  for (const std::string& file : files_with({".h", ".cc", ".lua"})) text += text_of_file(file);
+  for (const std::string& file : files_with({".lua"})) {
+    const std::string name = fs::path(file).filename().string();
+    const bool is_included = text.find("#include \"" + file + ".h\"") != std::string::npos ||
+                             text.find("-- #include \"" + file + "\"") != std::string::npos ||
+                             text.find("-- #include \"" + name + "\"") != std::string::npos;
+    EXPECT_TRUE(is_included) << file;
   }
 }
 

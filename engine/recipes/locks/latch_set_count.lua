@@ -1,0 +1,7 @@
+-- Sets the count. KEYS the count, the channel. ARGV the count. Returns 1 if it was set, 0 if there
+-- is one.
+
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('PUBLISH', KEYS[2], '1')
+return 1
