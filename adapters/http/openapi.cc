@@ -1,5 +1,6 @@
 #include "adapters/http/openapi.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "adapters/http/route.h"
@@ -71,9 +72,16 @@ constexpr std::string_view kSchemas = R"json({
   "Archiving": {"examples": [{"discard_dead_letters": "refunded by hand"}],
     "type": "object", "additionalProperties": false, "properties": {
     "discard_dead_letters": {"description": "Discards the dead letters, for this reason.",
-                             "type": "string"}}},
+                             "type": "string"},
+    "delete": {"description": "Deletes the archived orders too.", "type": "boolean"}}},
   "Archived": {"type": "object", "required": ["voucher", "archived"], "additionalProperties": false,
-    "properties": {"voucher": {"$ref": "#/components/schemas/Integer"}, "archived": {"const": true}}},
+    "properties": {"voucher": {"$ref": "#/components/schemas/Integer"}, "archived": {"const": true},
+      "deleted": {"description": "Orders, with `delete`.", "type": "integer"}}},
+  "RefundedVoucher": {"type": "object", "required": ["voucher", "changed"],
+    "additionalProperties": false, "properties": {
+      "voucher": {"$ref": "#/components/schemas/Integer"},
+      "changed": {"description": "Orders refunded or cancelled by this request.",
+                  "type": "integer"}}},
 
   "Purchase": {"examples": [{"user": "anna", "quantity": 1, "reference": "till 4"}, {"user": "9007199254740993"}],
     "type": "object", "required": ["user"], "additionalProperties": false,
@@ -128,6 +136,16 @@ constexpr std::string_view kSchemas = R"json({
     "properties": {
       "orders": {"type": "array", "items": {"$ref": "#/components/schemas/Order"}},
       "next": {"$ref": "#/components/schemas/Next"}}},
+  "Counts": {"type": "object", "required": ["stock", "holds", "paid", "stored"],
+    "additionalProperties": false, "properties": {
+      "stock": {"description": "Free pieces.", "type": "integer"},
+      "holds": {"description": "Unpaid orders.", "type": "integer"},
+      "paid": {"description": "Paid orders, used ones included.", "type": "integer"},
+      "stored": {"description": "Orders in the database, in any state.", "type": "integer"}}},
+  "ChangeList": {"type": "object", "required": ["changes", "next"], "additionalProperties": false,
+    "properties": {
+      "changes": {"type": "array", "items": {"$ref": "#/components/schemas/OrderChange"}},
+      "next": {"$ref": "#/components/schemas/Next"}}},
   "OrderChange": {"type": "object", "required": ["position", "order", "from", "to", "at", "reason",
       "actor"], "additionalProperties": false, "properties": {
       "position": {"type": "integer"}, "order": {"$ref": "#/components/schemas/OrderId"},
@@ -173,6 +191,15 @@ constexpr std::string_view kSchemas = R"json({
   "DeadLetterList": {"type": "object", "required": ["dead_letters", "next"],
     "additionalProperties": false, "properties": {
       "dead_letters": {"type": "array", "items": {"$ref": "#/components/schemas/DeadLetter"}},
+      "next": {"$ref": "#/components/schemas/Next"}}},
+  "DiscardedDeadLetter": {"type": "object", "required": ["id", "entry", "reason", "order",
+      "discarded_at", "why"], "additionalProperties": false, "properties": {
+      "id": {"type": "string"}, "entry": {"type": "string"}, "reason": {"type": "string"},
+      "order": {"type": "object", "additionalProperties": {"type": "string"}},
+      "discarded_at": {"$ref": "#/components/schemas/Instant"}, "why": {"type": "string"}}},
+  "DiscardedLetterList": {"type": "object", "required": ["discarded", "next"],
+    "additionalProperties": false, "properties": {
+      "discarded": {"type": "array", "items": {"$ref": "#/components/schemas/DiscardedDeadLetter"}},
       "next": {"$ref": "#/components/schemas/Next"}}},
   "RetriedLetter": {"type": "object", "required": ["id", "retried"], "additionalProperties": false,
     "properties": {"id": {"type": "string"},
@@ -225,6 +252,23 @@ Json parameter(std::string_view place, std::string_view name, std::string_view s
   return json;
 }
 
+Json query_parameter(std::string_view name) {
+  struct Known {
+    std::string_view name;
+    std::string_view schema;
+    std::string_view description;
+  };
+  static constexpr Known kKnown[] = {
+      {"after", "string", "`next` of the page before, or the position of an event."},
+      {"limit", "Integer", "From 1 to 1000; by default 100."},
+      {"order", "OrderId", "Only those of this order."},
+      {"state", "string", "Only those in this state."},
+      {"user", "User", "Only those of this user."},
+      {"voucher", "Integer", "Only those of this voucher."}};
+  const Known& known = *std::ranges::find(kKnown, name, &Known::name);
+  return parameter("query", known.name, known.schema, known.description);
+}
+
 Json parameters_of(const Route& route) {
   Json list = Json::array();
   for (const std::string_view name : {"voucher", "order", "user", "payment", "letter"}) {
@@ -235,13 +279,7 @@ Json parameters_of(const Route& route) {
                                                       : "string";
     list.push_back(parameter("path", name, schema));
   }
-  for (const std::string_view name : route.query) {
-    list.push_back(parameter("query", name, name == "limit" ? "Integer" : "string",
-                             name == "after"
-                                 ? "`next` of the page before, or the position of an event."
-                             : name == "limit" ? "From 1 to 1000; by default 100."
-                                               : "kept, due or refunded."));
-  }
+  for (const std::string_view name : route.query) list.push_back(query_parameter(name));
   if (route.operation == "streamOrders") {
     list.push_back(parameter("header", "Last-Event-ID", "string", "The position of an event."));
   }

@@ -12,22 +12,39 @@ namespace rushgate::http {
 
 // ---- Dead letters -----------------------------------------------------------------------------
 
-HttpAnswer list_dead_letters(RouteCall& call) {
-  const auto letters = call.sale().sale().dead_letters();
+namespace {
+
+const std::string& id_of(const DeadLetter& letter) { return letter.id; }
+const std::string& id_of(const DiscardedLetter& discarded) { return discarded.id; }
+
+/// Returns a page of all letters. One that is gone since the page before begins with the oldest.
+template <class Letter>
+HttpAnswer letter_page(const RouteCall& call, const char* name,
+                       const absl::StatusOr<std::vector<Letter>>& letters) {
   if (!letters.ok()) return problem_of(letters.status());
   auto first = letters->begin();
   if (!call.after.empty()) {
     const auto after =
-        std::find_if(letters->begin(), letters->end(),
-                     [&](const DeadLetter& letter) { return letter.id == call.after; });
-    if (after != letters->end()) first = after + 1;  // otherwise it is gone: from the oldest
+        std::ranges::find_if(*letters, [&](const Letter& one) { return id_of(one) == call.after; });
+    if (after != letters->end()) first = after + 1;
   }
   Json list = Json::array();
   for (; first != letters->end() && list.size() < call.limit; ++first) {
     list.push_back(to_json(*first));
   }
-  Json next = first == letters->end() || list.empty() ? Json(nullptr) : list.back()["id"];
-  return json_answer({{"dead_letters", std::move(list)}, {"next", std::move(next)}});
+  const bool has_more = first != letters->end() && !list.empty();
+  Json next = has_more ? Json(id_of(*(first - 1))) : Json(nullptr);
+  return json_answer({{name, std::move(list)}, {"next", std::move(next)}});
+}
+
+}  // namespace
+
+HttpAnswer list_dead_letters(RouteCall& call) {
+  return letter_page(call, "dead_letters", call.sale().sale().dead_letters());
+}
+
+HttpAnswer list_discarded_letters(RouteCall& call) {
+  return letter_page(call, "discarded", call.sale().sale().discarded_letters());
 }
 
 HttpAnswer retry_dead_letter(RouteCall& call) {

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "adapters/flash_sale/sale_json.h"
+#include "adapters/flash_sale/stored_records.h"
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
 #include "adapters/http/route.h"
+#include "adapters/http/sale_service.h"
 #include "engine/core/base/concat.h"
 #include <rushgate/maybe_integer.h>
 
@@ -95,19 +97,6 @@ std::optional<HttpAnswer> refuse_other_user(const RouteCall& call) {
   return state->order ? std::nullopt : std::optional(unknown_order());
 }
 
-/// The reason of a change, and its author.
-struct Change {
-  std::string reason = {};
-  std::string actor = {};
-};
-std::optional<HttpAnswer> read_change(const RouteCall& call, Change& change) {
-  BodyReader body(call.body);
-  body->read("reason", change.reason);
-  // A user's token says who the author is.
-  if (!call.caller.user) body->read("actor", change.actor);
-  return body.finish();
-}
-
 }  // namespace
 
 // ---- Purchases --------------------------------------------------------------------------------
@@ -190,11 +179,11 @@ HttpAnswer get_order(RouteCall& call) {
   return json_answer(json);
 }
 
-HttpAnswer list_orders_of_user(RouteCall& call) {
-  if (!call.caller.may_act_for(call.user)) {
-    return problem(kForbidden, "the token is another user's");
-  }
-  OrderFilter filter{.user = call.user, .count_max = call.limit};
+namespace {
+
+/// Returns a page of the orders that `filter` selects.
+HttpAnswer order_page(RouteCall& call, OrderFilter filter) {
+  filter.count_max = call.limit;
   if (!call.after.empty()) {
     const auto after = parse_int64(call.after);
     if (!after) return problem(kInvalidRequest, "the query's after must be the id of an order");
@@ -210,7 +199,80 @@ HttpAnswer list_orders_of_user(RouteCall& call) {
        {"next", has_more ? Json(std::to_string(orders->back().id)) : Json(nullptr)}});
 }
 
+/// Returns a page of payments or changes: those of the query's voucher. The next one begins behind the
+/// last record that was read, wanted or not.
+template <class Record, class Position>
+HttpAnswer record_page(RouteCall& call, const char* name,
+                       const absl::StatusOr<std::vector<Record>>& records,
+                       Position Record::*position) {
+  if (!records.ok()) return problem_of(records.status());
+  const bool has_more = records->size() == call.limit;
+  Json next = has_more ? Json(records->back().*position) : Json(nullptr);
+  const auto wanted = those_of(call.sale().orders(), *records, call.only_voucher);
+  if (!wanted.ok()) return problem_of(wanted.status());
+  Json list = Json::array();
+  for (const Record& record : *wanted) list.push_back(to_json(record));
+  return json_answer({{name, std::move(list)}, {"next", std::move(next)}});
+}
+
+HttpAnswer no_payments() { return problem(kFailed, "the order store keeps no payments"); }
+
+}  // namespace
+
+HttpAnswer list_orders_of_user(RouteCall& call) {
+  if (!call.caller.may_act_for(call.user)) {
+    return problem(kForbidden, "the token is another user's");
+  }
+  return order_page(call, {.user = call.user});
+}
+
+HttpAnswer list_orders(RouteCall& call) {
+  OrderFilter filter{.user = call.only_user, .voucher = call.only_voucher};
+  if (!call.state.empty()) {
+    filter.status = find_order_status(call.state);
+    if (!filter.status) {
+      return problem(kInvalidRequest, "the query's state must be one of a stored order");
+    }
+  }
+  return order_page(call, filter);
+}
+
+HttpAnswer list_changes(RouteCall& call) {
+  PaymentStore* const store = call.sale().orders().payments();
+  if (store == nullptr) return no_payments();
+  const auto after = call.after.empty() ? 0 : parse_int64(call.after);
+  if (!after || *after < 0) {
+    return problem(kInvalidRequest, "the query's after must be the position of a change");
+  }
+  return record_page(call, "changes", store->changes(*after, call.limit, call.only_order),
+                     &OrderChange::position);
+}
+
+HttpAnswer count_orders(RouteCall& call) {
+  SaleCounts counts;
+  const absl::Status counted = count_stored(call.sale().orders(), call.only_voucher, counts);
+  if (!counted.ok()) return problem_of(counted);
+  const auto board = call.service.board().read();
+  if (!board.ok()) return problem_of(board.status());
+  for (const VoucherSummary& summary : **board) {
+    const bool is_counted = !call.only_voucher || *call.only_voucher == summary.voucher.id;
+    if (is_counted) counts.stock += summary.free.value_or(0);
+  }
+  return json_answer({{"stock", counts.stock},
+                      {"holds", counts.holds},
+                      {"paid", counts.paid},
+                      {"stored", counts.stored}});
+}
+
 // ---- Changes ----------------------------------------------------------------------------------
+
+std::optional<HttpAnswer> read_change(const RouteCall& call, OrderChangeNote& note) {
+  BodyReader body(call.body);
+  body->read("reason", note.reason);
+  // A user's token says who the author is.
+  if (!call.caller.user) body->read("actor", note.actor);
+  return body.finish();
+}
 
 std::optional<HttpAnswer> read_payment(const RouteCall& call, PayRequest& request) {
   request.order = call.order;
@@ -231,14 +293,14 @@ HttpAnswer answer_change(OrderId order, const ChangeResult& result) {
 }
 
 HttpAnswer cancel_order(RouteCall& call) {
-  Change change{.reason = "cancelled", .actor = "user"};
+  OrderChangeNote change{.reason = "cancelled", .actor = "user"};
   if (auto wrong = read_change(call, change)) return *std::move(wrong);
   if (auto refused = refuse_other_user(call)) return *std::move(refused);
   return answer_change(call.order, call.sale().cancel(call.order, change.reason, change.actor));
 }
 
 HttpAnswer use_order(RouteCall& call) {
-  Change change{.actor = "operator"};
+  OrderChangeNote change{.actor = "operator"};
   BodyReader body(call.body);
   body->read("actor", change.actor);
   if (auto wrong = body.finish()) return *std::move(wrong);
@@ -246,7 +308,7 @@ HttpAnswer use_order(RouteCall& call) {
 }
 
 HttpAnswer refund_order(RouteCall& call) {
-  Change change{.reason = "refunded", .actor = "operator"};
+  OrderChangeNote change{.reason = "refunded", .actor = "operator"};
   if (auto wrong = read_change(call, change)) return *std::move(wrong);
   return answer_change(call.order, call.sale().refund(call.order, change.reason, change.actor));
 }
@@ -255,8 +317,8 @@ HttpAnswer refund_order(RouteCall& call) {
 
 HttpAnswer list_payments(RouteCall& call) {
   PaymentStore* const store = call.sale().orders().payments();
-  if (store == nullptr) return problem(kFailed, "the order store keeps no payments");
-  PaymentFilter filter{.after = call.after, .count_max = call.limit};
+  if (store == nullptr) return no_payments();
+  PaymentFilter filter{.order = call.only_order, .after = call.after, .count_max = call.limit};
   using enum Payment::State;
   for (const Payment::State state : {kKept, kDue, kRefunded}) {
     if (call.state == payment_state_name(state)) filter.state = state;
@@ -264,13 +326,7 @@ HttpAnswer list_payments(RouteCall& call) {
   if (!call.state.empty() && !filter.state) {
     return problem(kInvalidRequest, "the query's state must be kept, due or refunded");
   }
-  const auto payments = store->list_payments(filter);
-  if (!payments.ok()) return problem_of(payments.status());
-  Json list = Json::array();
-  for (const Payment& payment : *payments) list.push_back(to_json(payment));
-  const bool has_more = payments->size() == call.limit;
-  return json_answer({{"payments", std::move(list)},
-                      {"next", has_more ? Json(payments->back().id) : Json(nullptr)}});
+  return record_page(call, "payments", store->list_payments(filter), &Payment::id);
 }
 
 HttpAnswer confirm_refund(RouteCall& call) {

@@ -34,7 +34,10 @@ struct RouteCall {
   // The query of a list:
   std::string after = {};  // the position behind which it begins; empty: from the first
   std::size_t limit = 100;
-  std::string state = {};  // of payments; empty: any
+  std::string state = {};  // of orders or payments; empty: any
+  std::optional<VoucherId> only_voucher = {};
+  std::optional<OrderId> only_order = {};
+  std::optional<UserId> only_user = {};
 
   [[nodiscard]] FlashSale& sale() const;
 };
@@ -95,6 +98,7 @@ HttpAnswer put_voucher(RouteCall& call);
 HttpAnswer add_stock(RouteCall& call);
 HttpAnswer close_voucher(RouteCall& call);
 HttpAnswer archive_voucher(RouteCall& call);
+HttpAnswer refund_voucher(RouteCall& call);
 HttpAnswer wait_for_voucher(RouteCall& call);
 HttpAnswer leave_waiting_list(RouteCall& call);
 HttpAnswer list_waiting(RouteCall& call);
@@ -104,6 +108,9 @@ HttpAnswer stream_vouchers(RouteCall& call);
 
 HttpAnswer get_order(RouteCall& call);
 HttpAnswer list_orders_of_user(RouteCall& call);
+HttpAnswer list_orders(RouteCall& call);
+HttpAnswer list_changes(RouteCall& call);
+HttpAnswer count_orders(RouteCall& call);
 HttpAnswer cancel_order(RouteCall& call);
 HttpAnswer use_order(RouteCall& call);
 HttpAnswer refund_order(RouteCall& call);
@@ -111,6 +118,7 @@ HttpAnswer list_payments(RouteCall& call);
 HttpAnswer confirm_refund(RouteCall& call);
 
 HttpAnswer list_dead_letters(RouteCall& call);
+HttpAnswer list_discarded_letters(RouteCall& call);
 HttpAnswer retry_dead_letter(RouteCall& call);
 HttpAnswer discard_dead_letter(RouteCall& call);
 HttpAnswer begin_audit(RouteCall& call);
@@ -127,5 +135,15 @@ HttpAnswer answer_purchase(const BuyRequest& request, const BuyResult& result, s
 /// Reads a payment. Returns the refusal, if any.
 std::optional<HttpAnswer> read_payment(const RouteCall& call, PayRequest& request);
 HttpAnswer answer_change(OrderId order, const ChangeResult& result);
+
+// ---- Changes of orders ----
+
+/// The reason of a change, and its author.
+struct OrderChangeNote {
+  std::string reason = {};
+  std::string actor = {};
+};
+/// Reads both from the body. Returns the refusal, if any.
+std::optional<HttpAnswer> read_change(const RouteCall& call, OrderChangeNote& note);
 
 }  // namespace rushgate::http

@@ -29,6 +29,29 @@ bool is_among(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Reads a parameter of the query. Returns its fault.
+std::string read_parameter(std::string_view name, const std::string& value, RouteCall& call) {
+  if (name == "after") call.after = value;
+  if (name == "state") call.state = value;
+  if (name == "user") {
+    call.only_user = UserId(value);
+    return call.only_user->find_fault();
+  }
+  if (name == "limit") {
+    const auto limit = parse_int64(value);
+    if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kListMax)) {
+      return concat("must be from 1 to ", kListMax);
+    }
+    call.limit = static_cast<std::size_t>(*limit);
+  }
+  if (name == "voucher" || name == "order") {
+    auto& id = name == "order" ? call.only_order : call.only_voucher;
+    id = parse_int64(value);
+    if (!id) return "must be a whole number";
+  }
+  return {};
+}
+
 /// Reads the query of a list.
 std::optional<HttpAnswer> read_query(const Target& target, const Route& route, RouteCall& call) {
   std::vector<std::string_view> seen;
@@ -40,14 +63,8 @@ std::optional<HttpAnswer> read_query(const Target& target, const Route& route, R
       return problem(kInvalidRequest, concat("the query's ", name, " is there twice"));
     }
     seen.emplace_back(name);
-    if (name == "after") call.after = value;
-    if (name == "state") call.state = value;
-    if (name != "limit") continue;
-    const auto limit = parse_int64(value);
-    if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kListMax)) {
-      return problem(kInvalidRequest, concat("the query's limit must be from 1 to ", kListMax));
-    }
-    call.limit = static_cast<std::size_t>(*limit);
+    const std::string fault = read_parameter(name, value, call);
+    if (!fault.empty()) return problem(kInvalidRequest, concat("the query's ", name, " ", fault));
   }
   return std::nullopt;
 }

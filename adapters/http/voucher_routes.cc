@@ -9,6 +9,8 @@
 #include "adapters/http/route.h"
 #include "adapters/http/sale_service.h"
 #include "engine/core/base/concat.h"
+#include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate::http {
@@ -19,11 +21,19 @@ constexpr int kStatusCreated = 201;
 
 std::string etag_of(std::int64_t version) { return concat("\"", version, "\""); }
 
+/// Replies that a voucher is not on sale, and why.
+HttpAnswer unknown_voucher(const RouteCall& call) {
+  const auto archived = is_archived(SaleStores(call.sale().orders()), call.voucher);
+  if (!archived.ok()) return problem_of(archived.status());
+  return problem(kUnknownVoucher, concat("voucher ", call.voucher,
+                                         *archived ? " was archived" : " was never on sale"));
+}
+
 /// Replies with a voucher as it is now.
 HttpAnswer voucher_answer(RouteCall& call, int status) {
   const auto summary = call.sale().voucher(call.voucher);
   if (!summary.ok()) return problem_of(summary.status());
-  if (!summary->has_value()) return problem(kUnknownVoucher);
+  if (!summary->has_value()) return unknown_voucher(call);
   HttpAnswer answer = json_answer(to_json(**summary), status);
   answer.fields.emplace_back("ETag", etag_of((*summary)->version));
   if (status == kStatusCreated) {
@@ -146,12 +156,38 @@ HttpAnswer close_voucher(RouteCall& call) {
 
 HttpAnswer archive_voucher(RouteCall& call) {
   ArchiveOptions options;
+  std::int64_t deletes = 0;
   BodyReader body(call.body);
   body->read("discard_dead_letters", options.discard_dead_letters);
+  body->read_flag("delete", deletes);
   if (auto wrong = body.finish()) return *std::move(wrong);
-  const absl::Status archived = call.sale().sale().archive(call.voucher, options);
+  Sale& sale = call.sale().sale();
+  const absl::Status archived = sale.archive(call.voucher, options);
   if (!archived.ok()) return problem_of(archived);
-  return json_answer({{"voucher", number_json(call.voucher)}, {"archived", true}});
+  Json json = {{"voucher", number_json(call.voucher)}, {"archived", true}};
+  if (deletes == 0) return json_answer(json);
+  const auto deleted = sale.delete_archived(call.voucher);
+  if (!deleted.ok()) return problem_of(deleted.status());
+  json["deleted"] = *deleted;
+  return json_answer(json);
+}
+
+HttpAnswer refund_voucher(RouteCall& call) {
+  OrderChangeNote note{.reason = "refunded", .actor = "operator"};
+  if (auto wrong = read_change(call, note)) return *std::move(wrong);
+  const auto known = call.sale().sale().voucher(call.voucher);
+  if (!known.ok()) return problem_of(known.status());
+  if (!known->has_value()) return unknown_voucher(call);
+  // The database decides, so queued orders must be there first.
+  const auto unstored =
+      read_unstored_orders(call.sale().client(), call.sale().keys(), call.voucher);
+  if (!unstored.ok()) return problem_of(unstored.status());
+  if (!unstored->queued.empty()) {
+    return problem(kUnavailable, "orders of the voucher are queued: close it, and try again");
+  }
+  const auto changed = call.sale().refund_all(call.voucher, note.reason, note.actor);
+  if (!changed.ok()) return problem_of(changed.status());
+  return json_answer({{"voucher", number_json(call.voucher)}, {"changed", *changed}});
 }
 
 // ---- Waiting lists ----------------------------------------------------------------------------

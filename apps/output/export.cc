@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/stored_records.h"
 #include "apps/order_json.h"
 #include <rushgate/payment_store.h>
 
@@ -23,23 +24,13 @@ std::vector<std::string> fields_of() {
   return names;
 }
 
-/// Returns true if the order is of the voucher. Neither payments nor changes name their voucher.
-absl::StatusOr<bool> is_of(OrderStore& orders, OrderId order, std::optional<VoucherId> voucher) {
-  if (!voucher) return true;
-  const auto found = orders.find(order);
-  if (!found.ok()) return found.status();
-  return found->has_value() && (*found)->voucher == *voucher;
-}
-
 /// Visits those records of a portion whose order is of the voucher.
 template <class Record>
 absl::Status visit_portion(OrderStore& orders, const std::vector<Record>& portion,
                            std::optional<VoucherId> voucher, const Visit& visit) {
-  for (const Record& record : portion) {
-    const auto is_asked_for = is_of(orders, record.order, voucher);
-    if (!is_asked_for.ok()) return is_asked_for.status();
-    if (*is_asked_for) visit(to_json(record));
-  }
+  const auto wanted = those_of(orders, portion, voucher);
+  if (!wanted.ok()) return wanted.status();
+  for (const Record& record : *wanted) visit(to_json(record));
   return absl::OkStatus();
 }
 
@@ -76,9 +67,9 @@ absl::Status read_history(OrderStore& orders, std::optional<VoucherId> voucher,
 
 const std::vector<ExportTable>& export_tables() {
   static const auto* const kTables =
-      new std::vector<ExportTable>{{"orders", fields_of<Order>(), read_orders},
-                                   {"payments", fields_of<Payment>(), read_payments},
-                                   {"history", fields_of<OrderChange>(), read_history}};
+      new std::vector<ExportTable>{{"orders", "orders", fields_of<Order>(), read_orders},
+                                   {"payments", "payments", fields_of<Payment>(), read_payments},
+                                   {"history", "changes", fields_of<OrderChange>(), read_history}};
   return *kTables;
 }
 

@@ -18,6 +18,7 @@ struct ExportTable {
   using Visit = std::function<void(const nlohmann::ordered_json& record)>;
 
   std::string name;
+  std::string route;  // of a service, below /v1; its reply has the list under this name
   std::vector<std::string> fields;  // of each record
   /// Visits the records, of one voucher or of all, in bounded portions. `orders` keeps payments.
   absl::Status (*read)(OrderStore& orders, std::optional<VoucherId> voucher, const Visit& visit);

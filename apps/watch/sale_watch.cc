@@ -51,20 +51,11 @@ absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
 
 absl::StatusOr<SaleCounts> SaleWatch::read() {
   SaleCounts counts;
-  absl::Status counted = count_orders(counts);
+  absl::Status counted = count_stored(*orders_, voucher_, counts);
   if (counted.ok()) counted = count_stock(counts);
   if (counted.ok() && client_) counted = count_holds(counts);
   if (!counted.ok()) return counted;
   return counts;
-}
-
-absl::Status SaleWatch::count_orders(SaleCounts& counts) {
-  const OrderFilter filter{.voucher = voucher_, .count_max = 10'000};
-  return for_each_order(*orders_, filter, [&](const Order& order) {
-    ++counts.stored;
-    if (is_settled(order.status)) ++counts.paid;
-    if (order.status == OrderStatus::kUnpaid) ++counts.holds;
-  });
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> SaleWatch::vouchers() {

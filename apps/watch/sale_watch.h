@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/stored_records.h"
 #include "apps/sale_at.h"
 #include <rushgate/backend.h>
 #include <rushgate/order_store.h>
 
 namespace rushgate {
-
-struct SaleCounts {
-  std::int64_t stock = 0;   // free pieces
-  std::int64_t holds = 0;   // unpaid orders
-  std::int64_t paid = 0;    // paid orders, used ones included
-  std::int64_t stored = 0;  // orders in the database, in any state
-};
 
 /// Reads the counts of one voucher, or of all. Changes nothing, and does not hold the sale.
 ///
@@ -39,7 +33,6 @@ class SaleWatch {
 
   absl::Status open_keyspace(const SaleArguments& arguments);
   absl::StatusOr<std::vector<VoucherVersion>> vouchers();
-  absl::Status count_orders(SaleCounts& counts);
   absl::Status count_stock(SaleCounts& counts);
   absl::Status count_holds(SaleCounts& counts);
   absl::StatusOr<std::int64_t> free_stock(const Voucher& voucher);

@@ -193,6 +193,9 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
          body);
   }
   call("GET /v1/orders/{order}", "/v1/orders/999");
+  call("GET /v1/orders", "/v1/orders?state=paid&user=1&voucher=9&limit=1");
+  call("GET /v1/changes", "/v1/changes?voucher=9&order=" + order.substr(11));
+  call("GET /v1/counts", "/v1/counts");
 
   // Payments
   call("GET /v1/payments", "/v1/payments");
@@ -208,6 +211,7 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
   call("POST /v1/audit", "/v1/audit");
   while (call("GET /v1/audit", "/v1/audit").json()["state"] == "running") continue;
   call("GET /v1/dead-letters", "/v1/dead-letters");
+  call("GET /v1/dead-letters/discarded", "/v1/dead-letters/discarded");
   call("POST /v1/dead-letters/{letter}/retry", "/v1/dead-letters/1-1/retry");
   call("POST /v1/dead-letters/{letter}/discard", "/v1/dead-letters/1-1/discard",
        R"({"reason": "no"})");
@@ -226,10 +230,13 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
   call("POST /v1/vouchers/{voucher}/close", "/v1/vouchers/10/close");
   call("POST /v1/vouchers/{voucher}/close", "/v1/vouchers/8/close");
   ASSERT_TRUE(served_.sale().drain().ok());
-  call("POST /v1/vouchers/{voucher}/archive", "/v1/vouchers/10/archive");
+  call("POST /v1/vouchers/{voucher}/archive", "/v1/vouchers/10/archive", R"({"delete": true})");
   call("POST /v1/vouchers/{voucher}/close", "/v1/vouchers/10/close");
+  call("POST /v1/vouchers/{voucher}/refund", "/v1/vouchers/8/refund");
+  call("POST /v1/vouchers/{voucher}/refund", "/v1/vouchers/9/refund");
 
   EXPECT_THAT(description_.unseen(), IsEmpty());
+  EXPECT_THAT(description_.find_misfits(), MatchesRegex("[0-9]+ values\n"));
 }
 
 TEST_F(OpenapiTest, EveryExampleIsTaken) {
