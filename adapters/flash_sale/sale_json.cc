@@ -76,6 +76,14 @@ Json to_json(const DiscardedLetter& discarded) {
   return json;
 }
 
+Json to_json(const AuditProgress& progress) {
+  return {{"pass", progress.pass},
+          {"vouchers", progress.vouchers},
+          {"vouchers_checked", progress.vouchers_checked},
+          {"orders", progress.orders},
+          {"orders_checked", progress.orders_checked}};
+}
+
 Json to_json(const AuditReport& report) {
   Json vouchers = Json::array();
   for (const VoucherAudit& audit : report.vouchers) {

@@ -29,6 +29,7 @@ nlohmann::ordered_json to_json(const OrderChange& change);
 nlohmann::ordered_json to_json(const DeadLetter& letter);
 nlohmann::ordered_json to_json(const DiscardedLetter& discarded);
 nlohmann::ordered_json to_json(const AuditReport& report);
+nlohmann::ordered_json to_json(const AuditProgress& progress);
 /// Returns the voucher as an object of vouchers.json.
 nlohmann::ordered_json to_json(const Voucher& voucher);
 

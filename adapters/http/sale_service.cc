@@ -124,7 +124,8 @@ void AuditDesk::begin(bool repairs) {
 void AuditDesk::run(bool repairs) {
   absl::StatusOr<AuditReport> report;
   try {
-    report = repairs ? sale_.sale().repair() : sale_.audit();
+    const auto note = [this](const AuditProgress& progress) { note_progress(progress); };
+    report = repairs ? sale_.sale().repair(note) : sale_.audit(note);
   } catch (const std::exception& error) {
     report = absl::UnknownError(error.what());
   } catch (...) {
@@ -140,6 +141,11 @@ void AuditDesk::run(bool repairs) {
     const auto message = report.status().message();
     state_["reason"] = std::string(message.data(), message.size());
   }
+}
+
+void AuditDesk::note_progress(const AuditProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  state_["progress"] = to_json(progress);
 }
 
 Json AuditDesk::state() {

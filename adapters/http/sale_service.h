@@ -35,6 +35,7 @@ class AuditDesk {
 
  private:
   void run(bool repairs);
+  void note_progress(const AuditProgress& progress);
 
   FlashSale& sale_;
   std::mutex mutex_;  // guards the next two members

@@ -132,8 +132,12 @@ absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std:
 absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
   return impl_->discarded_letters();
 }
-absl::StatusOr<AuditReport> Sale::audit() { return impl_->audit(); }
-absl::StatusOr<AuditReport> Sale::repair() { return impl_->repair(); }
+absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
+  return impl_->audit(on_progress);
+}
+absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
+  return impl_->repair(on_progress);
+}
 
 const SaleOptions& Sale::options() const { return impl_->options(); }
 

@@ -668,11 +668,11 @@ absl::StatusOr<std::vector<OrderState>> Sale::Impl::orders_of(const UserId& user
   return states;
 }
 
-absl::StatusOr<AuditReport> Sale::Impl::audit() {
-  return rushgate::audit(*client_, stores_, options_.keys);
+absl::StatusOr<AuditReport> Sale::Impl::audit(const OnAuditProgress& on_progress) {
+  return rushgate::audit(*client_, stores_, options_.keys, on_progress);
 }
 
-absl::StatusOr<AuditReport> Sale::Impl::repair() {
+absl::StatusOr<AuditReport> Sale::Impl::repair(const OnAuditProgress& on_progress) {
   const auto archived = archiving_.finish();
   if (!archived.ok()) return archived.status();
   auto repairs = rushgate::repair(*client_, stores_, options_.keys, vouchers_);
@@ -680,7 +680,7 @@ absl::StatusOr<AuditReport> Sale::Impl::repair() {
   for (const VoucherId voucher : *archived) {
     repairs->push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
   }
-  auto report = audit();
+  auto report = audit(on_progress);
   if (report.ok()) report->repairs = *std::move(repairs);
   return report;
 }

@@ -69,8 +69,8 @@ class Sale::Impl {
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
   absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
-  absl::StatusOr<AuditReport> audit();
-  absl::StatusOr<AuditReport> repair();
+  absl::StatusOr<AuditReport> audit(const OnAuditProgress& on_progress);
+  absl::StatusOr<AuditReport> repair(const OnAuditProgress& on_progress);
   [[nodiscard]] const SaleOptions& options() const { return options_; }
   [[nodiscard]] OrderChanges& changes() { return changes_; }
   absl::Status archive(VoucherId voucher, const ArchiveOptions& options);

@@ -103,8 +103,15 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& s
 /// One pass over the keyspace and the database.
 class AuditPass {
  public:
-  AuditPass(Client& client, const SaleStores& stores, const SaleKeys& keys)
-      : client_(client), stores_(stores), keys_(keys), changes_(stores.orders.payments()) {}
+  AuditPass(Client& client, const SaleStores& stores, const SaleKeys& keys, int number,
+            const OnAuditProgress& on_progress)
+      : client_(client),
+        stores_(stores),
+        keys_(keys),
+        changes_(stores.orders.payments()),
+        on_progress_(on_progress) {
+    progress_.pass = number;
+  }
 
   /// Audits the vouchers that the keyspace or the database knows, and `vouchers`. Adds to
   /// `vouchers` the others whose orders it met: they need another pass.
@@ -139,12 +146,7 @@ class AuditPass {
     if (read.ok()) read = audit_waiting_lists(client_, stores_, keys_, report);
     if (read.ok()) read = audit_archived(report);
     if (read.ok()) read = audit_archived_keys(report);
-    for (auto it = evidence_.begin(); it != evidence_.end() && read.ok(); ++it) {
-      if (is_archived(archived_, it->first)) continue;
-      VoucherAuditor auditor(it->first, it->second, changes_, client_, stores_.orders, keys_);
-      read = auditor.run(report);
-      it->second = {};
-    }
+    if (read.ok()) read = audit_vouchers(report);
     if (!read.ok()) return read;
     std::ranges::move(unreadable_, std::back_inserter(report.problems));
     for (const auto& [voucher, count] : without_stock_) {
@@ -176,6 +178,40 @@ class AuditPass {
   }
 
  private:
+  absl::Status audit_vouchers(AuditReport& report) {
+    count_work();
+    const auto add_orders = [this](std::size_t count) {
+      progress_.orders_checked += static_cast<std::int64_t>(count);
+      report_progress();
+    };
+    absl::Status read;
+    for (auto it = evidence_.begin(); it != evidence_.end() && read.ok(); ++it) {
+      if (is_archived(archived_, it->first)) continue;
+      VoucherAuditor auditor(it->first, it->second, changes_, client_, stores_.orders, keys_,
+                             add_orders);
+      read = auditor.run(report);
+      it->second = {};
+      ++progress_.vouchers_checked;
+      report_progress();
+    }
+    return read;
+  }
+
+  void count_work() {
+    for (const auto& [voucher, evidence] : evidence_) {
+      if (is_archived(archived_, voucher)) continue;
+      ++progress_.vouchers;
+      const VoucherCounters& counters = evidence.snapshot.counters;
+      if (!counters.published || !counters.stock) continue;
+      progress_.orders += *counters.published - *counters.stock + counters.given_back;
+    }
+    report_progress();
+  }
+
+  void report_progress() const {
+    if (on_progress_) on_progress_(progress_);
+  }
+
   /// An archived voucher leaves the keyspace before its orders move. An interrupted move is no fault: it
   /// is finished by a repetition.
   absl::Status audit_archived(AuditReport& report) {
@@ -263,16 +299,18 @@ class AuditPass {
   std::vector<std::string> unreadable_;
   absl::btree_map<VoucherId, std::size_t> without_stock_;  // dead letters
   bool met_others_ = false;
+  const OnAuditProgress& on_progress_;
+  AuditProgress progress_;
 };
 
 absl::StatusOr<AuditReport> audit_orders(Client& client, const SaleStores& stores,
-                                         const SaleKeys& keys) {
+                                         const SaleKeys& keys, const OnAuditProgress& on_progress) {
   constexpr int kPassesMax = 20;
   Vouchers vouchers;
   for (int pass = 1; pass <= kPassesMax; ++pass) {
     const auto before = dead_letters_position(client, keys);
     if (!before.ok()) return before.status();
-    AuditPass look(client, stores, keys);
+    AuditPass look(client, stores, keys, pass, on_progress);
     auto report = look.run(vouchers);
     if (!report.ok()) return report.status();
     const auto after = dead_letters_position(client, keys);
@@ -320,10 +358,11 @@ absl::Status audit_owner(Client& client, const SaleKeys& keys, const DatabaseSta
 
 }  // namespace
 
-absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys) {
+absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
+                                  const OnAuditProgress& on_progress) {
   const auto state = stores.orders.state();
   if (!state.ok()) return state.status();
-  auto report = audit_orders(client, stores, keys);
+  auto report = audit_orders(client, stores, keys, on_progress);
   if (!report.ok()) return report;
   const absl::Status owned = audit_owner(client, keys, *state, *report);
   if (!owned.ok()) return owned;

@@ -11,6 +11,7 @@
 namespace rushgate {
 
 /// As Sale::audit().
-absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys);
+absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
+                                  const OnAuditProgress& on_progress = {});
 
 }  // namespace rushgate

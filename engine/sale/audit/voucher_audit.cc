@@ -75,11 +75,12 @@ std::string find_fault(const std::vector<VoucherVersion>& versions) {
 
 VoucherAuditor::VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence,
                                LateChanges& late_changes, Client& client, OrderStore& orders,
-                               const SaleKeys& keys)
+                               const SaleKeys& keys, OnOrders on_orders)
     : evidence_(evidence),
       late_changes_(late_changes),
       client_(client),
       orders_(orders),
+      on_orders_(std::move(on_orders)),
       keys_(keys) {
   result_.voucher = voucher;
   for (const OrderEvent& event : evidence.events) {
@@ -194,6 +195,7 @@ absl::Status VoucherAuditor::count_stored() {
       count(order, result_.created);
     }
     if (absl::Status checked = check_keys(*portion); !checked.ok()) return checked;
+    on_orders_(portion->size());
     if (portion->size() < filter.count_max) return absl::OkStatus();
     filter.after = portion->back().id;
   }

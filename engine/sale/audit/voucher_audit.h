@@ -1,7 +1,9 @@
 // The rules of a sale, applied to all evidence about one voucher.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,8 +49,10 @@ struct VoucherEvidence {
 /// thread-safe. Does not own its arguments, which must outlive it.
 class VoucherAuditor {
  public:
+  /// Calls `on_orders` with the size of each portion of stored orders.
+  using OnOrders = std::function<void(std::size_t count)>;
   VoucherAuditor(VoucherId voucher, const VoucherEvidence& evidence, LateChanges& late_changes,
-                 Client& client, OrderStore& orders, const SaleKeys& keys);
+                 Client& client, OrderStore& orders, const SaleKeys& keys, OnOrders on_orders);
 
   /// Adds the voucher and its problems to `report`. Leaves out a voucher without version, buyers
   /// and orders.
@@ -108,6 +112,7 @@ class VoucherAuditor {
   LateChanges& late_changes_;
   Client& client_;
   OrderStore& orders_;
+  const OnOrders on_orders_;
   const SaleKeys& keys_;
   VoucherAudit result_;
   std::vector<std::string> problems_;

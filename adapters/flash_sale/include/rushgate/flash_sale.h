@@ -188,7 +188,9 @@ class FlashSale {
   /// Returns the state of an order: queued, created or failed.
   absl::StatusOr<OrderState> status(OrderId order) { return sale_.status(order); }
   /// Checks that nothing was oversold, doubled or lost. Names each contradicting order.
-  absl::StatusOr<AuditReport> audit() { return sale_.audit(); }
+  absl::StatusOr<AuditReport> audit(const OnAuditProgress& on_progress = {}) {
+    return sale_.audit(on_progress);
+  }
   /// Blocks until every submitted request is decided, every accepted order is stored or a dead
   /// letter, and on_state has returned for every recorded change. Calls `waiting` with the reason
   /// every few milliseconds. Without running workers, stores and reports on the calling thread

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -286,6 +287,17 @@ struct AuditReport {
 
   [[nodiscard]] bool passed() const { return problems.empty(); }
 };
+/// How far an audit is. It begins anew if orders changed during a pass.
+struct AuditProgress {
+  int pass = 1;
+  std::int64_t vouchers = 0;
+  std::int64_t vouchers_checked = 0;
+  std::int64_t orders = 0;  // about as many as there are: pieces admitted, as the keyspace counts
+  std::int64_t orders_checked = 0;  // in the database
+};
+/// Called by audit() on its thread, before the first voucher, and after each portion of orders and each
+/// voucher.
+using OnAuditProgress = std::function<void(const AuditProgress& progress)>;
 /// Writes "audit passed" or "audit failed", then each problem and each warning on a line.
 std::ostream& operator<<(std::ostream& out, const AuditReport& report);
 
@@ -505,12 +517,12 @@ class Sale {
   /// the streams once, everything in bounded portions. Memory: some tens of bytes for each buyer of all
   /// vouchers, some hundred bytes for each buyer of one, and for each hold, unstored order, and order with
   /// payments or changes.
-  absl::StatusOr<AuditReport> audit();
+  absl::StatusOr<AuditReport> audit(const OnAuditProgress& on_progress = {});
   /// Repairs the contradictions that are safe to repair, then audits: lost events and payments are
   /// appended again, wrong holds are corrected, and lost ones rebuilt (docs/audit.md).
   /// AuditReport::repairs lists the repairs. Reports everything else as audit() does. May be
   /// interrupted and repeated.
-  absl::StatusOr<AuditReport> repair();
+  absl::StatusOr<AuditReport> repair(const OnAuditProgress& on_progress = {});
 
   [[nodiscard]] const SaleOptions& options() const;
 
