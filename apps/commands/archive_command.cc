@@ -11,6 +11,7 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/say.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 
 namespace rushgate {
@@ -37,7 +38,26 @@ void print(const ArchiveArguments& arguments, std::optional<std::size_t> deleted
   }
 }
 
+/// Prints why a voucher cannot be archived. Returns the exit code.
+int refuse_archiving(const absl::Status& refusal) {
+  say("rushgate: {}\n", std::string(refusal.message()));
+  return kExitNegative;
+}
+
+int archive_at_service(const ArchiveArguments& arguments) {
+  const auto service = service_of(arguments.sale);
+  if (!service.ok()) return fail(service.status());
+  const auto deleted = patiently(arguments.sale.patience, [&] {
+    return archive_at(*service, arguments.voucher, arguments.discard_reason, arguments.deletes);
+  });
+  if (absl::IsFailedPrecondition(deleted.status())) return refuse_archiving(deleted.status());
+  if (!deleted.ok()) return refuse_voucher_at(*service, arguments.voucher, deleted.status());
+  print(arguments, *deleted);
+  return kExitOk;
+}
+
 int run_archive(const ArchiveArguments& arguments) {
+  if (!arguments.sale.server.empty()) return archive_at_service(arguments);
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   const absl::Status archived = patiently(arguments.sale.patience, [&] {
@@ -45,10 +65,7 @@ int run_archive(const ArchiveArguments& arguments) {
                                    {.discard_dead_letters = arguments.discard_reason});
   });
   if (absl::IsNotFound(archived)) return refuse_unknown_voucher(**sale, arguments.voucher);
-  if (absl::IsFailedPrecondition(archived)) {
-    say("rushgate: {}\n", std::string(archived.message()));
-    return kExitNegative;
-  }
+  if (absl::IsFailedPrecondition(archived)) return refuse_archiving(archived);
   if (!archived.ok()) return fail(archived);
   std::optional<std::size_t> deleted;
   if (arguments.deletes) {
@@ -69,6 +86,7 @@ void add_archive(CLI::App& app, Invocation& invocation) {
       app, "archive", "Move an ended sale out of the keyspace and the tables of orders, for good.");
   const auto arguments = std::make_shared<ArchiveArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("voucher", arguments->voucher, "The voucher's id")
       ->required()
       ->type_name("VOUCHER");

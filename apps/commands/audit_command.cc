@@ -1,4 +1,6 @@
+#include <cstddef>
 #include <memory>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -8,7 +10,9 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
+#include "apps/progress_bar.h"
 #include "apps/service/sale_at_service.h"
+#include "apps/text_table.h"
 
 namespace rushgate {
 namespace {
@@ -19,17 +23,30 @@ struct AuditArguments {
   bool json = false;
 };
 
+std::string progress_text(const AuditProgress& progress) {
+  return fmt::format("{} of {} vouchers, {} of about {} orders checked",
+                     grouped(progress.vouchers_checked), grouped(progress.vouchers),
+                     grouped(progress.orders_checked), grouped(progress.orders));
+}
+
 absl::StatusOr<AuditReport> read_report(const AuditArguments& arguments) {
+  ProgressBar bar;
+  const auto show = [&bar](const AuditProgress& progress) {
+    bar.show(static_cast<std::size_t>(progress.vouchers_checked + progress.orders_checked),
+             static_cast<std::size_t>(progress.vouchers + progress.orders),
+             [&progress] { return progress_text(progress); });
+  };
   const SaleArguments& place = arguments.sale;
   if (!place.server.empty()) {
-    const auto service = ServiceClient::of_url(place.server);
+    const auto service = service_of(place);
     if (!service.ok()) return service.status();
-    return patiently(place.patience, [&] { return audit_at(*service, arguments.repairs); });
+    return patiently(place.patience, [&] { return audit_at(*service, arguments.repairs, show); });
   }
   const auto sale = open_sale(place);
   if (!sale.ok()) return sale.status();
-  return patiently(place.patience,
-                   [&] { return arguments.repairs ? (*sale)->sale().repair() : (*sale)->audit(); });
+  return patiently(place.patience, [&] {
+    return arguments.repairs ? (*sale)->sale().repair(show) : (*sale)->audit(show);
+  });
 }
 
 int run_audit(const AuditArguments& arguments) {

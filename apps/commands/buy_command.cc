@@ -74,7 +74,7 @@ int report(const BuyArguments& arguments, const BuyResult& result,
 }
 
 int buy_at_service(const BuyArguments& arguments) {
-  const auto service = ServiceClient::of_url(arguments.sale.server);
+  const auto service = service_of(arguments.sale);
   if (!service.ok()) return fail(service.status());
   const BuyResult result =
       patiently(arguments.sale.patience, [&] { return buy_at(*service, arguments.request); });

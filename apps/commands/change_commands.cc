@@ -100,7 +100,7 @@ int report(const ChangeArguments& arguments, const ChangeResult& result) {
 }
 
 int change_at_service(const ChangeArguments& arguments, const ChangeKind& kind) {
-  const auto service = ServiceClient::of_url(arguments.sale.server);
+  const auto service = service_of(arguments.sale);
   if (!service.ok()) return fail(service.status());
   Json body = Json::object();
   if (!arguments.payment.empty()) {
@@ -129,11 +129,29 @@ int run_change(const ChangeArguments& arguments, const ChangeKind& kind) {
   return exit_code;
 }
 
+/// Prints how many orders of a voucher were refunded or cancelled. Returns the exit code.
+int report_refunded(const ChangeArguments& arguments, std::size_t changed) {
+  if (arguments.json) {
+    fmt::print("{}", dump({{"voucher", *arguments.voucher}, {"changed", changed}}));
+  } else {
+    fmt::print("voucher {}: {} orders refunded or cancelled\n", *arguments.voucher, changed);
+  }
+  return kExitOk;
+}
+
+int refund_all_at_service(const ChangeArguments& arguments) {
+  const auto service = service_of(arguments.sale);
+  if (!service.ok()) return fail(service.status());
+  const auto changed = patiently(arguments.sale.patience, [&] {
+    return refund_all_at(*service, *arguments.voucher, arguments.reason, arguments.actor);
+  });
+  if (!changed.ok()) return refuse_voucher_at(*service, *arguments.voucher, changed.status());
+  return report_refunded(arguments, *changed);
+}
+
 /// Refunds all orders of a voucher.
 int run_refund_all(const ChangeArguments& arguments) {
-  if (!arguments.sale.server.empty()) {
-    return fail(absl::InvalidArgumentError("--voucher: a service refunds orders one by one"));
-  }
+  if (!arguments.sale.server.empty()) return refund_all_at_service(arguments);
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   const auto known = (*sale)->sale().voucher(*arguments.voucher);
@@ -146,12 +164,7 @@ int run_refund_all(const ChangeArguments& arguments) {
   });
   if (!changed.ok()) return fail(changed.status());
   store_change(**sale, arguments.sale.patience);
-  if (arguments.json) {
-    fmt::print("{}", dump({{"voucher", *arguments.voucher}, {"changed", *changed}}));
-  } else {
-    fmt::print("voucher {}: {} orders refunded or cancelled\n", *arguments.voucher, *changed);
-  }
-  return kExitOk;
+  return report_refunded(arguments, *changed);
 }
 
 // ---- Options ----

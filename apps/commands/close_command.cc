@@ -9,6 +9,7 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
+#include "apps/service/sale_at_service.h"
 
 namespace rushgate {
 namespace {
@@ -31,7 +32,18 @@ void print(const VoucherVersion& version, bool json) {
   }
 }
 
+int close_at_service(const CloseArguments& arguments) {
+  const auto service = service_of(arguments.sale);
+  if (!service.ok()) return fail(service.status());
+  const auto version =
+      patiently(arguments.sale.patience, [&] { return close_at(*service, arguments.voucher); });
+  if (!version.ok()) return refuse_voucher_at(*service, arguments.voucher, version.status());
+  print(*version, arguments.json);
+  return kExitOk;
+}
+
 int run_close(const CloseArguments& arguments) {
+  if (!arguments.sale.server.empty()) return close_at_service(arguments);
   const auto sale = open_sale(arguments.sale);
   if (!sale.ok()) return fail(sale.status());
   const auto find_version = [&] {
@@ -57,6 +69,7 @@ void add_close(CLI::App& app, Invocation& invocation) {
       add_command(app, "close", "End the sale of a voucher now. Unpaid orders may still be paid.");
   const auto arguments = std::make_shared<CloseArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("voucher", arguments->voucher, "The voucher's id")
       ->required()
       ->type_name("VOUCHER");

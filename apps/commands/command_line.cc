@@ -8,6 +8,7 @@
 
 #include "apps/exit_code.h"
 #include "apps/say.h"
+#include "apps/service/sale_at_service.h"
 #include "engine/core/base/numbers.h"
 #include "engine/sale/vouchers/archived_vouchers.h"
 #include <rushgate/rocksdb_store.h>
@@ -59,6 +60,13 @@ void add_server_option(CLI::App& command, SaleArguments& options) {
           ->check(not_empty())
           ->type_name("URL");
   server->excludes("--keyspace");
+  command
+      .add_option("--tls-ca", options.tls_ca,
+                  "Trust the authorities in this file (PEM) with an https:// server, instead of\n"
+                  "those of the system")
+      ->check(not_empty())
+      ->type_name("FILE")
+      ->needs(server);
   CLI::Option_group* const place = command.add_option_group("place");
   place->add_options(dir, server);
   place->require_option(1);
@@ -157,6 +165,16 @@ int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher) {
   const auto archived = is_archived(SaleStores(sale.orders()), voucher);
   if (!archived.ok()) return fail(archived.status());
   say("rushgate: voucher {} {}\n", voucher, *archived ? "was archived" : "was never on sale");
+  return kExitNegative;
+}
+
+int refuse_voucher_at(const ServiceClient& service, VoucherId voucher,
+                      const absl::Status& failure) {
+  if (!absl::IsNotFound(failure) && !absl::IsFailedPrecondition(failure)) return fail(failure);
+  const auto why = why_not_on_sale_at(service, voucher);
+  if (!why.ok()) return fail(why.status());
+  if (why->empty()) return fail(failure);
+  say("rushgate: {}\n", *why);
   return kExitNegative;
 }
 

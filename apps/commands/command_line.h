@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/sale_at.h"
+#include "apps/service/service_client.h"
 #include <rushgate/order_store.h>
 #include <rushgate/user_id.h>
 
@@ -66,6 +67,10 @@ void store_change(FlashSale& sale, const Patience& patience);
 
 /// Prints to stderr that the voucher is archived or was never on sale. Returns the exit code.
 int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher);
+
+/// Reports that a change of a voucher at a service failed: as refuse_unknown_voucher(), if it is not on
+/// sale there. Returns the exit code.
+int refuse_voucher_at(const ServiceClient& service, VoucherId voucher, const absl::Status& failure);
 
 /// The orders of a sale. Only the stored ones while another process holds the sale, or its keyspace is
 /// away.

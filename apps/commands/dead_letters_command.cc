@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +16,9 @@
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/say.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate {
 namespace {
@@ -62,30 +68,136 @@ void print(const std::vector<DeadLetter>& letters, bool json) {
   fmt::print("{}", table.text());
 }
 
-absl::StatusOr<std::vector<DeadLetter>> read_letters(FlashSale& sale, const Patience& patience) {
-  return patiently(patience, [&] { return sale.sale().dead_letters(); });
+/// The outcome of retried letters.
+struct Retried {
+  std::size_t stored = 0;
+  std::size_t buried = 0;  // dead letters again
+};
+
+/// The dead letters of a sale, in a directory or at a service.
+class LetterBox {
+ public:
+  virtual ~LetterBox() = default;
+
+  // As those of Sale:
+  virtual absl::StatusOr<std::vector<DeadLetter>> list() = 0;
+  virtual absl::StatusOr<std::vector<DiscardedLetter>> list_discarded() = 0;
+  virtual absl::StatusOr<bool> retry(const std::string& id) = 0;
+  virtual absl::StatusOr<bool> discard(const std::string& id, const std::string& why) = 0;
+  /// Waits until each of the retried letters is stored or dead again.
+  virtual absl::StatusOr<Retried> settle(const std::vector<DeadLetter>& retried,
+                                         const Patience& patience) = 0;
+};
+
+class DirectoryLetters final : public LetterBox {
+ public:
+  explicit DirectoryLetters(std::unique_ptr<FlashSale> sale) : sale_(std::move(sale)) {}
+
+  absl::StatusOr<std::vector<DeadLetter>> list() override { return sale_->sale().dead_letters(); }
+  absl::StatusOr<std::vector<DiscardedLetter>> list_discarded() override {
+    return sale_->sale().discarded_letters();
+  }
+  absl::StatusOr<bool> retry(const std::string& id) override {
+    return sale_->sale().retry_dead_letter(id);
+  }
+  absl::StatusOr<bool> discard(const std::string& id, const std::string& why) override {
+    return sale_->sale().discard_dead_letter(id, why);
+  }
+  /// Runs a worker until it has tried each again.
+  absl::StatusOr<Retried> settle(const std::vector<DeadLetter>& /*retried*/,
+                                 const Patience& patience) override {
+    absl::Status done = patiently(patience, [&] { return sale_->start_workers(); });
+    if (done.ok()) done = sale_->drain();
+    sale_->stop_workers();
+    if (!done.ok()) return done;
+    return Retried{.stored = sale_->stored(), .buried = sale_->buried()};
+  }
+
+ private:
+  const std::unique_ptr<FlashSale> sale_;
+};
+
+class ServiceLetters final : public LetterBox {
+ public:
+  explicit ServiceLetters(ServiceClient service) : service_(std::move(service)) {}
+
+  absl::StatusOr<std::vector<DeadLetter>> list() override { return dead_letters_at(service_); }
+  absl::StatusOr<std::vector<DiscardedLetter>> list_discarded() override {
+    return discarded_letters_at(service_);
+  }
+  absl::StatusOr<bool> retry(const std::string& id) override {
+    return retry_dead_letter_at(service_, id);
+  }
+  absl::StatusOr<bool> discard(const std::string& id, const std::string& why) override {
+    return discard_dead_letter_at(service_, id, why);
+  }
+  absl::StatusOr<Retried> settle(const std::vector<DeadLetter>& retried,
+                                 const Patience& patience) override {
+    Retried settled;
+    for (const DeadLetter& letter : retried) {
+      const auto is_stored = patiently(patience, [&] { return is_stored_again(letter); });
+      if (!is_stored.ok()) return is_stored.status();
+      ++(*is_stored ? settled.stored : settled.buried);
+    }
+    return settled;
+  }
+
+ private:
+  /// kUnavailable: the service has not tried it yet.
+  absl::StatusOr<bool> is_stored_again(const DeadLetter& letter) {
+    const absl::Status later = absl::UnavailableError("the service tries the letters again");
+    const auto order = parse_int64(letter.order.field("id").value_or(""));
+    if (order) {
+      const auto state = order_at(service_, *order);
+      if (!state.ok()) return state.status();
+      if (!state->has_value() || (**state)["state"] == "queued") return later;
+      return (**state)["state"] != "failed";
+    }
+    // One that cannot be read is a dead letter again, under another id.
+    const auto letters = list();
+    if (!letters.ok()) return letters.status();
+    const bool is_dead = std::ranges::any_of(*letters, [&](const DeadLetter& other) {
+      return other.order.fields == letter.order.fields;
+    });
+    return is_dead ? absl::StatusOr<bool>(false) : later;
+  }
+
+  const ServiceClient service_;
+};
+
+absl::StatusOr<std::unique_ptr<LetterBox>> open_letters(const SaleArguments& arguments) {
+  if (!arguments.server.empty()) {
+    auto service = service_of(arguments);
+    if (!service.ok()) return service.status();
+    return std::make_unique<ServiceLetters>(*std::move(service));
+  }
+  auto sale = open_sale(arguments);
+  if (!sale.ok()) return sale.status();
+  return std::make_unique<DirectoryLetters>(*std::move(sale));
 }
 
-/// Requeues all of them and runs a worker until it has tried each again.
-absl::Status retry(FlashSale& sale, const std::vector<DeadLetter>& letters,
+absl::StatusOr<std::vector<DeadLetter>> read_letters(LetterBox& box, const Patience& patience) {
+  return patiently(patience, [&] { return box.list(); });
+}
+
+/// Requeues all of them, and waits until each was tried again.
+absl::Status retry(LetterBox& box, const std::vector<DeadLetter>& letters,
                    const Patience& patience) {
-  std::size_t retried = 0;
+  std::vector<DeadLetter> retried;
   for (const DeadLetter& letter : letters) {
-    const auto put_back =
-        patiently(patience, [&] { return sale.sale().retry_dead_letter(letter.id); });
+    const auto put_back = patiently(patience, [&] { return box.retry(letter.id); });
     if (!put_back.ok()) return put_back.status();
-    if (*put_back) ++retried;
+    if (*put_back) retried.push_back(letter);
   }
-  absl::Status done = patiently(patience, [&] { return sale.start_workers(); });
-  if (done.ok()) done = sale.drain();
-  sale.stop_workers();
-  say("{} retried; {} orders stored, {} dead letters again\n", retried, sale.stored(),
-      sale.buried());
-  return done;
+  const auto settled = box.settle(retried, patience);
+  if (!settled.ok()) return settled.status();
+  say("{} retried; {} orders stored, {} dead letters again\n", retried.size(), settled->stored,
+      settled->buried);
+  return absl::OkStatus();
 }
 
 /// Discards the named dead letters. Returns how many ids name no dead letter.
-absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments& arguments,
+absl::StatusOr<std::size_t> discard(LetterBox& box, const DeadLettersArguments& arguments,
                                     const std::vector<DeadLetter>& letters) {
   std::vector<std::string> ids = arguments.discard;
   if (ids == std::vector<std::string>{std::string(kAll)}) {
@@ -94,9 +206,8 @@ absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments&
   }
   std::size_t unknown = 0;
   for (const std::string& id : ids) {
-    const auto discarded = patiently(arguments.sale.patience, [&] {
-      return sale.sale().discard_dead_letter(id, arguments.reason);
-    });
+    const auto discarded =
+        patiently(arguments.sale.patience, [&] { return box.discard(id, arguments.reason); });
     if (!discarded.ok()) return discarded.status();
     if (*discarded) continue;
     say("{} is not a dead letter\n", id);
@@ -106,36 +217,36 @@ absl::StatusOr<std::size_t> discard(FlashSale& sale, const DeadLettersArguments&
   return unknown;
 }
 
-int run_discard(FlashSale& sale, const DeadLettersArguments& arguments,
+int run_discard(LetterBox& box, const DeadLettersArguments& arguments,
                 const std::vector<DeadLetter>& letters) {
-  const auto unknown = discard(sale, arguments, letters);
+  const auto unknown = discard(box, arguments, letters);
   if (!unknown.ok()) return fail(unknown.status());
-  const auto left = read_letters(sale, arguments.sale.patience);
+  const auto left = read_letters(box, arguments.sale.patience);
   if (!left.ok()) return fail(left.status());
   print(*left, arguments.json);
   return *unknown == 0 ? kExitOk : kExitNegative;
 }
 
 int run_dead_letters(const DeadLettersArguments& arguments) {
-  const auto sale = open_sale(arguments.sale);
-  if (!sale.ok()) return fail(sale.status());
+  const auto box = open_letters(arguments.sale);
+  if (!box.ok()) return fail(box.status());
   if (arguments.discarded) {
     const auto discarded =
-        patiently(arguments.sale.patience, [&] { return (*sale)->sale().discarded_letters(); });
+        patiently(arguments.sale.patience, [&] { return (*box)->list_discarded(); });
     if (!discarded.ok()) return fail(discarded.status());
     print(*discarded, arguments.json);
     return kExitOk;
   }
-  auto letters = read_letters(**sale, arguments.sale.patience);
+  auto letters = read_letters(**box, arguments.sale.patience);
   if (!letters.ok()) return fail(letters.status());
-  if (!arguments.discard.empty()) return run_discard(**sale, arguments, *letters);
+  if (!arguments.discard.empty()) return run_discard(**box, arguments, *letters);
   if (!arguments.retry) {
     print(*letters, arguments.json);
     return kExitOk;
   }
-  const absl::Status retried = retry(**sale, *letters, arguments.sale.patience);
+  const absl::Status retried = retry(**box, *letters, arguments.sale.patience);
   if (!retried.ok()) return fail(retried);
-  letters = read_letters(**sale, arguments.sale.patience);
+  letters = read_letters(**box, arguments.sale.patience);
   if (!letters.ok()) return fail(letters.status());
   print(*letters, arguments.json);
   return letters->empty() ? kExitOk : kExitNegative;
@@ -148,6 +259,7 @@ void add_dead_letters(CLI::App& app, Invocation& invocation) {
       add_command(app, "dead-letters", "List orders that could not be stored, and why.");
   const auto arguments = std::make_shared<DeadLettersArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   CLI::Option* const retry = command->add_flag(
       "--retry", arguments->retry,
       "Retry all of them, then list the remaining ones; exit code 1 if any remain");

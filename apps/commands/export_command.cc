@@ -11,6 +11,7 @@
 #include "apps/exit_code.h"
 #include "apps/output/export.h"
 #include "apps/output/record_writer.h"
+#include "apps/service/sale_at_service.h"
 
 namespace rushgate {
 namespace {
@@ -27,17 +28,38 @@ RecordWriter::Format format_named(const std::string& name) {
   return name == "csv" ? RecordWriter::Format::kCsv : RecordWriter::Format::kSpreadsheet;
 }
 
-int run_export(const ExportArguments& arguments) {
+absl::Status read_at_service(const ExportArguments& arguments, const ExportTable& table,
+                             const ExportTable::Visit& visit) {
+  const auto service = service_of(arguments.sale);
+  if (!service.ok()) return service.status();
+  std::string target = "/v1/" + table.route;
+  if (arguments.voucher) {
+    target = with_query(target, "voucher", std::to_string(*arguments.voucher));
+  }
+  return for_each_at(*service, arguments.sale.patience, target, table.route.c_str(), visit);
+}
+
+absl::Status read(const ExportArguments& arguments, const ExportTable& table,
+                  const ExportTable::Visit& visit) {
+  if (!arguments.sale.server.empty()) return read_at_service(arguments, table, visit);
   const auto orders = open_stored_orders(arguments.sale);
-  if (!orders.ok()) return fail(orders.status());
+  return orders.ok() ? table.read(**orders, arguments.voucher, visit) : orders.status();
+}
+
+int run_export(const ExportArguments& arguments) {
   const ExportTable& table =
       *std::ranges::find(export_tables(), arguments.table, &ExportTable::name);
-  RecordWriter writer(format_named(arguments.format), table.fields);
-  const absl::Status read =
-      table.read(**orders, arguments.voucher,
-                 [&](const nlohmann::ordered_json& record) { writer.write(record); });
-  if (!read.ok()) return fail(read);
-  writer.finish();
+  std::optional<RecordWriter> writer;  // which begins to write: not before there is something
+  const auto begin = [&] {
+    if (!writer) writer.emplace(format_named(arguments.format), table.fields);
+  };
+  const absl::Status done = read(arguments, table, [&](const nlohmann::ordered_json& record) {
+    begin();
+    writer->write(record);
+  });
+  if (!done.ok()) return fail(done);
+  begin();
+  writer->finish();
   return kExitOk;
 }
 
@@ -48,6 +70,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
       app, "export", "Write all stored orders, payments or changes of orders to stdout.");
   const auto arguments = std::make_shared<ExportArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("--voucher", arguments->voucher, "Only those of this voucher's orders")
       ->type_name("ID");
   command->add_option("--what", arguments->table, "The table")

@@ -148,22 +148,23 @@ class OrderTable {
   TextTable table_;
 };
 
-/// Visits the stored orders of a user at a service.
+/// Visits the stored orders at a service.
 absl::Status visit_at_service(const OrdersArguments& arguments, VisitListed visit) {
-  const auto service = ServiceClient::of_url(arguments.sale.server);
+  const auto service = service_of(arguments.sale);
   if (!service.ok()) return service.status();
-  if (!arguments.user) return absl::InvalidArgumentError("--server needs --user");
-  const auto orders =
-      patiently(arguments.sale.patience, [&] { return orders_at(*service, *arguments.user); });
-  if (!orders.ok()) return orders.status();
-  for (const Json& json : *orders) {
+  // With a user's token, the orders of this user alone can be listed.
+  std::string target =
+      arguments.user ? user_orders_target(*arguments.user) : std::string("/v1/orders");
+  if (!arguments.user && arguments.voucher) {
+    target = with_query(target, "voucher", std::to_string(*arguments.voucher));
+  }
+  return for_each_at(*service, arguments.sale.patience, target, "orders", [&](const Json& json) {
     const Order order = order_from_json(json);
     const std::string_view state = order_status_name(order.status);
     if (is_asked_for(arguments, order) && is_asked_for(arguments, state)) {
       visit({.order = order, .state = state});
     }
-  }
-  return absl::OkStatus();
+  });
 }
 
 absl::Status visit_orders(const OrdersArguments& arguments, VisitListed visit) {

@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
 #include "apps/order_tables.h"
 #include "apps/say.h"
+#include "apps/service/sale_at_service.h"
 
 namespace rushgate {
 namespace {
@@ -25,37 +27,44 @@ struct PaymentsArguments {
   bool json = false;
 };
 
-/// Prints the payments that are asked for.
-absl::Status print_payments(const PaymentsArguments& arguments, PaymentStore& payments) {
+using VisitPayment = absl::FunctionRef<void(const Payment&)>;
+
+/// Prints the payments that `visit_all` visits. Returns the exit code: `exit_code`, or that of a failure.
+int print_payments(const PaymentsArguments& arguments, int exit_code,
+                   absl::FunctionRef<absl::Status(VisitPayment)> visit_all) {
   auto array = nlohmann::ordered_json::array();
   PaymentTable table;
-  const absl::Status read =
-      for_each_payment(payments, arguments.filter, [&](const Payment& payment) {
-        if (arguments.json) {
-          array.push_back(to_json(payment));
-        } else {
-          table.add(payment);
-        }
-      });
-  if (!read.ok()) return read;
+  const absl::Status read = visit_all([&](const Payment& payment) {
+    if (arguments.json) {
+      array.push_back(to_json(payment));
+    } else {
+      table.add(payment);
+    }
+  });
+  if (!read.ok()) return fail(read);
   fmt::print("{}", arguments.json ? dump(array) : table.text());
-  return absl::OkStatus();
+  return exit_code;
+}
+
+int print_stored(const PaymentsArguments& arguments, int exit_code, OrderStore& orders) {
+  return print_payments(arguments, exit_code, [&](VisitPayment visit) {
+    return for_each_payment(*orders.payments(), arguments.filter, visit);
+  });
 }
 
 int run_list(const PaymentsArguments& arguments) {
   const auto source = open_order_source(arguments.sale);
-  if (!source.ok()) return fail(source.status());
-  const absl::Status printed = print_payments(arguments, *source->orders().payments());
-  return printed.ok() ? kExitOk : fail(printed);
+  return source.ok() ? print_stored(arguments, kExitOk, source->orders()) : fail(source.status());
 }
 
 /// Confirms the refunds of the named payments. Returns the exit code.
-int confirm_refunds(Sale& sale, const PaymentsArguments& arguments) {
+int confirm_refunds(const PaymentsArguments& arguments,
+                    absl::FunctionRef<ChangeResult(const std::string& payment)> confirm) {
   int exit_code = kExitOk;
   std::size_t confirmed = 0;
   for (const std::string& payment : arguments.confirm) {
     const ChangeResult result =
-        patiently(arguments.sale.patience, [&] { return sale.confirm_refund(payment); });
+        patiently(arguments.sale.patience, [&] { return confirm(payment); });
     exit_code = std::max(exit_code, exit_code_of(result.outcome));
     if (result.outcome == ChangeOutcome::kDone) {
       ++confirmed;
@@ -73,9 +82,29 @@ int run_confirm(const PaymentsArguments& arguments) {
   if (!sale.ok()) return fail(sale.status());
   const absl::Status stored = patiently(arguments.sale.patience, [&] { return (*sale)->drain(); });
   if (!stored.ok()) return fail(stored);
-  const int exit_code = confirm_refunds((*sale)->sale(), arguments);
-  const absl::Status printed = print_payments(arguments, *(*sale)->orders().payments());
-  return printed.ok() ? exit_code : fail(printed);
+  const int exit_code = confirm_refunds(
+      arguments, [&](const std::string& payment) { return (*sale)->confirm_refund(payment); });
+  return print_stored(arguments, exit_code, (*sale)->orders());
+}
+
+/// The same at a service, which stores without being told to.
+int run_at_service(const PaymentsArguments& arguments) {
+  const auto service = service_of(arguments.sale);
+  if (!service.ok()) return fail(service.status());
+  int exit_code = kExitOk;
+  if (!arguments.confirm.empty()) {
+    exit_code = confirm_refunds(arguments, [&](const std::string& payment) {
+      return confirm_refund_at(*service, payment);
+    });
+  }
+  std::string target = "/v1/payments";
+  const PaymentFilter& filter = arguments.filter;
+  if (filter.order) target = with_query(target, "order", std::to_string(*filter.order));
+  if (filter.state) target = with_query(target, "state", payment_state_name(*filter.state));
+  return print_payments(arguments, exit_code, [&](VisitPayment visit) {
+    return for_each_at(*service, arguments.sale.patience, target, "payments",
+                       [&](const auto& json) { visit(payment_from_json(json)); });
+  });
 }
 
 Payment::State state_of(const std::string& name) {
@@ -93,6 +122,7 @@ void add_payments(CLI::App& app, Invocation& invocation) {
       add_command(app, "payments", "List payments, and confirm that payments were refunded.");
   const auto arguments = std::make_shared<PaymentsArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("--order", arguments->filter.order, "Only this order's payments")
       ->check(CLI::PositiveNumber)
       ->type_name("ORDER");
@@ -113,6 +143,7 @@ void add_payments(CLI::App& app, Invocation& invocation) {
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->sale.logger = logger;
+      if (!arguments->sale.server.empty()) return run_at_service(*arguments);
       return arguments->confirm.empty() ? run_list(*arguments) : run_confirm(*arguments);
     };
   });

@@ -265,7 +265,7 @@ int run_publish(const PublishArguments& arguments) {
   const auto vouchers = read_vouchers(arguments.file);
   if (!vouchers.ok()) return fail(vouchers.status());
   if (!arguments.sale.server.empty()) {
-    const auto service = ServiceClient::of_url(arguments.sale.server);
+    const auto service = service_of(arguments.sale);
     if (!service.ok()) return fail(service.status());
     return publish_all(*vouchers, place_of(*service, arguments.only_new), arguments);
   }

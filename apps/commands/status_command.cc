@@ -71,7 +71,7 @@ absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
 
 /// Reads an order at a service; empty if it is unknown there.
 absl::StatusOr<OrderLife> read_life_at_service(const SaleArguments& place, OrderId order) {
-  const auto service = ServiceClient::of_url(place.server);
+  const auto service = service_of(place);
   if (!service.ok()) return service.status();
   const auto found = patiently(place.patience, [&] { return order_at(*service, order); });
   if (!found.ok()) return found.status();

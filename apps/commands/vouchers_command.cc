@@ -66,7 +66,7 @@ std::string summary_table(const std::vector<VoucherSummary>& summaries) {
 
 absl::StatusOr<std::vector<VoucherSummary>> read_summaries(const SaleArguments& sale) {
   if (!sale.server.empty()) {
-    const auto service = ServiceClient::of_url(sale.server);
+    const auto service = service_of(sale);
     if (!service.ok()) return service.status();
     return patiently(sale.patience, [&] { return vouchers_at(*service); });
   }

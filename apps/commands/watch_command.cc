@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
+#include "apps/service/sale_at_service.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
 #include "apps/watch/sale_watch.h"
@@ -76,10 +78,25 @@ void wait_until(SteadyClock::time_point time) {
   }
 }
 
+using ReadCounts = std::function<absl::StatusOr<SaleCounts>()>;
+
+/// Returns how to read the counts, in a directory or at a service.
+absl::StatusOr<ReadCounts> open_counts(const WatchArguments& arguments) {
+  if (!arguments.sale.server.empty()) {
+    const auto service = service_of(arguments.sale);
+    if (!service.ok()) return service.status();
+    return
+        [service = *service, voucher = arguments.voucher] { return counts_at(service, voucher); };
+  }
+  auto watch = patiently(opening_patience(arguments.sale),
+                         [&] { return SaleWatch::open(arguments.sale, arguments.voucher); });
+  if (!watch.ok()) return watch.status();
+  return [watch = std::shared_ptr<SaleWatch>(*std::move(watch))] { return watch->read(); };
+}
+
 int run_watch(const WatchArguments& arguments) {
-  const auto watch = patiently(opening_patience(arguments.sale),
-                               [&] { return SaleWatch::open(arguments.sale, arguments.voucher); });
-  if (!watch.ok()) return fail(watch.status());
+  const auto read = open_counts(arguments);
+  if (!read.ok()) return fail(read.status());
   note_interrupts();
   Rate rate;
   SteadyClock::time_point next = SteadyClock::now();
@@ -88,7 +105,7 @@ int run_watch(const WatchArguments& arguments) {
     wait_until(next);
     if (const int signal = interrupt_signal(); signal != 0) return kExitSignal + signal;
     next += std::chrono::seconds(arguments.every_seconds);
-    const auto counts = patiently(arguments.sale.patience, [&] { return (*watch)->read(); });
+    const auto counts = patiently(arguments.sale.patience, *read);
     if (const int signal = interrupt_signal(); signal != 0) return kExitSignal + signal;
     if (!counts.ok()) return fail(counts.status());
     print_line(*counts, rate.next(counts->stored), arguments.json);
@@ -106,6 +123,7 @@ void add_watch(CLI::App& app, Invocation& invocation) {
       "orders stored per second. Changes nothing, and lets other processes sell.");
   const auto arguments = std::make_shared<WatchArguments>();
   add_sale_options(*command, arguments->sale);
+  add_server_option(*command, arguments->sale);
   command->add_option("--voucher", arguments->voucher, "Only this voucher")->type_name("ID");
   command->add_option("--every", arguments->every_seconds, "The time between two lines")
       ->check(number_from(1, 86'400))

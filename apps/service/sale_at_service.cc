@@ -74,22 +74,6 @@ std::optional<OrderStatus> status_in(const Json& json) {
   return find_order_status(text_in(json, "state"));
 }
 
-/// Returns all pages of a list.
-absl::StatusOr<std::vector<Json>> read_pages(const ServiceClient& service,
-                                             const std::string& target, const char* name) {
-  std::vector<Json> items;
-  std::string after;
-  do {
-    const auto page = service.get(target + "?limit=1000" + after);
-    if (!page.ok()) return page.status();
-    for (const Json& item : page->at(name)) items.push_back(item);
-    const Json& next = page->at("next");
-    after = next.is_null() ? ""
-                           : "&after=" + (next.is_string() ? next.get<std::string>() : next.dump());
-  } while (!after.empty());
-  return items;
-}
-
 /// Escapes a name in a path.
 std::string escaped(std::string_view text) {
   std::string path;
@@ -101,12 +85,55 @@ std::string escaped(std::string_view text) {
   return path;
 }
 
+/// Returns all items of a list.
+absl::StatusOr<std::vector<Json>> read_list(const ServiceClient& service, const std::string& target,
+                                            const char* name) {
+  std::vector<Json> items;
+  const absl::Status read = for_each_at(service, Patience::none(), target, name,
+                                        [&](const Json& item) { items.push_back(item); });
+  if (!read.ok()) return read;
+  return items;
+}
+
+/// Sends a request. Any refusal is an error.
+absl::StatusOr<Json> post(const ServiceClient& service, const std::string& target, const Json& body,
+                          std::chrono::seconds patience = ServiceClient::kPatience) {
+  auto answer = service.call("POST", target, body, {}, patience);
+  if (!answer.ok()) return answer.status();
+  if (!answer->is_success()) return service.error_of(*answer);
+  return std::move(answer->json);
+}
+
 }  // namespace
+
+absl::StatusOr<ServiceClient> service_of(const SaleArguments& arguments) {
+  return ServiceClient::of_url(arguments.server, arguments.tls_ca);
+}
+
+std::string with_query(std::string target, std::string_view name, std::string_view value) {
+  const char separator = target.find('?') == std::string::npos ? '?' : '&';
+  return fmt::format("{}{}{}={}", target, separator, name, escaped(value));
+}
+
+absl::Status for_each_at(const ServiceClient& service, const Patience& patience, std::string target,
+                         const char* name, absl::FunctionRef<void(const Json& item)> visit) {
+  target = with_query(std::move(target), "limit", "1000");
+  std::string page_target = target;
+  while (true) {
+    const auto page = patiently(patience, [&] { return service.get(page_target); });
+    if (!page.ok()) return page.status();
+    for (const Json& item : page->at(name)) visit(item);
+    const Json& next = page->at("next");
+    if (next.is_null()) return absl::OkStatus();
+    page_target =
+        with_query(target, "after", next.is_string() ? next.get<std::string>() : next.dump());
+  }
+}
 
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::StatusOr<std::vector<VoucherSummary>> vouchers_at(const ServiceClient& service) {
-  const auto list = read_pages(service, "/v1/vouchers", "vouchers");
+  const auto list = read_list(service, "/v1/vouchers", "vouchers");
   if (!list.ok()) return list.status();
   std::vector<VoucherSummary> summaries;
   for (const Json& json : *list) {
@@ -137,6 +164,43 @@ absl::Status publish_at(const ServiceClient& service, const Voucher& voucher, bo
   return answer->is_success() ? absl::OkStatus() : service.error_of(*answer);
 }
 
+absl::StatusOr<std::string> why_not_on_sale_at(const ServiceClient& service, VoucherId voucher) {
+  const auto answer = service.call("GET", fmt::format("/v1/vouchers/{}", voucher));
+  if (!answer.ok()) return answer.status();
+  if (answer->is_success()) return std::string();
+  return answer->problem() == "unknown-voucher" ? absl::StatusOr<std::string>(answer->detail())
+                                                : service.error_of(*answer);
+}
+
+absl::StatusOr<VoucherVersion> close_at(const ServiceClient& service, VoucherId voucher) {
+  const auto closed = post(service, fmt::format("/v1/vouchers/{}/close", voucher), Json::object());
+  if (!closed.ok()) return closed.status();
+  auto summary = summary_of(*closed);
+  if (!summary.ok()) return summary.status();
+  return VoucherVersion{.voucher = std::move(summary->voucher), .version = summary->version};
+}
+
+absl::StatusOr<std::optional<std::size_t>> archive_at(const ServiceClient& service,
+                                                      VoucherId voucher,
+                                                      const std::string& discard_reason,
+                                                      bool deletes) {
+  const auto archived = post(service, fmt::format("/v1/vouchers/{}/archive", voucher),
+                             {{"discard_dead_letters", discard_reason}, {"delete", deletes}},
+                             ServiceClient::kLongPatience);
+  if (!archived.ok()) return archived.status();
+  std::optional<std::size_t> deleted;
+  if (deletes) deleted = archived->at("deleted").get<std::size_t>();
+  return deleted;
+}
+
+absl::StatusOr<std::size_t> refund_all_at(const ServiceClient& service, VoucherId voucher,
+                                          const std::string& reason, const std::string& actor) {
+  const auto refunded = post(service, fmt::format("/v1/vouchers/{}/refund", voucher),
+                             {{"reason", reason}, {"actor", actor}}, ServiceClient::kLongPatience);
+  if (!refunded.ok()) return refunded.status();
+  return refunded->at("changed").get<std::size_t>();
+}
+
 // ---- Orders -----------------------------------------------------------------------------------
 
 BuyResult buy_at(const ServiceClient& service, const BuyRequest& request) {
@@ -164,9 +228,11 @@ BuyResult buy_at(const ServiceClient& service, const BuyRequest& request) {
   return result;
 }
 
-ChangeResult change_at(const ServiceClient& service, OrderId order, const std::string& route,
-                       const Json& body) {
-  const auto answer = service.call("POST", fmt::format("/v1/orders/{}/{}", order, route), body);
+namespace {
+
+ChangeResult send_change(const ServiceClient& service, const std::string& target,
+                         const Json& body) {
+  const auto answer = service.call("POST", target, body);
   if (!answer.ok()) {
     return {.outcome = ChangeOutcome::kOutcomeUnknown, .detail = status_text(answer.status())};
   }
@@ -181,6 +247,18 @@ ChangeResult change_at(const ServiceClient& service, OrderId order, const std::s
   return result;
 }
 
+}  // namespace
+
+ChangeResult change_at(const ServiceClient& service, OrderId order, const std::string& route,
+                       const Json& body) {
+  return send_change(service, fmt::format("/v1/orders/{}/{}", order, route), body);
+}
+
+ChangeResult confirm_refund_at(const ServiceClient& service, const std::string& payment) {
+  return send_change(service, "/v1/payments/" + escaped(payment) + "/confirm-refund",
+                     Json::object());
+}
+
 absl::StatusOr<std::optional<Json>> order_at(const ServiceClient& service, OrderId order) {
   auto answer = service.call("GET", fmt::format("/v1/orders/{}", order));
   if (!answer.ok()) return answer.status();
@@ -189,13 +267,93 @@ absl::StatusOr<std::optional<Json>> order_at(const ServiceClient& service, Order
   return std::optional(std::move(answer->json));
 }
 
-absl::StatusOr<std::vector<Json>> orders_at(const ServiceClient& service, const UserId& user) {
-  return read_pages(service, "/v1/users/" + escaped(user.text()) + "/orders", "orders");
+std::string user_orders_target(const UserId& user) {
+  return "/v1/users/" + escaped(user.text()) + "/orders";
+}
+
+absl::StatusOr<SaleCounts> counts_at(const ServiceClient& service,
+                                     std::optional<VoucherId> voucher) {
+  std::string target = "/v1/counts";
+  if (voucher) target = with_query(target, "voucher", std::to_string(*voucher));
+  const auto counts = service.get(target);
+  if (!counts.ok()) return counts.status();
+  return SaleCounts{.stock = number_of(counts->at("stock")),
+                    .holds = number_of(counts->at("holds")),
+                    .paid = number_of(counts->at("paid")),
+                    .stored = number_of(counts->at("stored"))};
+}
+
+// ---- Dead letters -----------------------------------------------------------------------------
+
+namespace {
+
+DeadLetter letter_from_json(const Json& json) {
+  DeadLetter letter;
+  letter.id = text_in(json, "id");
+  letter.entry = text_in(json, "entry");
+  letter.reason = text_in(json, "reason");
+  letter.order.id = letter.entry;
+  for (const auto& [name, value] : json.at("order").items()) {
+    letter.order.fields.emplace_back(name, value.get<std::string>());
+  }
+  return letter;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<DeadLetter>> dead_letters_at(const ServiceClient& service) {
+  const auto list = read_list(service, "/v1/dead-letters", "dead_letters");
+  if (!list.ok()) return list.status();
+  std::vector<DeadLetter> letters;
+  for (const Json& json : *list) letters.push_back(letter_from_json(json));
+  return letters;
+}
+
+absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters_at(const ServiceClient& service) {
+  const auto list = read_list(service, "/v1/dead-letters/discarded", "discarded");
+  if (!list.ok()) return list.status();
+  std::vector<DiscardedLetter> letters;
+  for (const Json& json : *list) {
+    letters.push_back({.id = text_in(json, "id"),
+                       .discarded_at_ms = time_of(json.at("discarded_at")),
+                       .why = text_in(json, "why"),
+                       .letter = letter_from_json(json)});
+  }
+  return letters;
+}
+
+absl::StatusOr<bool> retry_dead_letter_at(const ServiceClient& service, const std::string& id) {
+  const auto retried = post(service, "/v1/dead-letters/" + escaped(id) + "/retry", Json::object());
+  if (!retried.ok()) return retried.status();
+  return retried->at("retried").get<bool>();
+}
+
+absl::StatusOr<bool> discard_dead_letter_at(const ServiceClient& service, const std::string& id,
+                                            const std::string& why) {
+  const auto discarded =
+      post(service, "/v1/dead-letters/" + escaped(id) + "/discard", {{"reason", why}});
+  if (!discarded.ok()) return discarded.status();
+  return discarded->at("discarded").get<bool>();
 }
 
 // ---- Audits -----------------------------------------------------------------------------------
 
-absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs) {
+namespace {
+
+AuditProgress progress_from_json(const Json& json) {
+  AuditProgress progress;
+  progress.pass = static_cast<int>(number_of(json.at("pass")));
+  progress.vouchers = number_of(json.at("vouchers"));
+  progress.vouchers_checked = number_of(json.at("vouchers_checked"));
+  progress.orders = number_of(json.at("orders"));
+  progress.orders_checked = number_of(json.at("orders_checked"));
+  return progress;
+}
+
+}  // namespace
+
+absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs,
+                                     const OnAuditProgress& on_progress) {
   constexpr std::chrono::milliseconds kLook{50};
   const auto begun = service.call("POST", "/v1/audit", {{"repair", repairs}});
   if (!begun.ok()) return begun.status();
@@ -206,6 +364,7 @@ absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs)
     const std::string name = text_in(*state, "state");
     if (name == "done") return audit_from_json(state->at("report"));
     if (name == "failed") return absl::UnknownError(text_in(*state, "reason"));
+    if (state->contains("progress")) on_progress(progress_from_json(state->at("progress")));
     if (interrupt_signal() != 0) return absl::UnknownError("interrupted: the audit goes on");
     std::this_thread::sleep_for(kLook);
   }

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <type_traits>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -27,33 +29,68 @@ using HttpResponse = beast_http::response<beast_http::string_body>;
 constexpr std::string_view kProblemPrefix = "urn:rushgate:problem:";
 constexpr std::uint64_t kResponseBytesMax = std::uint64_t{64} * 1'024 * 1'024;
 
+using TlsStream = asio::ssl::stream<beast::tcp_stream>;
+
 /// One request and its response. Any step that fails ends it.
+template <class Stream>
 class HttpExchange {
  public:
-  explicit HttpExchange(const HttpRequest& request) : request_(request) {
+  template <class... Tls>
+  explicit HttpExchange(const HttpRequest& request, Tls&... tls)
+      : request_(request), stream_(io_, tls...) {
     parser_.body_limit(kResponseBytesMax);
   }
 
-  boost::system::error_code run(const std::string& host, const std::string& port) {
-    constexpr std::chrono::seconds kPatience{30};
+  boost::system::error_code run(const std::string& host, const std::string& port,
+                                std::chrono::seconds patience) {
     boost::system::error_code error;
     const auto addresses = asio::ip::tcp::resolver(io_).resolve(host, port, error);
+    if (!error) prepare(host, error);
     if (error) return error;
-    stream_.expires_after(kPatience);
-    stream_.async_connect(addresses, [this](const boost::system::error_code& failed, const auto&) {
-      if (!go_on(failed)) return;
-      beast_http::async_write(stream_, request_, [this](const auto& unsent, std::size_t) {
-        if (!go_on(unsent)) return;
-        beast_http::async_read(stream_, buffer_, parser_,
-                               [this](const auto& unread, std::size_t) { go_on(unread); });
-      });
-    });
+    beast::get_lowest_layer(stream_).expires_after(patience);
+    beast::get_lowest_layer(stream_).async_connect(
+        addresses, [this](const boost::system::error_code& failed, const auto&) {
+          if (go_on(failed)) shake_hands();
+        });
     io_.run();
     return error_;
   }
   [[nodiscard]] const HttpResponse& response() const { return parser_.get(); }
 
  private:
+  static constexpr bool kIsTls = std::is_same_v<Stream, TlsStream>;
+
+  /// Names the host, which the certificate must be for.
+  void prepare(const std::string& host, boost::system::error_code& error) {
+    if constexpr (kIsTls) {
+      stream_.set_verify_callback(asio::ssl::host_name_verification(host), error);
+      asio::ip::make_address(host, error);  // an address is no name
+      if (error) {  // SSL_set_tlsext_host_name(), which is a macro with a cast
+        ::SSL_ctrl(stream_.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                   const_cast<char*>(host.c_str()));
+      }
+      error = {};
+    }
+  }
+
+  void shake_hands() {
+    if constexpr (kIsTls) {
+      stream_.async_handshake(asio::ssl::stream_base::client, [this](const auto& failed) {
+        if (go_on(failed)) exchange();
+      });
+    } else {
+      exchange();
+    }
+  }
+
+  void exchange() {
+    beast_http::async_write(stream_, request_, [this](const auto& unsent, std::size_t) {
+      if (!go_on(unsent)) return;
+      beast_http::async_read(stream_, buffer_, parser_,
+                             [this](const auto& unread, std::size_t) { go_on(unread); });
+    });
+  }
+
   bool go_on(const boost::system::error_code& error) {
     error_ = error;
     return !error;
@@ -61,11 +98,26 @@ class HttpExchange {
 
   const HttpRequest& request_;
   asio::io_context io_;
-  beast::tcp_stream stream_{io_};
+  Stream stream_;
   beast::flat_buffer buffer_;
   beast_http::response_parser<beast_http::string_body> parser_;
   boost::system::error_code error_;
 };
+
+/// Returns what a client of TLS trusts.
+absl::StatusOr<std::shared_ptr<asio::ssl::context>> trust(const std::filesystem::path& ca) {
+  using asio::ssl::context;
+  auto tls = std::make_shared<context>(context::tls_client);
+  boost::system::error_code error;
+  tls->set_options(context::default_workarounds | context::no_sslv2 | context::no_sslv3 |
+                       context::no_tlsv1 | context::no_tlsv1_1,
+                   error);
+  if (!error) tls->set_verify_mode(asio::ssl::verify_peer, error);
+  if (!error && ca.empty()) tls->set_default_verify_paths(error);
+  if (!error && !ca.empty()) tls->load_verify_file(ca.string(), error);
+  if (!error) return tls;
+  return absl::InvalidArgumentError(fmt::format("{}: {}", ca.string(), error.message()));
+}
 
 absl::StatusCode code_of(unsigned status, std::string_view problem) {
   if (problem == "outcome-unknown" || problem == "overloaded" || problem == "unavailable") {
@@ -96,16 +148,18 @@ std::string ServiceAnswer::detail() const {
   return json.value("detail", json.value("title", std::string()));
 }
 
-absl::StatusOr<ServiceClient> ServiceClient::of_url(const std::string& url) {
-  constexpr std::string_view kScheme = "http://";
+absl::StatusOr<ServiceClient> ServiceClient::of_url(const std::string& url,
+                                                    const std::filesystem::path& tls_ca) {
+  const bool is_tls = url.starts_with("https://");
+  const std::string_view scheme = is_tls ? "https://" : "http://";
   const auto refuse = [&url] {
     return absl::InvalidArgumentError(
-        fmt::format("'{}' is no address of a service, as http://host:port is", url));
+        fmt::format("'{}' is no address of a service, as http[s]://host:port is", url));
   };
-  if (!url.starts_with(kScheme)) return refuse();
-  std::string place = url.substr(kScheme.size());
+  if (!url.starts_with(scheme)) return refuse();
+  std::string place = url.substr(scheme.size());
   if (place.ends_with('/')) place.pop_back();
-  std::string port = "80";
+  std::string port = is_tls ? "443" : "80";
   const std::size_t colon = place.rfind(':');
   if (colon != std::string::npos && place.find(']', colon) == std::string::npos) {
     port = place.substr(colon + 1);
@@ -117,12 +171,22 @@ absl::StatusOr<ServiceClient> ServiceClient::of_url(const std::string& url) {
   if (place.starts_with('[') && place.ends_with(']')) place = place.substr(1, place.size() - 2);
   if (place.empty() || place.find_first_of("/?#@[] ") != std::string::npos) return refuse();
   const char* const token = std::getenv(kTokenVariable);
-  return ServiceClient(url, place, port, token == nullptr ? "" : token);
+  ServiceClient client;
+  client.url_ = url;
+  client.host_ = place;
+  client.port_ = port;
+  client.token_ = token == nullptr ? "" : token;
+  if (!is_tls) return client;
+  auto tls = trust(tls_ca);
+  if (!tls.ok()) return tls.status();
+  client.tls_ = *std::move(tls);
+  return client;
 }
 
 absl::StatusOr<ServiceAnswer> ServiceClient::call(const std::string& method,
                                                   const std::string& target, const Json& body,
-                                                  const Fields& fields) const {
+                                                  const Fields& fields,
+                                                  std::chrono::seconds patience) const {
   constexpr unsigned kVersion = 11;
   HttpRequest request(beast_http::string_to_verb(method), target, kVersion);
   const bool is_ipv6 = host_.find(':') != std::string::npos;
@@ -136,18 +200,24 @@ absl::StatusOr<ServiceAnswer> ServiceClient::call(const std::string& method,
     request.body() = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   request.prepare_payload();
-  HttpExchange exchange(request);
-  if (const auto error = exchange.run(host_, port_)) {
-    return absl::UnavailableError(fmt::format("{}: {}", url_, error.message()));
-  }
-  const HttpResponse& response = exchange.response();
-  ServiceAnswer answer{.status = response.result_int(),
-                       .json = Json::parse(response.body(), nullptr, false)};
-  if (!answer.json.is_discarded()) return answer;
-  return absl::UnknownError(
-      fmt::format("{}: the reply to {} {} is no JSON: is this a service of "
-                  "a sale?",
-                  url_, method, target));
+  const auto exchange = [&](auto&& http) -> absl::StatusOr<ServiceAnswer> {
+    if (const auto error = http.run(host_, port_, patience)) {
+      const bool is_distrust = error.category() == asio::error::get_ssl_category();
+      return absl::Status(
+          is_distrust ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnavailable,
+          fmt::format("{}: {}", url_, error.message()));
+    }
+    const HttpResponse& response = http.response();
+    ServiceAnswer answer{.status = response.result_int(),
+                         .json = Json::parse(response.body(), nullptr, false)};
+    if (!answer.json.is_discarded()) return answer;
+    return absl::UnknownError(
+        fmt::format("{}: the reply to {} {} is no JSON: is this a service of "
+                    "a sale?",
+                    url_, method, target));
+  };
+  return tls_ == nullptr ? exchange(HttpExchange<beast::tcp_stream>(request))
+                         : exchange(HttpExchange<TlsStream>(request, *tls_));
 }
 
 absl::StatusOr<ServiceClient::Json> ServiceClient::get(const std::string& target) const {

@@ -1,6 +1,9 @@
 // A running service of a sale (`rushgate serve --http`), by HTTP.
 #pragma once
 
+#include <chrono>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +13,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
+namespace boost::asio::ssl {
+class context;
+}
 
 namespace rushgate {
 
@@ -32,31 +39,36 @@ class ServiceClient {
 
   static constexpr const char* kTokenVariable = "RUSHGATE_TOKEN";
 
-  /// Takes `http://host[:port]`, and the token from the environment. kInvalidArgument: the URL is wrong.
-  static absl::StatusOr<ServiceClient> of_url(const std::string& url);
+  static constexpr std::chrono::seconds kPatience{30};       // with a reply
+  static constexpr std::chrono::seconds kLongPatience{600};  // with one that changes many orders
 
-  /// Sends a request, with a body unless `body` is null, and waits up to 30 s for the reply. A reply of
-  /// any status is an answer, if it is JSON. kUnavailable: the service cannot be reached, or is late.
+  /// Takes `http[s]://host[:port]`, and the token from the environment. The certificate of the service
+  /// must be for this host, and signed by an authority in `tls_ca` (PEM); empty: by one that the system
+  /// trusts. kInvalidArgument: the URL is wrong, or the file has no certificate.
+  static absl::StatusOr<ServiceClient> of_url(const std::string& url,
+                                              const std::filesystem::path& tls_ca);
+
+  /// Sends a request, with a body unless `body` is null, and waits for the reply. A reply of any status
+  /// is an answer, if it is JSON. kUnavailable: the service cannot be reached, or is late.
+  /// kPermissionDenied: it has no certificate that can be trusted.
   [[nodiscard]] absl::StatusOr<ServiceAnswer> call(const std::string& method,
                                                    const std::string& target,
                                                    const Json& body = nullptr,
-                                                   const Fields& fields = {}) const;
+                                                   const Fields& fields = {},
+                                                   std::chrono::seconds patience = kPatience) const;
   /// The same, and any refusal is an error.
   [[nodiscard]] absl::StatusOr<Json> get(const std::string& target) const;
   /// Returns the refusal as an error. kUnavailable: nothing was done, and a repetition may help.
   [[nodiscard]] absl::Status error_of(const ServiceAnswer& answer) const;
 
  private:
-  ServiceClient(std::string url, std::string host, std::string port, std::string token)
-      : url_(std::move(url)),
-        host_(std::move(host)),
-        port_(std::move(port)),
-        token_(std::move(token)) {}
+  ServiceClient() = default;
 
   std::string url_;
   std::string host_;  // without the brackets of IPv6
   std::string port_;
-  std::string token_;  // empty: none
+  std::string token_;                               // empty: none
+  std::shared_ptr<boost::asio::ssl::context> tls_;  // null: no TLS
 };
 
 }  // namespace rushgate

@@ -1,9 +1,7 @@
 // Commands with --server: they run while `rushgate serve --http` sells.
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -12,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/exit_code.h"
-#include "tests/support/program.h"
+#include "apps/sale_at.h"
+#include "tests/support/certificates.h"
+#include "tests/support/http_program.h"
 
 namespace rushgate {
 namespace {
@@ -24,15 +24,29 @@ using Json = nlohmann::ordered_json;
 class ServerOptionTest : public ::testing::Test {
  protected:
   void serve(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> all = {
-        "serve", "--port", "0", "--http", "127.0.0.1:0", "--dir", files_.sale().string()};
+    std::vector<std::string> all = {"--dir", files_.sale().string()};
     all.insert(all.end(), more.begin(), more.end());
     served_.emplace(all);
-    ASSERT_TRUE(served_->wait_for_error_text("serving HTTP on ")) << served_->error_text();
-    std::smatch port;
-    const std::string text = served_->error_text();
-    ASSERT_TRUE(std::regex_search(text, port, std::regex("HTTP on [0-9.]+ port ([0-9]+)\n")));
-    url_ = "http://127.0.0.1:" + port.str(1);
+    url_ = "http://127.0.0.1:" + std::to_string(served_->port());
+  }
+  void stop() { served_->stop(); }
+
+  /// Runs commands in the sale's directory, stops the sale, and runs them at a service of it. Both must
+  /// print the same.
+  void expect_the_same(const std::vector<std::vector<std::string>>& commands) {
+    std::vector<ProgramResult> here;
+    for (const auto& command : commands) here.push_back(run_program(in_directory(command)));
+    serve();
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      const std::vector<std::string>& command = commands[i];
+      const ProgramResult there = run(command[0], {command.begin() + 1, command.end()});
+      EXPECT_EQ(there.out, here[i].out) << ::testing::PrintToString(command) << there.err;
+      EXPECT_EQ(there.exit_code, here[i].exit_code) << ::testing::PrintToString(command);
+    }
+    stop();
+  }
+  std::vector<std::string> in_directory(const std::vector<std::string>& command) const {
+    return files_.command(command[0], {command.begin() + 1, command.end()});
   }
 
   ProgramResult run(const std::string& name, std::vector<std::string> more = {}) {
@@ -56,7 +70,7 @@ class ServerOptionTest : public ::testing::Test {
   }
 
   SaleFiles files_;
-  std::optional<Program> served_;
+  std::optional<testing::HttpProgram> served_;
   std::string url_;
 };
 
@@ -100,7 +114,8 @@ TEST_F(ServerOptionTest, OrderIsBoughtPaidAndShown) {
   EXPECT_EQ(run("pay", {"5", "--payment", "p1", "--amount", "1"}).exit_code, kExitNegative);
 
   std::string state;
-  while (state != "paid" && !served_->has_ended()) state = run_json("status", {order})["state"];
+  while (state != "paid" && !served_->program().has_ended())
+    state = run_json("status", {order})["state"];
   const auto status = run("status", {order});
   EXPECT_EQ(status.exit_code, kExitOk) << status.err;
   EXPECT_THAT(status.out, HasSubstr("paid: user änna, voucher 1, admitted at 2"));
@@ -111,15 +126,154 @@ TEST_F(ServerOptionTest, OrderIsBoughtPaidAndShown) {
   const Json orders = run_json("orders", {"--user", "änna"});
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0]["order"], order);
-  EXPECT_EQ(run("orders").exit_code, kExitUsage);
+  EXPECT_EQ(run_json("orders"), orders);
+  EXPECT_EQ(run_json("orders", {"--voucher", "2"}).size(), 0U);
   const auto audit = run("audit");
   EXPECT_EQ(audit.exit_code, kExitOk) << audit.err;
   EXPECT_THAT(audit.out, HasSubstr("audit passed"));
 
   const Json there = run_json("status", {order});
-  served_->send(SIGTERM);
-  served_->wait();
+  stop();
   EXPECT_EQ(run_program(files_.command("status", {order, "--json"})).json(), there);
+}
+
+/// Sells, pays and cancels in the directory, and leaves a dead letter.
+void fill(FlashSale& sale) {
+  ASSERT_TRUE(
+      sale.publish({.id = 1, .title = "Tea", .stock = 9, .price_cents = 5, .payment_ms = 3'600'000})
+          .ok());
+  ASSERT_TRUE(sale.publish({.id = 2, .title = "Cup", .stock = 9}).ok());
+  std::vector<OrderId> orders;
+  for (const char* const user : {"änna", "8", "=1+1"}) {
+    const BuyRequest request{.voucher = 1, .user = UserId(user), .reference = "-x,\"y\""};
+    orders.push_back(sale.buy(request).order);
+  }
+  EXPECT_EQ(sale.buy(2, UserId(8)).outcome, Outcome::kAccepted);
+  EXPECT_EQ(sale.pay({.order = orders[0], .payment = "p/1", .amount_cents = 5}).outcome,
+            ChangeOutcome::kDone);
+  EXPECT_EQ(sale.cancel(orders[1], "no").outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(sale.pay({.order = orders[1], .payment = "p2", .amount_cents = 5}).outcome,
+            ChangeOutcome::kTooLate);
+  sale.client()("XADD", "stream.orders", "*", "userId", 8, "voucherId", 2, "id", 99, "limit", 1);
+  ASSERT_TRUE(sale.start_workers().ok());
+  ASSERT_TRUE(sale.drain().ok());
+  EXPECT_EQ(sale.buried(), 1U);
+}
+
+class FilledServerOptionTest : public ServerOptionTest {
+ protected:
+  void SetUp() override {
+    SaleArguments here;
+    here.dir = files_.sale();
+    here.create = true;
+    fill(*open_sale(here).value());
+  }
+};
+
+TEST_F(FilledServerOptionTest, ReadingCommandsPrintTheSame) {
+  std::vector<std::vector<std::string>> commands = {{"orders"},
+                                                    {"orders", "--state", "paid", "--json"},
+                                                    {"payments"},
+                                                    {"payments", "--json", "--state", "due"},
+                                                    {"payments", "--order", "99"},
+                                                    {"dead-letters"},
+                                                    {"dead-letters", "--json"},
+                                                    {"dead-letters", "--discarded"},
+                                                    {"vouchers"}};
+  commands.front() = {"orders", "--voucher", "1"};  // the dead letter is no stored order
+  for (const char* const table : {"orders", "payments", "history"}) {
+    for (const char* const format : {"csv", "spreadsheet", "json"}) {
+      commands.push_back({"export", "--what", table, "--format", format});
+    }
+    commands.push_back({"export", "--what", table, "--format", "csv", "--voucher", "1"});
+    commands.push_back({"export", "--what", table, "--format", "json", "--voucher", "3"});
+  }
+  expect_the_same(commands);
+}
+
+TEST_F(FilledServerOptionTest, WatchCountsTheSame) {
+  const std::vector<std::string> watch = {"--count", "1", "--json"};
+  for (const std::vector<std::string>& voucher :
+       {std::vector<std::string>{}, {"--voucher", "1"}, {"--voucher", "3"}}) {
+    std::vector<std::string> arguments = watch;
+    arguments.insert(arguments.end(), voucher.begin(), voucher.end());
+    Json here = run_program(files_.command("watch", arguments)).json();
+    serve();
+    Json there = run("watch", arguments).json();
+    here.erase("time");
+    there.erase("time");
+    EXPECT_EQ(there, here);
+    stop();
+  }
+}
+
+TEST_F(FilledServerOptionTest, DeadLettersAreRetriedAndDiscarded) {
+  serve();
+  const auto retried = run("dead-letters", {"--retry", "--json"});
+  EXPECT_EQ(retried.exit_code, kExitNegative);
+  EXPECT_THAT(retried.err, HasSubstr("1 retried; 0 orders stored, 1 dead letters again\n"));
+  ASSERT_EQ(retried.json().size(), 1U);
+  const auto unknown = run("dead-letters", {"--discard", "1-1", "--reason", "no"});
+  EXPECT_EQ(unknown.exit_code, kExitNegative);
+  EXPECT_THAT(unknown.err, HasSubstr("1-1 is not a dead letter\n0 discarded\n"));
+  const auto discarded =
+      run("dead-letters", {"--discard", "all", "--reason", "smuggled", "--json"});
+  EXPECT_EQ(discarded.exit_code, kExitOk) << discarded.err;
+  EXPECT_EQ(discarded.out, "[]\n");
+  stop();
+  expect_the_same({{"dead-letters", "--discarded"}, {"dead-letters", "--discarded", "--json"}});
+}
+
+TEST_F(FilledServerOptionTest, SaleIsClosedRefundedAndArchived) {
+  serve();
+  EXPECT_EQ(run("archive", {"1"}).exit_code, kExitNegative);
+  const Json closed = run_json("close", {"1"});
+  EXPECT_EQ(closed["version"], 2);
+  EXPECT_THAT(run("close", {"1"}).out, HasSubstr("voucher 1 is closed: its sale ended at "));
+  const auto unknown = run("close", {"9"});
+  EXPECT_EQ(unknown.exit_code, kExitNegative);
+  EXPECT_EQ(unknown.err, "rushgate: voucher 9 was never on sale\n");
+
+  const auto refunded = run("refund", {"--voucher", "1", "--reason", "over"});
+  EXPECT_EQ(refunded.exit_code, kExitOk) << refunded.err;
+  EXPECT_EQ(refunded.out, "voucher 1: 2 orders refunded or cancelled\n");
+  EXPECT_EQ(run_json("refund", {"--voucher", "1", "--reason", "over"})["changed"], 0);
+  EXPECT_EQ(run("refund", {"--voucher", "9", "--reason", "over"}).err,
+            "rushgate: voucher 9 was never on sale\n");
+  const auto confirmed = run("payments", {"--confirm", "p/1", "p2", "p3", "--json"});
+  EXPECT_EQ(confirmed.exit_code, kExitNegative);
+  EXPECT_THAT(confirmed.err, HasSubstr("2 confirmed\n"));
+  EXPECT_EQ(confirmed.json()[0]["state"], "refunded");
+
+  EXPECT_EQ(run("dead-letters", {"--discard", "all", "--reason", "over"}).exit_code, kExitOk);
+  const Json archived = run_json("archive", {"1", "--delete"});
+  EXPECT_EQ(archived, Json({{"voucher", 1}, {"archived", true}, {"deleted", 3}}));
+  EXPECT_EQ(run("close", {"1"}).err, "rushgate: voucher 1 was archived\n");
+  stop();
+  EXPECT_EQ(run_program(files_.command("audit")).exit_code, kExitOk);
+}
+
+TEST_F(ServerOptionTest, CertificateOfServiceIsVerified) {
+  const TemporaryDirectory keys;
+  testing::write_certificates(keys.path());
+  const auto file = [&](const char* name) { return (keys.path() / name).string(); };
+  serve({"--tls-cert", file("server.pem"), "--tls-key", file("server.key")});
+  url_.replace(0, 4, "https");
+  const auto trusted = run("vouchers", {"--tls-ca", file("ca.pem"), "--json"});
+  EXPECT_EQ(trusted.exit_code, kExitOk) << trusted.err;
+  EXPECT_EQ(trusted.out, "[]\n");
+  const auto unknown = run("vouchers");
+  EXPECT_EQ(unknown.exit_code, kExitFailure);
+  EXPECT_THAT(unknown.err, HasSubstr("certificate verify failed"));
+  const auto missing = run("vouchers", {"--tls-ca", file("none.pem")});
+  EXPECT_EQ(missing.exit_code, kExitUsage);
+  EXPECT_THAT(missing.err, HasSubstr("none.pem: "));
+  EXPECT_EQ(run_program(files_.command("vouchers", {"--tls-ca", file("ca.pem")})).exit_code,
+            kExitUsage);
+  // A certificate of this authority for another host.
+  url_.replace(url_.find("127.0.0.1"), 9, "127.0.0.2");
+  EXPECT_EQ(run("vouchers", {"--tls-ca", file("ca.pem"), "--patience", "0"}).exit_code,
+            kExitFailure);
 }
 
 TEST_F(ServerOptionTest, TokenComesFromEnvironment) {
@@ -136,7 +290,7 @@ TEST_F(ServerOptionTest, TokenComesFromEnvironment) {
 
 TEST_F(ServerOptionTest, WrongServerIsNamed) {
   for (const char* const url :
-       {"127.0.0.1:80", "https://h:1", "http://", "http://h:0", "http://h/x"}) {
+       {"127.0.0.1:80", "ftp://h:1", "http://", "https://", "http://h:0", "http://h/x"}) {
     url_ = url;
     const auto result = run("vouchers");
     EXPECT_EQ(result.exit_code, kExitUsage) << url;
