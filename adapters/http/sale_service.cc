@@ -19,7 +19,8 @@
 namespace rushgate::http {
 namespace {
 
-constexpr int kPurchaseThreads = 2;  // one may wait for the database, for a repeated request
+constexpr int kPurchaseThreads = 2;
+constexpr int kRepetitionThreads = 2;
 constexpr int kPaymentThreads = 1;
 constexpr int kChangeThreads = 2;
 constexpr int kReadThreads = 2;
@@ -173,10 +174,11 @@ SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options)
                 }),
       changes_(kChangeThreads, options.waiting_max),
       reads_(kReadThreads, options.waiting_max),
+      repetitions_(kRepetitionThreads, options.waiting_max),
       purchases_(kPurchaseThreads, options.purchases_waiting_max,
                  [&sale](std::span<const BuyRequest> requests) {
                    return decide_safely(requests, BuyResult{.outcome = Outcome::kOutcomeUnknown},
-                                        [&](auto all) { return sale.sale().buy_all(all); });
+                                        [&](auto all) { return sale.sale().decide_all(all); });
                  }) {}
 
 void SaleService::handle(HttpCall call, HttpDone done) {
@@ -250,9 +252,25 @@ void SaleService::buy(std::unique_ptr<Pending> pending) {
   const std::shared_ptr<Pending> shared = std::move(pending);
   const bool is_taken =
       purchases_.submit(request, [this, shared, request](const BuyResult& result) {
+        if (result.is_partial) return complete(shared, request, result);
         reply(*shared, answer_purchase(request, result, sale_.clock().now_ms()));
       });
   if (!is_taken) reply(*shared, problem(kOverloaded, "too many purchases wait"));
+}
+
+/// Reads the database for a repetition, a user at the limit or an unknown voucher. Purchases do not
+/// wait for that.
+void SaleService::complete(const std::shared_ptr<Pending>& pending, const BuyRequest& request,
+                           const BuyResult& partial) {
+  const bool is_taken = repetitions_.submit([this, pending, request, result = partial]() mutable {
+    const BuyResult unknown{.outcome = Outcome::kOutcomeUnknown};
+    result = decide_safely(std::span<const BuyRequest>(&request, 1), unknown, [&](auto) {
+               sale_.sale().complete(request, result);
+               return std::vector<BuyResult>{std::move(result)};
+             }).front();
+    reply(*pending, answer_purchase(request, result, sale_.clock().now_ms()));
+  });
+  if (!is_taken) reply(*pending, problem(kOverloaded, "too many repeated purchases wait"));
 }
 
 void SaleService::pay(std::unique_ptr<Pending> pending) {

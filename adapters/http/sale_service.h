@@ -73,6 +73,8 @@ class SaleService {
   void dispatch(std::unique_ptr<Pending> pending);
   void run_on(WorkPool& pool, std::unique_ptr<Pending> pending);
   void buy(std::unique_ptr<Pending> pending);
+  void complete(const std::shared_ptr<Pending>& pending, const BuyRequest& request,
+                const BuyResult& partial);
   void pay(std::unique_ptr<Pending> pending);
   void run_handler(Pending& pending);
   void reply(Pending& pending, HttpAnswer answer);
@@ -91,6 +93,7 @@ class SaleService {
   Batcher<PayRequest, ChangeResult> payments_;
   WorkPool changes_;
   WorkPool reads_;
+  WorkPool repetitions_;
   Batcher<BuyRequest, BuyResult> purchases_;
 };
 

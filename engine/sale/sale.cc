@@ -76,6 +76,12 @@ BuyResult Sale::buy(const BuyRequest& request) { return impl_->buy(request); }
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
   return impl_->buy_all(requests);
 }
+std::vector<BuyResult> Sale::decide_all(std::span<const BuyRequest> requests) {
+  return impl_->decide_all(requests);
+}
+void Sale::complete(const BuyRequest& request, BuyResult& result) {
+  impl_->complete(request, result);
+}
 
 WaitResult Sale::wait_for(VoucherId voucher, const UserId& user) {
   return impl_->wait_for(voucher, user);

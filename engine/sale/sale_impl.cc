@@ -98,6 +98,18 @@ BuyResult waiting_users_first() {
           .detail = "users of the waiting list are served first"};
 }
 
+/// A rebuild from the database decides.
+BuyResult undecided() {
+  BuyResult result{.outcome = Outcome::kOverloaded,
+                   .detail = "the keyspace lacks the voucher, or its stock"};
+  result.is_partial = true;
+  return result;
+}
+
+bool is_limit(Outcome outcome) {
+  return outcome == Outcome::kLimitReached || outcome == Outcome::kDayLimitReached;
+}
+
 /// Not for kServesFirst.
 BuyResult result_of(const AdmissionReply& admission) {
   const Outcome outcome = outcome_of(admission.code);
@@ -263,15 +275,22 @@ std::string Sale::Impl::describe_fault(const BuyRequest& request) const {
 }
 
 BuyResult Sale::Impl::buy(const BuyRequest& request) {
+  Call call;
+  BuyResult result = decide(request, call);
+  if (result.is_partial) complete(request, result);
+  return result;
+}
+
+BuyResult Sale::Impl::decide(const BuyRequest& request, Call& call) {
   if (has_fault(request)) return {.outcome = Outcome::kFailed, .detail = describe_fault(request)};
   const auto order = ids_.next_id();
   if (!order.ok()) return buy_failure(order.status());
-  Call call;
+  const std::size_t unused = call.unused.size();
   BuyResult result = conclude(admit(request, *order), request, *order, call);
-  if (leaves_id_unused(result) || !call.unused.empty()) ids_.give_back({&*order, 1});
+  if (leaves_id_unused(result) || call.unused.size() > unused) ids_.give_back({&*order, 1});
+  call.unused.resize(unused);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
-  note_status(result);
-  if (recent_) name_order(request.voucher, request.user, result);
+  note_order(request, result);
   return result;
 }
 
@@ -300,21 +319,33 @@ bool Sale::Impl::leaves_id_unused(const BuyResult& result) const {
   return false;
 }
 
-/// Looks for the present status of the order of a repeated purchase.
-void Sale::Impl::note_status(BuyResult& result) {
-  if (!result.is_repeated) return;
-  const auto status = changes_.find_status(result.order);
-  if (status.ok()) result.status = *status;
+/// Remembers the order of an accepted purchase, and names one that is remembered to a user at the limit.
+/// Marks a result that the database completes.
+void Sale::Impl::note_order(const BuyRequest& request, BuyResult& result) {
+  if (result.is_repeated) result.is_partial = true;
+  if (!recent_) return;
+  if (result.outcome == Outcome::kAccepted) {
+    recent_->add(request.voucher, request.user, result.order);
+  } else if (is_limit(result.outcome)) {
+    result.order = recent_->find(request.voucher, request.user);
+    result.is_partial = result.order == 0;
+  }
 }
 
-/// Notes the order of an accepted purchase. Names an order of a user at the limit.
+void Sale::Impl::complete(const BuyRequest& request, BuyResult& result) {
+  if (!std::exchange(result.is_partial, false)) return;
+  if (result.is_repeated) {
+    const auto status = changes_.find_status(result.order);
+    if (status.ok()) result.status = *status;
+  } else if (is_limit(result.outcome)) {
+    name_order(request.voucher, request.user, result);
+  } else {
+    result = buy(request);  // it was not decided
+  }
+}
+
+/// Looks for an order that a user at the limit has.
 void Sale::Impl::name_order(VoucherId voucher, const UserId& user, BuyResult& result) {
-  if (result.outcome == Outcome::kAccepted) recent_->add(voucher, user, result.order);
-  const bool is_at_limit =
-      result.outcome == Outcome::kLimitReached || result.outcome == Outcome::kDayLimitReached;
-  if (!is_at_limit) return;
-  result.order = recent_->find(voucher, user);
-  if (result.order != 0) return;
   const auto stored = stores_.orders.list({.user = user, .voucher = voucher});
   if (!stored.ok() || stored->empty()) return;
   result.order = stored->back().id;
@@ -341,8 +372,20 @@ const Script& Sale::Impl::script() const {
 }
 
 std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests) {
+  std::vector<BuyResult> results = decide_all(requests, Call());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].is_partial) complete(requests[i], results[i]);
+  }
+  return results;
+}
+
+std::vector<BuyResult> Sale::Impl::decide_all(std::span<const BuyRequest> requests) {
+  return decide_all(requests, {.reads_database = false});
+}
+
+std::vector<BuyResult> Sale::Impl::decide_all(std::span<const BuyRequest> requests, Call call) {
   const auto is_faulty = [this](const BuyRequest& request) { return has_fault(request); };
-  if (std::ranges::any_of(requests, is_faulty)) return buy_each(requests);
+  if (std::ranges::any_of(requests, is_faulty)) return decide_each(requests, call);
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
   std::size_t drawn = 0;
@@ -360,7 +403,6 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<std::size_t> begins;
   const std::vector<Request> calls = make_calls(requests.first(buyers.size()), buyers, begins);
   const std::vector<Reply> replies = client_->run_all(script(), calls);
-  Call call;
   for (std::size_t c = 0; c < replies.size(); ++c) {
     const std::size_t begin = begins[c];
     const std::size_t count = begins[c + 1] - begin;
@@ -374,28 +416,23 @@ std::vector<BuyResult> Sale::Impl::buy_all(std::span<const BuyRequest> requests)
   std::vector<OrderId> unused = std::move(call.unused);
   unused.reserve(results.size());
   orders.clear();
-  bool are_some_repeated = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].outcome == Outcome::kAccepted) {
-      orders.push_back(results[i].order);
-      are_some_repeated = are_some_repeated || results[i].is_repeated;
-    }
+    if (results[i].outcome == Outcome::kAccepted) orders.push_back(results[i].order);
     if (leaves_id_unused(results[i])) unused.push_back(buyers[i].order);
   }
   queued_.add(orders);
   ids_.give_back(unused);
-  for (std::size_t i = 0; are_some_repeated && i < results.size(); ++i) note_status(results[i]);
-  for (std::size_t i = 0; recent_ && i < results.size(); ++i) {
-    name_order(requests[i].voucher, requests[i].user, results[i]);
+  for (std::size_t i = 0; i < buyers.size(); ++i) {
+    if (recent_ || results[i].is_repeated) note_order(requests[i], results[i]);
   }
   return results;
 }
 
-/// Buys one after the other. For requests that are not all valid.
-std::vector<BuyResult> Sale::Impl::buy_each(std::span<const BuyRequest> requests) {
+/// Decides on one after the other. For requests that are not all valid.
+std::vector<BuyResult> Sale::Impl::decide_each(std::span<const BuyRequest> requests, Call& call) {
   std::vector<BuyResult> results;
   results.reserve(requests.size());
-  for (const BuyRequest& request : requests) results.push_back(buy(request));
+  for (const BuyRequest& request : requests) results.push_back(decide(request, call));
   return results;
 }
 
@@ -483,11 +520,13 @@ BuyResult Sale::Impl::buy_after_rebuild(AdmissionCode lacks, const BuyRequest& r
     if (!is_on_sale.ok()) return failed(is_on_sale.status());
     if (!*is_on_sale) {
       if (request.idempotency_key.empty()) return unknown;
+      if (!call.reads_database) return refuse(undecided(), order, call);
       // The key may be of another voucher, or of an archived one.
       const absl::Status restored = vouchers_.restore_requests();
       return restored.ok() ? buy_again(request, order, call) : failed(restored);
     }
   }
+  if (!call.reads_database) return refuse(undecided(), order, call);
   const absl::Status rebuilt = vouchers_.rebuild(request.voucher);
   if (absl::IsNotFound(rebuilt)) return unknown;
   return rebuilt.ok() ? buy_again(request, order, call) : failed(rebuilt);

@@ -60,6 +60,8 @@ class Sale::Impl {
   absl::StatusOr<std::vector<VoucherSummary>> summaries();
   BuyResult buy(const BuyRequest& request);
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+  std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests);
+  void complete(const BuyRequest& request, BuyResult& result);
   WaitResult wait_for(VoucherId voucher, const UserId& user);
   absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
@@ -80,6 +82,7 @@ class Sale::Impl {
   /// The requests of one call of buy() or buy_all().
   struct Call {
     bool may_serve = true;             // a portion of a waiting list
+    bool reads_database = true;        // for a voucher that the keyspace lacks
     std::vector<OrderId> unused = {};  // the outcomes of their requests alone do not show it
   };
 
@@ -89,7 +92,9 @@ class Sale::Impl {
   [[nodiscard]] bool leaves_id_unused(const BuyResult& result) const;
   [[nodiscard]] std::string find_fault(const UserId& user) const;
   [[nodiscard]] std::string describe_fault(const BuyRequest& request) const;
-  std::vector<BuyResult> buy_each(std::span<const BuyRequest> requests);
+  BuyResult decide(const BuyRequest& request, Call& call);
+  std::vector<BuyResult> decide_each(std::span<const BuyRequest> requests, Call& call);
+  std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests, Call call);
   std::vector<Request> make_calls(std::span<const BuyRequest> requests,
                                   std::span<const AdmissionRequests::Buyer> buyers,
                                   std::vector<std::size_t>& begins) const;
@@ -107,7 +112,7 @@ class Sale::Impl {
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
   absl::StatusOr<std::optional<OrderState>> state_of_queued(const Order& order, StreamId entry);
   absl::StatusOr<bool> restore(const std::string& letter);
-  void note_status(BuyResult& result);
+  void note_order(const BuyRequest& request, BuyResult& result);
   void name_order(VoucherId voucher, const UserId& user, BuyResult& result);
   absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
 

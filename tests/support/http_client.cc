@@ -2,12 +2,15 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace rushgate::testing {
 
@@ -99,6 +102,20 @@ HttpReply HttpConnection::call(const std::string& method, const std::string& tar
                                const std::string& body, const std::string& fields) {
   send(http_request(method, target, body, fields));
   return receive();
+}
+
+HttpConnection& first_to_receive(std::initializer_list<HttpConnection*> connections) {
+  std::vector<pollfd> polled;
+  for (const HttpConnection* const one : connections) {
+    polled.push_back({.fd = one->socket_, .events = POLLIN, .revents = 0});
+  }
+  const std::chrono::milliseconds patience = HttpConnection::kPatience;
+  if (::poll(polled.data(), polled.size(), static_cast<int>(patience.count())) <= 0) {
+    throw std::runtime_error("late");
+  }
+  const auto ready =
+      std::ranges::find_if(polled, [](const pollfd& one) { return one.revents != 0; });
+  return **(connections.begin() + (ready - polled.begin()));
 }
 
 std::string http_request(const std::string& method, const std::string& target,

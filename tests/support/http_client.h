@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -53,11 +54,15 @@ class HttpConnection {
                  const std::string& fields = {});
 
  private:
+  friend HttpConnection& first_to_receive(std::initializer_list<HttpConnection*> connections);
   bool read_more();
 
   int socket_ = -1;
   std::string unread_;
 };
+
+/// Waits until the server has sent something on one of the connections, and returns that one.
+HttpConnection& first_to_receive(std::initializer_list<HttpConnection*> connections);
 
 /// Returns the bytes of a request.
 std::string http_request(const std::string& method, const std::string& target,

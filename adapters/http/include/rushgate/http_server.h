@@ -44,7 +44,8 @@ struct HttpServerOptions {
   std::size_t connections_max = 10'000;
   std::size_t event_streams_max = 1'000;
   /// Requests that wait for a thread, for each kind: purchases; payments and cancellations; other
-  /// changes; reads. Those beyond the bound get 503.
+  /// changes; reads; purchases that the order database completes, such as repetitions. Those beyond the
+  /// bound get 503.
   std::size_t purchases_waiting_max = 16'384;
   std::size_t waiting_max = 1'024;
 

@@ -84,6 +84,8 @@ struct BuyResult {
   /// Set for kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and for the codes of a custom
   /// admission script.
   std::string detail = {};
+  /// From decide_all(): the order database has more, which complete() reads.
+  bool is_partial = false;
 };
 
 /// A Lua script of your own that decides on one user in place of the sale's, with its keys,
@@ -413,6 +415,12 @@ class Sale {
   BuyResult buy(const BuyRequest& request);
   /// Decides on several purchases in this order: one round trip, one commit batch.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+  /// The same without the order database, so that a slow one delays no purchase. A result is partial
+  /// if it lacks `status` or `order`, or if its voucher must be looked up or rebuilt: that one is
+  /// kOverloaded. Only the ids of orders are reserved in the database, a block at a time.
+  std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests);
+  /// Completes a partial result of decide_all(). May block on the order database.
+  void complete(const BuyRequest& request, BuyResult& result);
 
   // ---- Waiting ----
 

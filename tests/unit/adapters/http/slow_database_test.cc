@@ -37,19 +37,32 @@ class Barrier {
   std::atomic<int> waiting_{0};
 };
 
-TEST(HttpSlowDatabaseTest, OnlyReadsWait) {
-  Barrier barrier;
-  auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
-  orders->before_every_read([&] { barrier.pass(); });
-  const auto sale =
-      FlashSale::open(open_backend("memory:").value(), std::move(orders), {.workers = 0}).value();
-  HttpServerOptions options;
-  options.port = 0;
-  options.threads = 1;  // requests are read in the order of their arrival
-  options.waiting_max = 1;
-  const auto server = HttpServer::start(*sale, options).value();
-  ASSERT_TRUE(sale->publish({.id = 7, .stock = 10}).ok());
+class HttpSlowDatabaseTest : public ::testing::Test {
+ protected:
+  HttpSlowDatabaseTest() {
+    auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+    orders->before_every_read([this] { barrier.pass(); });
+    sale =
+        FlashSale::open(open_backend("memory:").value(), std::move(orders), {.workers = 0}).value();
+    HttpServerOptions options;
+    options.port = 0;
+    options.threads = 1;  // requests are read in the order of their arrival
+    options.waiting_max = 1;
+    server = HttpServer::start(*sale, options).value();
+    EXPECT_TRUE(sale->publish({.id = 7, .stock = 10}).ok());
+  }
+  static std::string purchase(int user, const std::string& key) {
+    return testing::http_request("POST", "/v1/vouchers/7/orders",
+                                 "{\"user\": " + std::to_string(user) + "}",
+                                 "Idempotency-Key: " + key + "\r\n");
+  }
 
+  Barrier barrier;
+  std::unique_ptr<FlashSale> sale;
+  std::unique_ptr<HttpServer> server;
+};
+
+TEST_F(HttpSlowDatabaseTest, OnlyReadsWait) {
   barrier.close();
   HttpConnection first(server->port());
   HttpConnection second(server->port());
@@ -72,6 +85,41 @@ TEST(HttpSlowDatabaseTest, OnlyReadsWait) {
   barrier.open();
   for (HttpConnection* const waiting : {&first, &second, &queued}) {
     EXPECT_EQ(waiting->receive().problem(), "unknown-order");
+  }
+}
+
+TEST_F(HttpSlowDatabaseTest, RepetitionsDelayNoPurchase) {
+  HttpConnection other(server->port());
+  other.send(purchase(1, "a"));
+  EXPECT_EQ(other.receive().status, 201);
+  ASSERT_TRUE(sale->drain().ok());
+  barrier.close();
+  HttpConnection first(server->port());
+  HttpConnection second(server->port());
+  HttpConnection third(server->port());
+  HttpConnection fourth(server->port());
+  const std::string repetition = purchase(1, "a");
+  first.send(repetition);
+  barrier.await(1);
+  second.send(repetition);
+  barrier.await(2);
+  third.send(repetition);
+  fourth.send(repetition);
+  HttpConnection& refused = testing::first_to_receive({&third, &fourth});
+  HttpConnection& queued = &refused == &third ? fourth : third;
+  EXPECT_EQ(refused.receive().problem(), "overloaded");
+  for (int user = 2; user <= 4; ++user) {
+    other.send(purchase(user, std::to_string(user)));
+    EXPECT_EQ(other.receive().status, 201);
+  }
+  // Others are refused without the database: the user's order is remembered.
+  other.send(purchase(1, "b"));
+  EXPECT_EQ(other.receive().problem(), "limit-reached");
+  EXPECT_EQ(other.call("POST", "/v1/vouchers/9/orders", R"({"user": 1})").problem(),
+            "unknown-voucher");
+  barrier.open();
+  for (HttpConnection* const waiting : {&first, &second, &queued}) {
+    EXPECT_EQ(waiting->receive().json()["state"], "created");
   }
 }
 
