@@ -163,13 +163,30 @@ Json board_json(const VoucherSummary& summary, double rate) {
 }  // namespace
 
 VoucherFeed::VoucherFeed(FlashSale& sale, VoucherBoard& board)
-    : EventFeed(sale.clock(), kPeriodMs), board_(board) {
+    : EventFeed(sale.clock(), kPeriodMs),
+      board_(board),
+      stock_(sale.client(), sale.clock(), sale.keys(), on_stock_, 1, nullptr) {
   start();
 }
 
+bool VoucherFeed::may_have_changed() {
+  stock_.report_if_due();
+  if (std::exchange(is_stock_changed_, false)) {
+    board_.expire();
+    return true;
+  }
+  return !selling_.empty() || board_.is_expired() || now_ms() - read_at_ms_ >= kBoardAgeMsMax;
+}
+
 std::int64_t VoucherFeed::look() {
+  if (!may_have_changed()) {
+    seen_at_ms_ = now_ms();
+    return position_;
+  }
   const auto board = board_.read();
+  if (!board.ok()) is_stock_changed_ = true;
   if (!board.ok() || *board == seen_) return position_;
+  read_at_ms_ = now_ms();
   const auto before = std::exchange(seen_, *board);
   const std::int64_t ms =
       std::max<std::int64_t>(1, now_ms() - std::exchange(seen_at_ms_, now_ms()));

@@ -16,6 +16,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/stock_feed.h"
 #include "adapters/http/problem.h"
 #include "adapters/http/sale_board.h"
 #include <rushgate/flash_sale.h>
@@ -100,7 +101,9 @@ class OrderFeed final : public EventFeed {
   std::map<std::int64_t, EventChunk> chunks_;
 };
 
-/// The free stock of all vouchers, and the rates at which they sell. A position is the number of a
+/// The free stock of all vouchers, and the rates at which they sell. Reads the stock of all by two
+/// requests, and the board only after a change of it, or while a rate is not 0. A change of a voucher by
+/// another process that leaves the stock as it is, is noticed after kBoardAgeMsMax. A position is the number of a
 /// change of any of them; a client that missed one gets all vouchers.
 class VoucherFeed final : public EventFeed {
  public:
@@ -109,13 +112,19 @@ class VoucherFeed final : public EventFeed {
 
  private:
   static constexpr std::int64_t kPeriodMs = VoucherBoard::kAgeMsMax;
+  static constexpr std::int64_t kBoardAgeMsMax = 5'000;
 
   std::int64_t look() override;
   EventChunk read(std::int64_t position) override;
+  [[nodiscard]] bool may_have_changed();
 
   VoucherBoard& board_;
+  bool is_stock_changed_ = true;
+  const StockFeed::Hook on_stock_ = [this](VoucherId, std::int64_t) { is_stock_changed_ = true; };
+  StockFeed stock_;
   std::shared_ptr<const VoucherBoard::Summaries> seen_;
-  std::int64_t seen_at_ms_ = 0;
+  std::int64_t seen_at_ms_ = 0;  // when it was still right
+  std::int64_t read_at_ms_ = 0;
   std::int64_t position_ = 0;
   std::shared_ptr<const std::string> all_;
   std::shared_ptr<const std::string> changed_;  // since the position before

@@ -24,6 +24,7 @@ class VoucherBoard {
   absl::StatusOr<std::shared_ptr<const Summaries>> read();
   /// Makes read() look again, after a change.
   void expire() { is_expired_ = true; }
+  [[nodiscard]] bool is_expired() const { return is_expired_; }
 
  private:
   FlashSale& sale_;
