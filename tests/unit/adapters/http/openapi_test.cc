@@ -1,5 +1,5 @@
-// /openapi.json says what the server does: every route and status in it is exercised, and each reply
-// fits its schema.
+// /openapi.json says what the server does: every route and status in it is exercised. Python's
+// jsonschema checks that each request and each reply fits its schema.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -13,7 +13,8 @@
 
 #include "adapters/http/problem.h"
 #include "adapters/http/route.h"
-#include "tests/support/json_schema.h"
+#include "tests/support/command_output.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/adapters/http/served_sale.h"
 
 namespace rushgate {
@@ -21,6 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
 constexpr const char* kTerms = R"({"stock": 1, "begin_ms": 0, "end_ms": "2999-01-01"})";
 constexpr const char* kWrong = R"({"no such field": 1})";
@@ -36,25 +38,45 @@ class Description {
  public:
   explicit Description(const Json& document) : document_(document) {}
 
-  /// Checks a reply of a route: "POST /v1/vouchers/{voucher}/close".
-  void check(const std::string& route, const HttpReply& reply) {
+  /// Checks a reply of a route: "POST /v1/vouchers/{voucher}/close". Notes the reply, and the body of a
+  /// request that was served, for find_misfits().
+  void check(const std::string& route, const std::string& body, const HttpReply& reply) {
     SCOPED_TRACE(route + " " + std::to_string(reply.status) + " " + reply.body);
     const std::size_t space = route.find(' ');
     const std::string status = std::to_string(reply.status);
-    const Json& replies =
-        document_["paths"][route.substr(space + 1)][lower(route.substr(0, space))]["responses"];
+    const Json& operation =
+        document_["paths"][route.substr(space + 1)][lower(route.substr(0, space))];
+    const Json& replies = operation["responses"];
     ASSERT_TRUE(replies.contains(status));
     seen_.insert(route + " " + status);
     const Json& contents = replies[status]["content"];
     ASSERT_TRUE(contents.contains(reply.field("content-type")));
     if (reply.field("content-type") == "text/event-stream") return;
-    EXPECT_EQ(testing::find_misfit(reply.json(), contents[reply.field("content-type")]["schema"],
-                                   document_),
-              "");
+    note(route + " " + status, contents[reply.field("content-type")]["schema"], reply.json());
+    if (reply.status < 300 && !body.empty() && operation.contains("requestBody")) {
+      note(route, operation["requestBody"]["content"]["application/json"]["schema"],
+           Json::parse(body));
+    }
     if (reply.status >= 400) {
       EXPECT_THAT(replies[status]["description"].get<std::string>(),
                   HasSubstr("`" + reply.problem() + "`"));
     }
+  }
+
+  /// Notes a value that must fit the schema.
+  void note(const std::string& where, const Json& schema, const Json& value) {
+    samples_.push_back({{"where", where}, {"schema", schema}, {"value", value}});
+  }
+  /// Returns what does not fit; "<count> values" if everything does.
+  [[nodiscard]] std::string find_misfits() const {
+    const TemporaryDirectory directory;
+    const std::string document = (directory.path() / "document.json").string();
+    const std::string samples = (directory.path() / "samples.json").string();
+    std::ofstream(document) << document_;
+    std::ofstream(samples) << samples_;
+    return testing::output_of("/usr/bin/python3 " RUSHGATE_ROOT
+                              "/tests/unit/adapters/http/validate.py " +
+                              document + " " + samples);
   }
 
   /// Returns the statuses of the document that were not seen, except for failures of the server.
@@ -76,6 +98,7 @@ class Description {
  private:
   const Json document_;
   std::set<std::string> seen_;
+  Json samples_ = Json::array();
 };
 
 /// A server that demands tokens, and one that has none.
@@ -94,7 +117,7 @@ class OpenapiTest : public ::testing::Test {
     HttpConnection connection = served_.connect();
     const std::string method = route.substr(0, route.find(' '));
     HttpReply reply = connection.call(method, target, body, fields);
-    description_.check(route, reply);
+    description_.check(route, body, reply);
     return reply;
   }
 
@@ -119,10 +142,11 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
     if (route.access != http::Access::kAnyone) {
       call(name, target, "", "");  // 401
       HttpConnection connection = open_.connect();
-      description_.check(name, connection.call(std::string(route.method), target, "",
-                                               route.access == http::Access::kOperator
-                                                   ? "Forwarded: for=1.2.3.4\r\n"
-                                                   : "Origin: https://evil.example\r\n"));
+      description_.check(name, "",
+                         connection.call(std::string(route.method), target, "",
+                                         route.access == http::Access::kOperator
+                                             ? "Forwarded: for=1.2.3.4\r\n"
+                                             : "Origin: https://evil.example\r\n"));
     }
     call(name, target + "?unknown=1");
     if (!route.is_write()) continue;
@@ -247,11 +271,20 @@ TEST_F(OpenapiTest, EveryExampleIsTaken) {
     const Json& schema = document["components"]["schemas"][std::string(route.body)];
     ASSERT_FALSE(schema["examples"].empty()) << route.body;
     for (const Json& example : schema["examples"]) {
-      EXPECT_EQ(testing::find_misfit(example, schema, document), "");
+      description_.note(std::string(route.body), schema, example);
       const HttpReply reply = call(name, target_of(std::string(route.path)), example.dump());
       EXPECT_NE(reply.problem(), "invalid-request") << name << reply.body;
     }
   }
+  EXPECT_THAT(description_.find_misfits(), MatchesRegex("[0-9]+ values\n"));
+}
+
+TEST_F(OpenapiTest, ValidatorFindsMisfits) {
+  const Json schema = {{"$ref", "#/components/schemas/Health"}};
+  description_.note("good", schema, {{"status", "ok"}});
+  EXPECT_EQ(description_.find_misfits(), "1 values\n");
+  description_.note("bad", schema, {{"status", "ill"}});
+  EXPECT_THAT(description_.find_misfits(), HasSubstr("bad: $.status: 'ill' is not one of"));
 }
 
 TEST(OpenapiPageTest, PageHasEveryRouteAndProblem) {
