@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 
@@ -29,10 +30,7 @@ class FileReservation {
   /// number of descriptors that fit. kResourceExhausted: none do. (Redis: adjustOpenFilesLimit.)
   absl::Status reserve_for(std::string_view name, std::size_t& clients, spdlog::logger* logger) {
     const std::size_t fitting = reserve(clients);
-    if (fitting == 0) {
-      return absl::ResourceExhaustedError(concat(
-          raise_limit(0), " open files are allowed (ulimit -n): that leaves none for clients"));
-    }
+    if (fitting == 0) return leaves_none(raise_limit(0));
     if (fitting < clients && logger != nullptr) {
       log_warning(*logger, concat(name, " ", clients, " is lowered to ", fitting, ": ",
                                   raise_limit(0), " open files are allowed (ulimit -n)"));
@@ -41,10 +39,36 @@ class FileReservation {
     return absl::OkStatus();
   }
 
+  /// Lowers the clients of two servers that will be started, if the limit of open files cannot be raised
+  /// to fit both: neither then takes the other's half. Returns the limit. kResourceExhausted: it leaves
+  /// none.
+  static absl::StatusOr<rlim_t> divide(std::size_t& one, std::size_t& other) {
+    constexpr rlim_t kOthers = 2 * kFilesOfOthers;
+    const rlim_t limit = raise_limit(one + other + kOthers);
+    if (limit < kOthers + 2) return leaves_none(limit);
+    const std::size_t fitting = limit - kOthers;
+    if (one + other <= fitting) return limit;
+    const std::size_t half = fitting / 2;
+    if (one <= half) {
+      other = fitting - one;
+    } else if (other <= half) {
+      one = fitting - other;
+    } else {
+      one = half;
+      other = half;
+    }
+    return limit;
+  }
+
  private:
   // Descriptors for the rest of the process: 64 tables of the store, up to 96 that compactions read
   // concurrently, and 32 logs, sockets and databases.
   static constexpr rlim_t kFilesOfOthers = 192;
+
+  static absl::Status leaves_none(rlim_t limit) {
+    return absl::ResourceExhaustedError(
+        concat(limit, " open files are allowed (ulimit -n): that leaves none for clients"));
+  }
 
   std::size_t reserve(std::size_t clients) {
     const std::lock_guard lock(mutex_);

@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/sale_directory.h"
+#include "adapters/resp/file_reservation.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
@@ -232,6 +233,17 @@ absl::Status read_secrets(const ServeArguments& arguments, HttpServerOptions& op
   return absl::OkStatus();
 }
 
+/// Lowers the bounds of both ports if the limit of open files does not fit them.
+absl::Status divide_files(RespServerOptions& resp, HttpServerOptions& http) {
+  const auto before = std::pair(resp.clients_max, http.connections_max);
+  const auto limit = FileReservation::divide(resp.clients_max, http.connections_max);
+  if (!limit.ok()) return limit.status();
+  if (before == std::pair(resp.clients_max, http.connections_max)) return absl::OkStatus();
+  say("{} open files are allowed (ulimit -n): at most {} Redis clients and {} HTTP connections\n",
+      *limit, resp.clients_max, http.connections_max);
+  return absl::OkStatus();
+}
+
 /// Serves a sale by HTTP, and its keyspace beside that if it is in this process.
 int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
                const std::atomic<bool>& saves) {
@@ -249,6 +261,8 @@ int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
   std::unique_ptr<RespServer> resp;
   if (engine != nullptr) {
     RespServerOptions resp_options = arguments.server;
+    const absl::Status divided = divide_files(resp_options, http_options);
+    if (!divided.ok()) return fail(divided);
     resp_options.commands = std::make_shared<JoinedCommands>(
         std::vector{make_sale_commands(**sale), make_migrate_command(*engine)});
     auto server = RespServer::start(*engine, std::move(resp_options));

@@ -22,6 +22,7 @@ namespace rushgate {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ProgramServeTest : public ::testing::Test {
  protected:
@@ -277,6 +278,19 @@ TEST_F(ProgramServeTest, OpenFilesLimitBoundsClients) {
   EXPECT_THAT(said("264"), HasSubstr("clients_max 10000 is lowered to 72: 264 open files"));
   EXPECT_THAT(said("100"),
               HasSubstr("100 open files are allowed (ulimit -n): that leaves none for clients"));
+}
+
+TEST_F(ProgramServeTest, BothPortsShareOpenFiles) {
+  const auto said = [&](const std::string& limit) {
+    return testing::output_of("ulimit -n " + limit +
+                              "; " RUSHGATE_PROGRAM " serve --port 0 --http nowhere:0");
+  };
+  EXPECT_THAT(said("1000"), HasSubstr("1000 open files are allowed (ulimit -n): at most 308 Redis "
+                                      "clients and 308 HTTP connections\n"));
+  const std::string few = said("300");
+  EXPECT_THAT(few,
+              HasSubstr("300 open files are allowed (ulimit -n): that leaves none for clients"));
+  EXPECT_THAT(few, Not(HasSubstr("serving")));
 }
 
 TEST_F(ProgramServeTest, InvalidArgumentIsNamed) {

@@ -1,7 +1,10 @@
 // Connections: keep-alive, pipelining, limits and hostile clients.
 #include <malloc.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -153,21 +156,74 @@ TEST(HttpLimitTest, ConnectionBeyondBoundGets503) {
   EXPECT_EQ(served.connect().receive().problem(), "overloaded");
 }
 
-TEST(HttpLimitTest, IdleConnectionsTakeLittleMemory) {
-  const ServedSale served;
-  constexpr std::size_t kCount = 1'000;
-  constexpr std::size_t kBytesMax = 8 * 1'024;  // of each, the client's side included
+/// What a connection may take, the client's side included.
+struct MemoryCase {
+  const char* name;
+  std::size_t connections;
+  std::size_t bytes_max;  // of each
+  void (*prepare)(HttpConnection& connection);
+};
+
+class HttpMemoryTest : public ::testing::TestWithParam<MemoryCase> {};
+
+/// Raises the limit of open files for both sides of so many connections. Returns how many it allows: a
+/// user that is not root cannot raise the hard limit.
+std::size_t allow_connections(std::size_t wanted) {
+  constexpr std::size_t kFilesOfOthers = 300;
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const rlim_t needed = 2 * wanted + kFilesOfOthers;
+  const rlimit raised{.rlim_cur = std::max(files.rlim_cur, needed),
+                      .rlim_max = std::max(files.rlim_max, needed)};
+  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return wanted;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  return std::min<std::size_t>(wanted, (files.rlim_max - kFilesOfOthers) / 2);
+}
+
+TEST_P(HttpMemoryTest, ConnectionTakesLittleMemory) {
+  const MemoryCase& which = GetParam();
+  const std::size_t count = allow_connections(which.connections);
+  HttpServerOptions options;
+  options.connections_max = count + 1;
+  const ServedSale served(options);
   std::vector<HttpConnection> connections;
-  connections.reserve(kCount);
+  connections.reserve(count);
   EXPECT_EQ(served.call("GET", "/healthz").status, 200);
   const std::size_t before = ::mallinfo2().uordblks;
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     connections.push_back(served.connect());
-    ASSERT_EQ(connections.back().call("GET", "/healthz").status, 200);
+    which.prepare(connections.back());
   }
+  EXPECT_EQ(served.call("GET", "/healthz").status, 200);
   const std::size_t after = ::mallinfo2().uordblks;
-  EXPECT_LT(after, before + kCount * kBytesMax);
+  EXPECT_LT(after, before + count * which.bytes_max);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, HttpMemoryTest,
+    ::testing::Values(MemoryCase{"TenThousandIdle", 10'000, 4 * 1'024,
+                                 [](HttpConnection& connection) {
+                                   EXPECT_EQ(connection.call("GET", "/healthz").status, 200);
+                                 }},
+                      MemoryCase{"BeginOfHeader", 1'000, 8 * 1'024,
+                                 [](HttpConnection& connection) {
+                                   connection.send("GET /healthz HTTP/1.1\r\nHost: local");
+                                 }},
+                      MemoryCase{"BeginOfLargestBody", 200, 160 * 1'024,
+                                 [](HttpConnection& connection) {
+                                   const std::string body(HttpServer::kBodyBytesMax, ' ');
+                                   const std::string request =
+                                       http_request("POST", "/v1/vouchers/7/orders", body);
+                                   connection.send(
+                                       std::string_view(request).substr(0, request.size() - 1));
+                                 }},
+                      MemoryCase{"UnreadEvents", 500, 8 * 1'024,
+                                 [](HttpConnection& connection) {
+                                   connection.send(http_request("GET", "/v1/vouchers/events"));
+                                   EXPECT_EQ(connection.receive().status, 200);
+                                 }}),
+    [](const auto& which) { return std::string(which.param.name); });
 
 TEST(HttpLimitTest, StoppingServerRepliesFirst) {
   const ServedSale served;
