@@ -2,9 +2,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <regex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,51 +11,18 @@
 
 #include "apps/exit_code.h"
 #include "tests/support/command_output.h"
-#include "tests/support/http_client.h"
+#include "tests/support/http_program.h"
 #include "tests/support/program.h"
 #include "tests/support/redis_server/redis_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::HttpConnection;
+using testing::HttpProgram;
 using testing::HttpReply;
-
-/// `rushgate serve --http` with free ports.
-class HttpProgram {
- public:
-  explicit HttpProgram(const std::vector<std::string>& more) : program_(arguments(more)) {
-    EXPECT_TRUE(program_.wait_for_error_text("serving HTTP on 127.0.0.1 port ")) << error_text();
-    std::smatch port;
-    const std::string text = error_text();
-    EXPECT_TRUE(std::regex_search(text, port, std::regex("HTTP on [0-9.]+ port ([0-9]+)\n")));
-    port_ = static_cast<std::uint16_t>(std::stoi(port.str(1)));
-  }
-
-  [[nodiscard]] Program& program() { return program_; }
-  [[nodiscard]] std::string error_text() const { return program_.error_text(); }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] HttpReply call(const std::string& method, const std::string& target,
-                               const std::string& body = {}) const {
-    return HttpConnection(port_).call(method, target, body);
-  }
-  void stop(int signal = SIGTERM) {
-    program_.send(signal);
-    const ProgramResult result = program_.wait();
-    EXPECT_EQ(result.exit_code, signal == SIGTERM ? kExitOk : kExitSignal + signal) << result.err;
-  }
-
- private:
-  static std::vector<std::string> arguments(const std::vector<std::string>& more) {
-    std::vector<std::string> all = {"serve", "--port", "0", "--http", "127.0.0.1:0"};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  Program program_;
-  std::uint16_t port_ = 0;
-};
 
 std::string page_text() {
   std::ifstream in(RUSHGATE_ROOT "/docs/http.md");
@@ -91,22 +56,48 @@ TEST(ProgramHttpTest, ExamplesOfThePageSucceed) {
   EXPECT_EQ(audit.exit_code, kExitOk) << audit.err;
 }
 
-TEST(ProgramHttpTest, PythonExampleBuysOnce) {
+/// A client of the page in another language.
+struct ExampleLanguage {
+  const char* name;
+  const char* file;
+  const char* command;  // before the file's path
+};
+
+class ProgramHttpClientTest : public ::testing::TestWithParam<ExampleLanguage> {
+ protected:
+  /// Returns the program of the page.
+  static std::string example() {
+    const std::string text = page_text();
+    const std::string begin = "<!-- " + std::string(GetParam().name) + " -->\n```";
+    const std::size_t at = text.find('\n', text.find(begin) + begin.size()) + 1;
+    return text.substr(at, text.find("```", at) - at);
+  }
+};
+
+TEST_P(ProgramHttpClientTest, ExampleBuysOnce) {
   const SaleFiles files;
   HttpProgram served({"--dir", files.sale().string()});
   const std::string terms = R"({"stock": 5, "begin_ms": 0, "end_ms": "2999-01-01"})";
   ASSERT_EQ(served.call("PUT", "/v1/vouchers/7", terms).status, 201);
-  const std::string text = page_text();
-  std::smatch code;
-  ASSERT_TRUE(std::regex_search(text, code, std::regex(R"(```python\n([^`]*)```)")));
-  std::ofstream(files.requests()) << code.str(1);
+  const TemporaryDirectory programs;
+  const std::string program = (programs.path() / GetParam().file).string();
+  std::ofstream(program) << example();
   const std::string output =
-      testing::output_of("RUSHGATE_URL=http://127.0.0.1:" + std::to_string(served.port()) +
-                         " python3 " + files.requests());
-  EXPECT_TRUE(std::regex_match(output, std::regex("[0-9]+ True\n"))) << output;
+      testing::output_of("RUSHGATE_URL=http://127.0.0.1:" + std::to_string(served.port()) + " " +
+                         GetParam().command + " " + program);
+  EXPECT_TRUE(std::regex_match(output, std::regex("[0-9]+ [Tt]rue\n"))) << output;
   EXPECT_EQ(served.call("GET", "/v1/vouchers/7").json()["free"], 4);
   served.stop();
 }
+
+// Debian 12 has Go's library compiled. Later versions compile it once, into this cache.
+INSTANTIATE_TEST_SUITE_P(Languages, ProgramHttpClientTest,
+                         ::testing::Values(ExampleLanguage{"python", "client.py", "python3"},
+                                           ExampleLanguage{"node", "client.mjs", "node"},
+                                           ExampleLanguage{"go", "client.go",
+                                                           "GOCACHE=" RUSHGATE_BUILD_DIR
+                                                           "/go GO111MODULE=off go run"}),
+                         [](const auto& language) { return std::string(language.param.name); });
 
 TEST(ProgramHttpTest, SaleContinuesAfterRestart) {
   const SaleFiles files;
@@ -124,104 +115,6 @@ TEST(ProgramHttpTest, SaleContinuesAfterRestart) {
   EXPECT_EQ(served.call("GET", "/v1/vouchers/1").json()["stock"], 7);
   EXPECT_EQ(served.call("GET", "/v1/vouchers/1").json()["free"], 5);
   served.stop();
-}
-
-/// Buys and cancels by a server that is killed, with clients that repeat what got no reply.
-class KilledService {
- public:
-  explicit KilledService(const SaleFiles& files) : files_(files) {}
-
-  /// Sends `count` purchases, and kills the server after half of the replies.
-  void buy_and_kill(int count) {
-    HttpProgram served = start();
-    HttpConnection connection(served.port());
-    for (int i = 0; i < count; ++i) connection.send(purchase(next_user_ + i));
-    for (int i = 0; i < count / 2; ++i) note(next_user_ + i, connection.receive());
-    served.program().send(SIGKILL);
-    served.program().wait();
-    next_user_ += count;
-  }
-
-  /// Repeats every purchase, cancels every third order, and reads the new events.
-  void repeat(HttpProgram& served) {
-    HttpConnection connection(served.port());
-    for (int user = 1; user < next_user_; ++user) {
-      connection.send(purchase(user));
-      note(user, connection.receive());
-    }
-    std::size_t cancelled = 0;
-    for (int user = 3; user < next_user_; user += 3) {
-      const HttpReply reply = connection.call("POST", "/v1/orders/" + orders_[user] + "/cancel");
-      EXPECT_EQ(reply.json()["state"], "cancelled") << reply.body;
-      ++cancelled;
-    }
-    HttpConnection events(served.port());
-    events.send(testing::http_request("GET", "/v1/events", "",
-                                      "Last-Event-ID: " + std::to_string(position_) + "\r\n"));
-    EXPECT_EQ(events.receive().status, 200);
-    while (changes_.size() < cancelled) read_event(events);
-  }
-
-  [[nodiscard]] HttpProgram start() const {
-    return HttpProgram({"--dir", files_.sale().string(), "--vouchers", files_.vouchers()});
-  }
-  [[nodiscard]] std::size_t orders() const { return orders_.size(); }
-
- private:
-  static std::string purchase(int user) {
-    const std::string text = std::to_string(user);
-    return testing::http_request("POST", "/v1/vouchers/1/orders", "{\"user\": " + text + "}",
-                                 "Idempotency-Key: key-" + text + "\r\n");
-  }
-
-  /// Every reply to a purchase names the same order.
-  void note(int user, const HttpReply& reply) {
-    ASSERT_TRUE(reply.status == 201 || reply.status == 200) << reply.body;
-    const std::string order = reply.json()["order"];
-    EXPECT_EQ(orders_.try_emplace(user, order).first->second, order);
-  }
-
-  /// No change comes twice, and none with a lower position.
-  void read_event(HttpConnection& events) {
-    const std::string text = events.receive_until("\n\n");
-    const std::size_t data = text.find("data: ");
-    if (data == std::string::npos) return;  // a comment
-    const auto change = nlohmann::ordered_json::parse(text.substr(data + 6));
-    EXPECT_GT(change["position"], position_);
-    position_ = change["position"];
-    EXPECT_TRUE(changes_.insert(change["order"]).second) << change;
-  }
-
-  const SaleFiles& files_;
-  std::map<int, std::string> orders_;  // by users
-  std::set<std::string> changes_;      // the orders whose cancellation was sent
-  std::int64_t position_ = 0;          // of the last event
-  int next_user_ = 1;
-};
-
-TEST(ProgramHttpTest, KilledServiceLosesAndDoublesNothing) {
-  const SaleFiles files;
-  std::ofstream(files.vouchers()) << R"([{"id": 1, "stock": 1000, "begin_ms": 0, "price_cents": 5,
-      "end_ms": "2999-01-01", "payment_ms": 3600000}])";
-  KilledService service(files);
-  constexpr int kKills = 4;
-  for (int i = 0; i < kKills; ++i) {
-    service.buy_and_kill(20);
-    HttpProgram served = service.start();
-    service.repeat(served);
-    served.program().send(SIGKILL);
-    served.program().wait();
-  }
-  HttpProgram served = service.start();
-  service.repeat(served);
-  EXPECT_EQ(served.call("GET", "/v1/vouchers/1").json()["stock"], 1'000);
-  served.stop();
-  const ProgramResult audit = run_program(files.command("audit", {"--json"}));
-  EXPECT_EQ(audit.exit_code, kExitOk) << audit.err << audit.out;
-  const auto voucher = audit.json()["vouchers"][0];
-  EXPECT_EQ(voucher["created"].get<std::size_t>() + voucher["ended"].get<std::size_t>(),
-            service.orders())
-      << voucher;
 }
 
 TEST(ProgramHttpTest, KeyspaceIsServedToRedisClientsToo) {
