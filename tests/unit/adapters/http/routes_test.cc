@@ -242,6 +242,9 @@ TEST(HttpOperatorTest, AuditReportsItsVerdict) {
   } while (audit["state"] == "running");
   EXPECT_EQ(audit["report"]["passed"], true) << audit;
   EXPECT_EQ(audit["report"]["vouchers"][0]["admitted"], 1);
+  EXPECT_EQ(audit["progress"]["vouchers_checked"], audit["progress"]["vouchers"]);
+  EXPECT_EQ(audit["progress"]["orders"], 1);
+  EXPECT_EQ(audit["progress"]["orders_checked"], 1);
 }
 
 TEST(HttpOperatorTest, DeadLettersAreListedAndDiscarded) {
