@@ -70,8 +70,22 @@ void* create_nil(const redisReadTask* task) {
 
 void free_object(void* root) { delete static_cast<Reply*>(root); }
 
-// The functions that hiredis 1.0 added build values of RESP3 and stay null: no server sends them to
-// a connection with RESP2.
+/// Adds the functions of hiredis 1.0 and later, which knows RESP3. A connection has RESP2, but a
+/// server may send anything, and in place of a null function hiredis takes the type's number for the
+/// object.
+template <class Functions>
+void add_resp3(Functions& functions) {
+  if constexpr (requires { functions.createDouble; }) {
+    functions.createDouble = [](const redisReadTask* task, double value, char* /*text*/,
+                                std::size_t /*size*/) {
+      return place(task, [&] { return Reply::real(value); });
+    };
+    functions.createBool = [](const redisReadTask* task, int value) {
+      return place(task, [&] { return Reply::boolean(value != 0); });
+    };
+  }
+}
+
 redisReplyObjectFunctions reply_functions() {
   redisReplyObjectFunctions functions{};
   functions.createString = create_string;
@@ -79,6 +93,7 @@ redisReplyObjectFunctions reply_functions() {
   functions.createInteger = create_integer;
   functions.createNil = create_nil;
   functions.freeObject = free_object;
+  add_resp3(functions);
   return functions;
 }
 
