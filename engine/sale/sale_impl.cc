@@ -148,7 +148,8 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
                      [this](VoucherId voucher) {
                        return voucher_cache_ ? voucher_cache_->forget(voucher) : absl::OkStatus();
                      },
-                 .logger = options_.logger}),
+                 .logger = options_.logger,
+                 .wait = options_.client.wait}),
       changes_(*client_, backend.clock(), stores, options_.keys, queued_, owner_, vouchers_),
       archiving_(*client_, stores, options_.keys, owner_, changes_),
       connection_check_([this](Client& connection) {

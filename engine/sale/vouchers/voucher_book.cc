@@ -1,6 +1,7 @@
 #include "engine/sale/vouchers/voucher_book.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -93,6 +94,13 @@ absl::StatusOr<std::int64_t> outcome_of(const Reply& reply, std::string_view doi
   return result->front();
 }
 
+// A change that never ends may be waiting for the caller, such as the check of a connection.
+constexpr std::chrono::seconds kPatience{10};
+
+absl::Status is_changing() {
+  return absl::UnavailableError("another change of a voucher is still being made");
+}
+
 }  // namespace
 
 struct VoucherBook::Buyers {
@@ -176,26 +184,14 @@ VoucherBook::VoucherBook(Client& client, const SaleStores& stores, KeyspaceOwner
       owner_(owner),
       keys_(keys),
       options_(std::move(options)),
-      name_(random_name()) {}
+      name_(random_name()),
+      changing_(options_.wait) {}
 
 // ---- Recovering ----
 
-/// Waits in the client's way: other fibers of the thread go on.
-absl::Status VoucherBook::wait_for(Change& change) {
-  constexpr int kTries = 1'000;
-  constexpr int kPauseMs = 10;
-  const std::string nothing_comes = keys_.prefix + "no stream";
-  for (int i = 0; i < kTries; ++i) {
-    if (change.try_again()) return absl::OkStatus();
-    const Reply paused = client_("XREAD", "BLOCK", kPauseMs, "STREAMS", nothing_comes, "$");
-    if (paused.is_error()) return to_status(paused, "waiting for another voucher's change");
-  }
-  return absl::UnavailableError("another change of a voucher is still being made");
-}
-
 absl::Status VoucherBook::recover() {
-  Change change(changing_);
-  if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
+  VoucherChange change(changing_);
+  if (!change.wait(kPatience)) return is_changing();
   const absl::Status restored = restore_lost_requests(client_, stores_, keys_);
   if (!restored.ok()) return restored;
   const absl::Status pending = finish_pending();
@@ -208,13 +204,13 @@ absl::Status VoucherBook::restore_requests() {
   // A purchase of any voucher id comes here: it keeps nobody from changing a voucher.
   const auto are_lost = are_requests_lost(client_, keys_);
   if (!are_lost.ok() || !*are_lost) return are_lost.status();
-  const Change change(changing_);
+  const VoucherChange change(changing_);
   if (!change.is_ours()) return absl::AbortedError("idempotency keys are being restored");
   return restore_lost_requests(client_, stores_, keys_);
 }
 
 absl::Status VoucherBook::rebuild_lost_holds() {
-  const Change change(changing_);
+  const VoucherChange change(changing_);
   if (!change.is_ours()) return absl::OkStatus();  // it will be called again
   auto on_sale = stores_.vouchers.all_applied();
   if (!on_sale.ok()) return on_sale.status();
@@ -299,8 +295,8 @@ void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure
 absl::Status VoucherBook::publish(const Voucher& voucher,
                                   std::optional<std::int64_t> expected_version) {
   if (const absl::Status checked = check_new_terms(voucher); !checked.ok()) return checked;
-  Change change(changing_);
-  if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
+  VoucherChange change(changing_);
+  if (!change.wait(kPatience)) return is_changing();
   return publish_locked(voucher, expected_version);
 }
 
@@ -341,8 +337,8 @@ absl::Status VoucherBook::close(VoucherId voucher) {
 absl::Status VoucherBook::change(VoucherId voucher,
                                  absl::FunctionRef<absl::Status(Voucher&)> edit) {
   constexpr int kTries = 100;
-  Change change(changing_);
-  if (const absl::Status waited = wait_for(change); !waited.ok()) return waited;
+  VoucherChange change(changing_);
+  if (!change.wait(kPatience)) return is_changing();
   for (int i = 1;; ++i) {
     auto in_force = stores_.vouchers.applied(voucher);
     if (!in_force.ok()) return in_force.status();
@@ -543,7 +539,7 @@ absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::strin
 // ---- Rebuilding ----
 
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
-  const Change change(changing_);  // purchases come here: they do not wait
+  const VoucherChange change(changing_);  // purchases come here: they do not wait
   if (!change.is_ours()) return absl::AbortedError(voucher_name(voucher) + " is being rebuilt");
   const auto in_force = find_in_force(voucher);
   return in_force.ok() ? rebuild_locked(*in_force) : in_force.status();
@@ -565,7 +561,7 @@ absl::StatusOr<VoucherVersion> VoucherBook::find_in_force(VoucherId voucher) {
 
 absl::StatusOr<VoucherBook::Restored> VoucherBook::restore(VoucherId voucher,
                                                            std::span<const LostOrder> lost) {
-  const Change change(changing_);
+  const VoucherChange change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
   const auto in_force = find_in_force(voucher);
   if (!in_force.ok()) return in_force.status();

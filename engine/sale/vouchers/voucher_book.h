@@ -2,7 +2,6 @@
 // after a loss.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/vouchers/change_turn.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale.h>
@@ -38,6 +38,8 @@ struct VoucherBookOptions {
   /// Drops cached copies of a voucher when another version has come into force. May be empty.
   std::function<absl::Status(VoucherId)> forget_copies = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
+  /// ClientOptions::wait of the client. Suspends a caller while another changes a voucher.
+  const WaitMethod* wait = nullptr;
 };
 
 /// Thread-safe. Does not own its arguments, which must outlive it.
@@ -98,26 +100,6 @@ class VoucherBook {
   struct Buyers;                                   // of one voucher, as the stores know them
   struct Lost;                                     // orders to restore, and their results
 
-  /// Owns the right to change the book while it lives, if is_ours().
-  class Change {
-   public:
-    explicit Change(std::atomic<bool>& changing)
-        : changing_(changing), is_ours_(!changing.exchange(true)) {}
-    ~Change() {
-      if (is_ours_) changing_ = false;
-    }
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
-
-    [[nodiscard]] bool is_ours() const { return is_ours_; }
-    bool try_again() { return is_ours_ = is_ours_ || !changing_.exchange(true); }
-
-   private:
-    std::atomic<bool>& changing_;
-    bool is_ours_;
-  };
-
-  absl::Status wait_for(Change& change);
   absl::Status finish_pending();
   absl::Status rebuild_lost(std::vector<VoucherVersion> on_sale);
   absl::StatusOr<std::optional<VoucherVersion>> finish_latest(VoucherId voucher);
@@ -162,11 +144,8 @@ class VoucherBook {
   KeyspaceOwner& owner_;
   const SaleKeys keys_;
   const VoucherBookOptions options_;
-  const std::string name_;  // as rebuilder; unique over all books and processes
-  // Allows one change or rebuild at a time. Not a mutex: the holder calls the client, which
-  // may suspend its fiber. Another fiber of its thread would then block the thread on a
-  // mutex.
-  std::atomic<bool> changing_{false};
+  const std::string name_;      // as rebuilder; unique over all books and processes
+  ChangeTurn changing_;         // of a change or rebuild
   std::uint64_t rebuilds_ = 0;  // guarded by changing_
 };
 
