@@ -544,18 +544,20 @@ WaitResult Sale::Impl::wait_for(VoucherId voucher, const UserId& user) {
   if (custom_ != nullptr) return {.outcome = WaitOutcome::kNoWaitingList};
   const auto order = ids_.next_id();
   if (!order.ok()) return failed(order.status());
-  auto result = join_or_rebuild(voucher, user, *order);
-  if (!result.ok()) return failed(result.status());
-  const bool may_be_known = result->order == *order || result->outcome == WaitOutcome::kOverloaded;
+  bool may_be_known = false;
+  auto result = join_or_rebuild(voucher, user, *order, may_be_known);
   if (!may_be_known) ids_.give_back({&*order, 1});
-  return *std::move(result);
+  return result.ok() ? *std::move(result) : failed(result.status());
 }
 
-/// Joins the waiting list. Rebuilds a voucher that the keyspace lacks, and tries again.
+/// Joins the waiting list. Rebuilds a voucher that the keyspace lacks, and tries again. Sets
+/// `may_be_known` unless the keyspace has not taken the order id for certain.
 absl::StatusOr<WaitResult> Sale::Impl::join_or_rebuild(VoucherId voucher, const UserId& user,
-                                                       OrderId order) {
+                                                       OrderId order, bool& may_be_known) {
   const auto join = [&] {
-    return join_waiting_list(*client_, options_.keys, voucher, user, order);
+    auto joined = join_waiting_list(*client_, options_.keys, voucher, user, order);
+    may_be_known = !joined.ok() || joined->order == order;
+    return joined;
   };
   const WaitResult unknown{.outcome = WaitOutcome::kUnknownVoucher};
   auto result = join();

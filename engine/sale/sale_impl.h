@@ -106,7 +106,8 @@ class Sale::Impl {
   BuyResult refuse(BuyResult result, OrderId order, Call& call) const;
   BuyResult buy_again(const BuyRequest& request, OrderId order, Call& call);
   BuyResult buy_after_waiting(const BuyRequest& request, OrderId order, Call& call);
-  absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order);
+  absl::StatusOr<WaitResult> join_or_rebuild(VoucherId voucher, const UserId& user, OrderId order,
+                                             bool& may_be_known);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order,
                               Call& call);
   absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);

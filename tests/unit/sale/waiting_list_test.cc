@@ -88,6 +88,16 @@ TEST_P(RolledBackWaitingTest, RollBackDropsList) {
   expect_audit_passes();
 }
 
+TEST_P(WaitingListTest, OverloadedRequestUsesNoId) {
+  sell_out();
+  drain();
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  backend_.orders().fail_reads();
+  for (int again = 0; again < 3; ++again) EXPECT_EQ(outcome(3), WaitOutcome::kOverloaded);
+  backend_.orders().fail_reads(absl::OkStatus());
+  EXPECT_EQ(wait(3), orders_[1] + 1);
+}
+
 TEST_P(WaitingListTest, RebuildDropsUsersWithUsedOrders) {
   sell_out();
   const OrderId third = wait(3);
