@@ -297,10 +297,12 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
     const std::string_view arguments[] = {checkpoint, id_text, is_unresolved ? "1" : "0"};
     requests.push_back(client.script_request(declare_lost_script(), names, arguments));
   }
+  const std::vector<Reply> replies = client.run_all(declare_lost_script(), requests);
   std::int64_t declared = 0;
-  for (const Reply& reply : client.run_all(declare_lost_script(), requests)) {
+  for (std::size_t i = 0; const auto& [id, is_unresolved] : *on_sale) {
+    const Reply& reply = replies[i++];
     if (!reply.is_integer()) return to_status(reply, "declaring vouchers lost");
-    declared += reply.integer();
+    if (!is_unresolved) declared += reply.integer();  // the others were perhaps never on sale
   }
   const std::string lost_requests = keys_.lost_requests();
   const std::string loss = random_name();
@@ -312,7 +314,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   if (options_.logger && !on_sale->empty()) {
     log_warning(*options_.logger,
                 concat("the keyspace has lost writes (the database has checkpoint ",
-                       state.checkpoint, "): ", declared, " vouchers are rebuilt"));
+                       state.checkpoint, "): vouchers to be rebuilt: ", declared));
   }
   return absl::OkStatus();
 }

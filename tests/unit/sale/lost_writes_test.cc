@@ -1,9 +1,12 @@
 // A keyspace that lost its newest writes while the database kept their orders.
 #include <atomic>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include "absl/container/flat_hash_set.h"
 #include "tests/unit/sale/sale_fixture.h"
@@ -95,6 +98,17 @@ TEST_P(RolledBackTest, RolledBackPublicationIsInForceAgain) {
   EXPECT_EQ(buy_for(1, 9), 3);
   drain();
   expect_audit_passes();
+}
+
+TEST_P(LostWritesTest, LogCountsOnlyVouchersOnSale) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  ASSERT_TRUE(backend_.orders().record_pending({.voucher = voucher(2, 2), .version = 1}).ok());
+  backend_.client()("FLUSHALL");
+  std::ostringstream log;
+  const auto logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  ASSERT_TRUE(Sale::open(backend_.keyspace(), backend_.orders(), {.logger = logger}).ok());
+  EXPECT_THAT(log.str(), ::testing::HasSubstr("vouchers to be rebuilt: 1"));
 }
 
 TEST_P(RolledBackTest, UnresolvedPublicationIsRebuilt) {
