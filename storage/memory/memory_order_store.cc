@@ -31,6 +31,14 @@ const typename Map::mapped_type& value_or_default(const Map& map, const Key& key
   return found == map.end() ? none : found->second;
 }
 
+/// Removes an order from an index that has it.
+template <class Index, class Key>
+void erase_from(Index& index, const Key& key, OrderId order) {
+  const auto ids = index.find(key);
+  ids->second.erase(order);
+  if (ids->second.empty()) index.erase(ids);
+}
+
 }  // namespace
 
 // ---- Orders -----------------------------------------------------------------------------------
@@ -65,9 +73,7 @@ OrderResult MemoryOrderStore::store(const Order& order, const BatchFence& fence)
   orders_.emplace(order.id, order);
   of_user_[order.user].insert(order.id);
   of_voucher_[order.voucher].insert(order.id);
-  if (!order.idempotency_key.empty()) {
-    of_key_[std::pair(order.voucher, order.idempotency_key)].insert(order.id);
-  }
+  if (!order.idempotency_key.empty()) of_key_[order.idempotency_key].insert(order.id);
   return result;
 }
 
@@ -103,9 +109,8 @@ OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fe
 
 std::optional<Order> MemoryOrderStore::find_same_key(const Order& order) const {
   if (order.idempotency_key.empty()) return std::nullopt;
-  for (const OrderId id :
-       value_or_default(of_key_, std::pair(order.voucher, order.idempotency_key))) {
-    if (const Order& other = orders_.at(id); shares_key(other, order)) return other;
+  for (const OrderId id : value_or_default(of_key_, order.idempotency_key)) {
+    if (const Order& other = *find_anywhere(id); shares_key(other, order)) return other;
   }
   return std::nullopt;
 }
@@ -383,16 +388,8 @@ void MemoryOrderStore::move_to_archive(const Order& order) {
     archived_changes_.emplace(position, changes_.at(position));
     changes_.erase(position);
   }
-  const auto erase_from = [&order](auto& index, const auto& key) {
-    const auto ids = index.find(key);
-    ids->second.erase(order.id);
-    if (ids->second.empty()) index.erase(ids);
-  };
-  erase_from(of_user_, order.user);
-  erase_from(of_voucher_, order.voucher);
-  if (!order.idempotency_key.empty()) {
-    erase_from(of_key_, std::pair(order.voucher, order.idempotency_key));
-  }
+  erase_from(of_user_, order.user, order.id);
+  erase_from(of_voucher_, order.voucher, order.id);
   live_of_user_.erase(std::pair(order.user, order.voucher));
   orders_.erase(order.id);
 }
@@ -419,6 +416,8 @@ absl::StatusOr<std::size_t> MemoryOrderStore::delete_orders(VoucherId voucher,
       archived_changes_.erase(position);
     }
     changes_of_order_.erase(order->first);
+    const std::string& key = order->second.idempotency_key;
+    if (!key.empty()) erase_from(of_key_, key, order->first);
     order = archived_orders_.erase(order);
     ++deleted;
   }

@@ -85,6 +85,12 @@ std::string orders_by_key_end(const char* table, const char* index) {
                 kWithKey, " AND key_expires_at_ms >= ?1 AND (key_expires_at_ms > ?1 OR id > ?2)");
 }
 
+// Parameters: ?1 the key, ?2 a time. Of the orders with this key, those whose it is then or later.
+std::string orders_of_key(const char* table, const char* index) {
+  return concat("SELECT ", kOrderColumns, " FROM ", table, " INDEXED BY ", index,
+                " WHERE idempotency_key = ?1 AND key_expires_at_ms >= ?2 AND ", kWithKey);
+}
+
 unsigned conditions_of(const OrderFilter& filter) {
   if (!filter.user && filter.voucher) {
     if (filter.status == OrderStatus::kUnpaid) return kUnpaidOfVoucher;
@@ -225,10 +231,8 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                                      " INDEXED BY orders_once WHERE user_id = ?1 AND "
                                      "voucher_id = ?2 AND ",
                                      kOnce)),
-      list_of_key_(database, concat(kSelectOrders,
-                                    " INDEXED BY orders_by_key WHERE voucher_id = ?1 AND "
-                                    "idempotency_key = ?2 AND ",
-                                    kWithKey)),
+      list_of_key_(database, concat(orders_of_key("orders", "orders_by_key"), " UNION ALL ",
+                                    orders_of_key("archived_orders", "archived_orders_by_key"))),
       count_refunding_(database,
                        "SELECT coalesce(sum(quantity), 0) FROM orders INDEXED BY orders_refunding "
                        "WHERE voucher_id = ?1 AND status = 5") {}
@@ -333,7 +337,7 @@ bool OrderWriter::insert(const Order& order) {
 // Not unique: a key may be used again after it has expired.
 std::optional<Order> OrderWriter::find_same_key(const Order& order) {
   if (order.idempotency_key.empty()) return std::nullopt;
-  Query of_key(list_of_key_, order.voucher, order.idempotency_key);
+  Query of_key(list_of_key_, order.idempotency_key, order.admitted_at_ms);
   while (of_key.next()) {
     Order other = to_order(of_key);
     if (shares_key(other, order)) return other;

@@ -120,7 +120,7 @@ class OrderWriter {
   SQLite::Statement find_other_;       // a live order of the user under a limit other than 1
   SQLite::Statement count_pieces_;     // count_pieces()
   SQLite::Statement list_of_user_;     // the live orders of a user and voucher
-  SQLite::Statement list_of_key_;      // the orders of a voucher and an idempotency key
+  SQLite::Statement list_of_key_;      // the orders of an idempotency key, archived ones too
   SQLite::Statement count_refunding_;  // pieces of a voucher that are being refunded
   bool has_other_orders_ = true;       // there may be live orders under a limit other than 1
 };

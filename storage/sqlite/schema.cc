@@ -295,9 +295,19 @@ CREATE INDEX archived_orders_by_key_end ON archived_orders (key_expires_at_ms)
   WHERE idempotency_key <> '';
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema,     kCreatedAt,     kKeyspace,
-                                       kReservedIds,     kPayments,      kUserNames,
-                                       kIdempotencyKeys, kPaymentTotals, kKeyEnds};
+// A key belongs to one order of the sale, whatever its voucher. The end of the key is in the index,
+// because a key may be used again: only the orders whose it still is are read.
+constexpr char kKeysOfTheSale[] = R"sql(
+DROP INDEX orders_by_key;
+CREATE INDEX orders_by_key ON orders (idempotency_key, key_expires_at_ms)
+  WHERE idempotency_key <> '';
+CREATE INDEX archived_orders_by_key ON archived_orders (idempotency_key, key_expires_at_ms)
+  WHERE idempotency_key <> '';
+)sql";
+
+constexpr const char* kMigrations[] = {
+    kFirstSchema, kCreatedAt,       kKeyspace,      kReservedIds, kPayments,
+    kUserNames,   kIdempotencyKeys, kPaymentTotals, kKeyEnds,     kKeysOfTheSale};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

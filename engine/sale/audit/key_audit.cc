@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/admission/admission.h"
 #include "engine/sale/vouchers/keyspace_time.h"
@@ -20,15 +21,25 @@ constexpr std::size_t kKeysPerCall = 1'000;
 std::string find_key_fault(const Order& order, const Reply& record) {
   if (!record.is_text()) return "has lost its idempotency key";
   if (record.text() == request_record(order)) return {};
-  const auto voucher = voucher_of_record(record.text());
-  if (voucher && *voucher != order.voucher) return {};
   return concat("is not the order of its idempotency key, which has \"", record.text(), "\"");
 }
 
-/// Adds the orders with a wrong key. The key may have expired.
+/// Returns the order of the record if it is of another voucher than `order`; else 0.
+OrderId order_of_other_voucher(const Order& order, const Reply& record) {
+  if (!record.is_text()) return 0;
+  const auto voucher = voucher_of_record(record.text());
+  if (!voucher || *voucher == order.voucher) return 0;
+  return parse_int64(record.text().substr(record.text().rfind(' ') + 1)).value_or(0);
+}
+
+/// An order with a wrong key, which may have expired.
+struct SuspectKey {
+  const Order* order = nullptr;
+  WrongKey key = {};
+};
+
 absl::Status add_suspects(Client& client, const SaleKeys& keys,
-                          std::span<const Order* const> orders,
-                          std::vector<std::pair<const Order*, std::string>>& suspects) {
+                          std::span<const Order* const> orders, std::vector<SuspectKey>& suspects) {
   Request request = Request::of("MGET");
   for (const Order* const order : orders) request.add(keys.request(order->idempotency_key));
   const Reply records = client.call(request);
@@ -36,8 +47,15 @@ absl::Status add_suspects(Client& client, const SaleKeys& keys,
     return to_status(records, "reading idempotency keys");
   }
   for (std::size_t i = 0; i < orders.size(); ++i) {
-    std::string fault = find_key_fault(*orders[i], records.elements()[i]);
-    if (!fault.empty()) suspects.emplace_back(orders[i], std::move(fault));
+    const Order& order = *orders[i];
+    const Reply& record = records.elements()[i];
+    std::string fault = find_key_fault(order, record);
+    if (fault.empty()) continue;
+    suspects.push_back({&order,
+                        {.order = order.id,
+                         .voucher = order.voucher,
+                         .fault = std::move(fault),
+                         .of_other_voucher = order_of_other_voucher(order, record)}});
   }
   return absl::OkStatus();
 }
@@ -50,7 +68,7 @@ absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const Sale
   for (const Order& order : orders) {
     if (!order.idempotency_key.empty()) with_key.push_back(&order);
   }
-  std::vector<std::pair<const Order*, std::string>> suspects;
+  std::vector<SuspectKey> suspects;
   for (std::span<const Order* const> left = with_key; !left.empty();) {
     const auto portion = left.first(std::min(left.size(), kKeysPerCall));
     const absl::Status read = add_suspects(client, keys, portion, suspects);
@@ -62,9 +80,8 @@ absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const Sale
   // The time last: a key that has not expired now had not expired when it was read.
   const auto now_ms = keyspace_time_ms(client);
   if (!now_ms.ok()) return now_ms.status();
-  for (auto& [order, fault] : suspects) {
-    if (order->key_expires_at_ms < *now_ms) continue;
-    wrong.push_back({.order = order->id, .voucher = order->voucher, .fault = std::move(fault)});
+  for (auto& [order, key] : suspects) {
+    if (order->key_expires_at_ms >= *now_ms) wrong.push_back(std::move(key));
   }
   return wrong;
 }

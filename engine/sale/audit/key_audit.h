@@ -20,11 +20,13 @@ struct WrongKey {
   OrderId order = 0;
   VoucherId voucher = 0;
   std::string fault;  // behind "order <id> "
+  /// The order of another voucher that has the key in the keyspace; 0 if there is none. A rebuild
+  /// leaves the key to it.
+  OrderId of_other_voucher = 0;
 };
 
-/// Returns those of `orders` whose idempotency key the keyspace has lost, or gives to another order of
-/// their voucher, although it has not expired. A key that another voucher uses now is not wrong: a
-/// rebuild leaves it to that voucher.
+/// Returns those of `orders` whose idempotency key the keyspace has lost, or gives to another order,
+/// although it has not expired.
 absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const SaleKeys& keys,
                                                       std::span<const Order> orders);
 

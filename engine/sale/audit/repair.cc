@@ -1,5 +1,6 @@
 #include "engine/sale/audit/repair.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -253,21 +254,30 @@ class Repair {
 
   // ---- Idempotency keys ----
 
-  /// Rebuilds the vouchers of orders whose idempotency keys the keyspace has lost.
+  /// Rebuilds the vouchers of orders whose idempotency keys the keyspace has lost. A key that went to
+  /// another voucher is given back to the stored order. Of two queued orders, the first that is stored
+  /// keeps it.
   absl::Status repair_keys() {
     absl::btree_set<VoucherId> without_keys;
-    const auto check = [&](std::span<const Order> orders) {
+    const auto check = [&](std::span<const Order> orders, bool are_stored) -> absl::Status {
       const auto wrong = find_wrong_keys(client_, keys_, orders);
       if (!wrong.ok()) return wrong.status();
-      for (const WrongKey& key : *wrong) without_keys.insert(key.voucher);
+      for (const WrongKey& key : *wrong) {
+        if (key.of_other_voucher == 0) {
+          without_keys.insert(key.voucher);
+        } else if (are_stored) {
+          const auto order = std::ranges::find(orders, key.order, &Order::id);
+          if (absl::Status done = restore_key(*order, key); !done.ok()) return done;
+        }
+      }
       return absl::OkStatus();
     };
     const auto queued = read_queued();
     if (!queued.ok()) return queued.status();
-    if (absl::Status checked = check(*queued); !checked.ok()) return checked;
+    if (absl::Status checked = check(*queued, false); !checked.ok()) return checked;
     std::vector<Order> portion;
     const auto check_portion = [&] {
-      absl::Status checked = check(portion);
+      absl::Status checked = check(portion, true);
       portion.clear();
       return checked;
     };
@@ -284,20 +294,29 @@ class Repair {
     return absl::OkStatus();
   }
 
-  /// Restores the lost keys of archived orders, which no rebuild does. A key that was used since stays
-  /// as it is.
+  /// Restores the lost keys of archived orders, which no rebuild does.
   absl::Status restore_archived_keys() {
     const auto archived = read_archived(stores_.orders);
     if (!archived.ok()) return archived.status();
-    const auto restore = [&](const Order& order, const WrongKey&) -> absl::Status {
-      const Reply set = client_("SET", keys_.request(order.idempotency_key), request_record(order),
-                                "NX", "PXAT", order.key_expires_at_ms);
-      if (set.is_nil()) return absl::OkStatus();
-      if (set != Reply::ok()) return to_status(set, "restoring an idempotency key");
-      lines_.push_back(concat("order ", order.id, ": restored its idempotency key"));
-      return absl::OkStatus();
+    const auto restore = [&](const Order& order, const WrongKey& key) {
+      return restore_key(order, key);
     };
     return for_each_wrong_key_of_archived(client_, stores_.orders, keys_, *archived, restore);
+  }
+
+  /// Gives a stored order its key. The database stores no other order of it. Only a version of
+  /// Rushgate that compared the orders of each voucher alone stored two: then the key stays as it is.
+  absl::Status restore_key(const Order& order, const WrongKey& key) {
+    if (key.of_other_voucher != 0) {
+      const auto other = stores_.orders.find(key.of_other_voucher);
+      if (!other.ok()) return other.status();
+      if (other->has_value() && shares_key(order, **other)) return absl::OkStatus();
+    }
+    const Reply set = client_("SET", keys_.request(order.idempotency_key), request_record(order),
+                              "PXAT", order.key_expires_at_ms);
+    if (set != Reply::ok()) return to_status(set, "restoring an idempotency key");
+    lines_.push_back(concat("order ", order.id, ": restored its idempotency key"));
+    return absl::OkStatus();
   }
 
   /// Returns the orders in the stream that the group has not acknowledged. The others are stored, or

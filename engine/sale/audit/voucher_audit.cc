@@ -210,7 +210,6 @@ absl::Status VoucherAuditor::check_keys(std::span<const Order> orders) {
     const auto [known, is_new] = key_owners_.try_emplace(order.idempotency_key, owner);
     if (is_new) continue;
     const Order other{.id = known->second.order,
-                      .voucher = order.voucher,
                       .admitted_at_ms = known->second.admitted_at_ms,
                       .idempotency_key = order.idempotency_key,
                       .key_expires_at_ms = known->second.expires_at_ms};

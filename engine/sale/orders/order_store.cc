@@ -164,9 +164,8 @@ bool counts_against(const Order& other, const Order& order) {
 
 // The keyspace forgets a key after its last millisecond.
 bool shares_key(const Order& a, const Order& b) {
-  return !a.idempotency_key.empty() && a.idempotency_key == b.idempotency_key &&
-         a.voucher == b.voucher && a.id != b.id && a.admitted_at_ms <= b.key_expires_at_ms &&
-         b.admitted_at_ms <= a.key_expires_at_ms;
+  return !a.idempotency_key.empty() && a.idempotency_key == b.idempotency_key && a.id != b.id &&
+         a.admitted_at_ms <= b.key_expires_at_ms && b.admitted_at_ms <= a.key_expires_at_ms;
 }
 
 void OrderRivals::add_of_user(const Order& other, const Order& order) {

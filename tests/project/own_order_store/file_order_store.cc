@@ -156,9 +156,9 @@ OrderRivals FileOrderStore::rivals_of(const Order& order, const BatchFence& fenc
   OrderRivals rivals{.stock = fence.stock_of(order.voucher)};
   for (const auto& [id, other] : orders_) {
     if (id == order.id) rivals.same_id = other;
+    if (shares_key(other, order)) rivals.same_key = other;
     if (other.voucher != order.voucher) continue;
     rivals.taken_of_voucher += pieces_taken(other);
-    if (shares_key(other, order)) rivals.same_key = other;
     if (other.status == OrderStatus::kRefunding) rivals.refunding_of_voucher += other.quantity;
     rivals.add_of_user(other, order);
   }

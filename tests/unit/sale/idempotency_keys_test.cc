@@ -62,6 +62,27 @@ class IdempotencyKeysTest : public SaleTest {
     EXPECT_TRUE(again.is_repeated);
   }
 
+  /// Buys voucher 2 with the key of the stored order `first`, whose record is gone.
+  void expect_second_order_is_dead(OrderId first) {
+    const BuyResult second = sale_->buy(2, 7, "click");
+    ASSERT_EQ(second.outcome, Outcome::kAccepted) << second.detail;
+    drain();
+    EXPECT_TRUE(backend_.orders().list({.voucher = 2})->empty());
+    const OrderState state = sale_->status(second.order).value();
+    EXPECT_EQ(state.kind, OrderState::Kind::kFailed);
+    EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(first));
+    const std::string order = "order " + std::to_string(first);
+    EXPECT_THAT(sale_->audit()->problems,
+                ::testing::ElementsAre("voucher 1: " + order +
+                                       " is not the order of its idempotency key, which has "
+                                       "\"7 2 0 " +
+                                       std::to_string(second.order) + "\""));
+    EXPECT_THAT(sale_->repair()->repairs,
+                ::testing::ElementsAre(order + ": restored its idempotency key"));
+    expect_audit_passes();
+    expect_repetition_of(first);
+  }
+
   [[nodiscard]] std::size_t rows() { return backend_.orders().list({.voucher = 1}).value().size(); }
 
   /// Runs `happens` once, before the keys are read that a purchase restores.
@@ -385,6 +406,45 @@ TEST_P(IdempotencyKeysTest, SecondOrderOfEvictedKeyIsDead) {
   backend_.client()("DEL", SaleKeys{}.stock(1));
   EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
   EXPECT_EQ(sale_->buy(1, 7, "click").order, first.order) << "of two, the first keeps the key";
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, SecondOrderOfOtherVoucherIsDead) {
+  const OrderId first = sell_and_drain();
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  expect_second_order_is_dead(first);
+  const std::vector<DeadLetter> letters = sale_->dead_letters().value();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_TRUE(sale_->retry_dead_letter(letters[0].id).value());
+  drain();
+  EXPECT_EQ(sale_->dead_letters()->size(), 1U) << "it stays refused";
+  EXPECT_TRUE(
+      sale_->discard_dead_letter(sale_->dead_letters()->front().id, "a repetition").value());
+  expect_audit_passes();
+}
+
+TEST_P(IdempotencyKeysTest, SecondOrderOfArchivedKeyIsDead) {
+  const OrderId first = sell_and_drain();
+  ASSERT_TRUE(sale_->close(1).ok());
+  ASSERT_EQ(sale_->archive(1), absl::OkStatus());
+  backend_.client()("DEL", SaleKeys{}.request("click"));
+  expect_second_order_is_dead(first);
+}
+
+TEST_P(IdempotencyKeysTest, HeldOrderOfKeyUsedElsewhereIsDead) {
+  publish_two();
+  const BuyResult held = sale_->buy(1, 7, "click");
+  BuyResult other;
+  before_next_write([&] {
+    flush();  // no store has the order now, only the worker
+    other = sale_->buy(2, 7, "click");
+  });
+  drain();
+  EXPECT_EQ(other.outcome, Outcome::kAccepted) << other.detail;
+  EXPECT_EQ(sale_->status(other.order)->kind, OrderState::Kind::kCreated);
+  const OrderState state = sale_->status(held.order).value();
+  EXPECT_EQ(state.kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(other.order));
   expect_audit_passes();
 }
 

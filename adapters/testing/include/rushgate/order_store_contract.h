@@ -407,11 +407,35 @@ TEST_P(OrderStoreTest, ExpiredKeyIsFree) {
   EXPECT_EQ(store().find(first.id).value(), first);
 }
 
-TEST_P(OrderStoreTest, KeyBelongsToItsVoucher) {
-  Order other = with_key(1, "click", 1'000);
+TEST_P(OrderStoreTest, KeyOfAnotherVoucherIsRefused) {
+  const Order first = with_key(1, "click", 1'000);
+  Order other = with_key(2, "click", 1'100);
   other.voucher = kVoucher + 1;
-  EXPECT_EQ(write_kinds({with_key(1, "click", 1'000), other}),
-            (std::vector{Kind::kStored, Kind::kStored}));
+  EXPECT_EQ(write({first, other}).at(1).reason,
+            "its idempotency key belongs to order " + std::to_string(first.id));
+  EXPECT_EQ(write_one(other), Kind::kRefused);
+  other.admitted_at_ms = 1'101;
+  EXPECT_EQ(write_one(other), Kind::kStored) << "the key has expired";
+}
+
+TEST_P(OrderStoreTest, KeyOfArchivedOrderIsRefused) {
+  VoucherStore* const vouchers = store().vouchers();
+  if (store().archive() == nullptr || vouchers == nullptr) return;
+  constexpr VoucherId kEnded = kVoucher + 1;
+  ASSERT_TRUE(
+      vouchers->record_pending({.voucher = {.id = kEnded, .stock = 5, .end_ms = 1}, .version = 1})
+          .ok());
+  ASSERT_TRUE(vouchers->resolve(kEnded, 1, VoucherVersion::State::kApplied, {}).ok());
+  Order first = with_key(1, "click", 1'000);
+  first.voucher = kEnded;
+  write({first});
+  ASSERT_EQ(store().archive()->archive_voucher(kEnded, 2), absl::OkStatus());
+  ASSERT_EQ(store().archive()->archive_orders(kEnded, 10).value(), 1U);
+  EXPECT_EQ(write({with_key(2, "click", 1'100)}).at(0).reason,
+            "its idempotency key belongs to order " + std::to_string(first.id));
+  EXPECT_EQ(write_one(with_key(3, "click", 1'101)), Kind::kStored);
+  ASSERT_EQ(store().archive()->delete_orders(kEnded, 10).value(), 1U);
+  EXPECT_EQ(write_one(with_key(4, "click", 1'000)), Kind::kStored) << "the order was deleted";
 }
 
 TEST_P(OrderStoreTest, OrdersWithLivingKeysAreVisited) {

@@ -289,7 +289,7 @@ struct OrderRivals {
   std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
   std::int64_t refunding_of_voucher = 0;   // of these: in OrderStatus::kRefunding
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
-  std::optional<Order> same_key = {};      // an order with which it shares_key()
+  std::optional<Order> same_key = {};      // an order, perhaps archived, with which it shares_key()
 
   /// Counts the pieces of `other` if they count against the limit per user of `order`.
   void add_of_user(const Order& other, const Order& order);
@@ -298,8 +298,8 @@ struct OrderRivals {
 inline bool has_key_at(const Order& order, std::int64_t time_ms) {
   return !order.idempotency_key.empty() && order.key_expires_at_ms >= time_ms;
 }
-/// Returns true if two orders of a voucher were admitted under one idempotency key, while it was
-/// the other's. Each order is its own.
+/// Returns true if two orders were admitted under one idempotency key, while it was the other's. No
+/// order shares it with itself.
 bool shares_key(const Order& a, const Order& b);
 /// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
 /// order of the same user and voucher. An order that was admitted later under a higher limit does
@@ -309,7 +309,7 @@ bool counts_against(const Order& other, const Order& order);
 /// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
 /// - one without a positive id, with the id of another order, or with a quantity that is not from 1
 ///   to Order::kQuantityMax;
-/// - one whose idempotency key belongs to another order of its voucher;
+/// - one whose idempotency key belongs to another order, of any voucher, also of an archived one;
 /// - a live order whose user would have more than `limit` pieces of the voucher;
 /// - a live order of a voucher that was never published, or has too few pieces left.
 /// kTooEarly: it lacks only pieces that are being refunded. A refusal is final, so it must not depend

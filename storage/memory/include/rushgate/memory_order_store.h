@@ -93,7 +93,6 @@ class MemoryOrderStore final : public OrderStore,
   absl::btree_map<OrderId, Order> orders_;
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;
-  absl::flat_hash_map<std::pair<VoucherId, std::string>, Ids> of_key_;  // an idempotency key
   absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;
   absl::flat_hash_map<VoucherId, std::int64_t> taken_of_voucher_;
   absl::flat_hash_map<VoucherId, std::int64_t> refunding_of_voucher_;
@@ -101,6 +100,7 @@ class MemoryOrderStore final : public OrderStore,
   absl::btree_map<std::int64_t, OrderChange> changes_;  // by position
   std::int64_t last_position_ = 0;
   // Also of archived orders:
+  absl::flat_hash_map<std::string, Ids> of_key_;  // an idempotency key
   absl::flat_hash_map<OrderId, absl::btree_set<std::string>> payments_of_order_;
   absl::flat_hash_map<OrderId, std::vector<std::int64_t>> changes_of_order_;  // ascending positions
   // Version n is at index n - 1.

@@ -424,6 +424,26 @@ TEST_F(SqliteOpenTest, OrdersOfVersion6HaveNoKey) {
   EXPECT_EQ(check_integrity(), "ok");
 }
 
+/// Version 9 compared the keys of each voucher alone.
+TEST_F(SqliteOpenTest, SharedKeysOfVersion9StayReadable) {
+  {
+    SQLite::Database raw = open_raw();
+    ASSERT_TRUE(migrate(raw, migrations().first(9)).ok());
+    raw.exec(
+        "INSERT INTO orders VALUES "
+        "(11, 5, 7, 1, 1, 100, 101, 4, 102, 2, 250, 1, 0, '', 0, 'click', 900), "
+        "(12, 5, 8, 1, 1, 100, 101, 5, 102, 2, 250, 1, 0, '', 0, 'click', 900)");
+  }
+  const auto store = open();
+  EXPECT_EQ(store->list({.user = 5})->size(), 2U);
+  EXPECT_EQ(check_integrity(), "ok");
+  std::vector<Order> later = make_orders(20, 1);
+  later[0].idempotency_key = "click";
+  later[0].admitted_at_ms = 900;
+  later[0].key_expires_at_ms = 1'000;
+  EXPECT_EQ(write_now(*store, later).value()[0].kind, OrderResult::Kind::kRefused);
+}
+
 TEST_F(SqliteOpenTest, OrdersSurviveLaterMigration) {
   EXPECT_TRUE(write_now(*open(), make_orders(1, 10)).ok());
   std::vector<const char*> later(migrations().begin(), migrations().end());

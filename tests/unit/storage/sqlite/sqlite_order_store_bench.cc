@@ -50,6 +50,26 @@ BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(500)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 1})->Iterations(1'000)->UseRealTime();
 BENCHMARK(BM_Write)->Args({1'000, 3})->Iterations(500)->UseRealTime();
 
+// Argument: orders per batch. As BM_Write, each order with an idempotency key.
+void BM_WriteWithKeys(benchmark::State& state) {
+  const TemporaryDatabase database;
+  const auto store = SqliteOrderStore::open(database.file()).value();
+  std::mt19937_64 random(1);
+  OrderId id = 1'000'000'000'000;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<Order> batch = next_batch(random, id, state.range(0), 1);
+    for (Order& order : batch) {
+      order.idempotency_key = std::to_string(random()) + std::to_string(random());
+      order.key_expires_at_ms = order.admitted_at_ms + 604'800'000;
+    }
+    state.ResumeTiming();
+    if (!write_now(*store, batch).ok()) state.SkipWithError("write failed");
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_WriteWithKeys)->Arg(1'000)->Iterations(500)->UseRealTime();
+
 // Argument: orders per batch. As BM_Write, in events.
 void BM_ApplyAdmitted(benchmark::State& state) {
   const TemporaryDatabase database;
