@@ -1,4 +1,4 @@
-#include "engine/sale/orders/order_worker_impl.h"
+#include "engine/sale/worker/order_worker_impl.h"
 
 #include <algorithm>
 #include <chrono>

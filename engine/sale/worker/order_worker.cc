@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/sale/orders/order_worker_impl.h"
+#include "engine/sale/worker/order_worker_impl.h"
 #include <rushgate/order_worker.h>
 
 namespace rushgate {
