@@ -143,7 +143,7 @@ class KilledSale {
   /// Makes the rebuild look old: a server does not notice that the process has ended.
   void abandon_rebuild() {
     if (server_ == nullptr) return;
-    now_ms_ += VoucherBook::kRebuildAbandonedMs + 1;
+    now_ms_ += VoucherRebuilder::kAbandonedMs + 1;
     server_->set_now_ms(now_ms_);
   }
 

@@ -161,7 +161,7 @@ absl::StatusOr<VoucherCounters> read_voucher_counters(Client& client, const Sale
 }
 
 bool VoucherCounters::is_being_rebuilt() const {
-  return closed_at_ms && taken_at.time_ms - *closed_at_ms < VoucherBook::kRebuildAbandonedMs;
+  return closed_at_ms && taken_at.time_ms - *closed_at_ms < VoucherRebuilder::kAbandonedMs;
 }
 
 absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const SaleKeys& keys,

@@ -1,5 +1,4 @@
-// Vouchers in both stores: recorded in the database, in force in the keyspace, and rebuilt there
-// after a loss.
+// Vouchers in both stores: recorded in the database, and in force in the keyspace.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "engine/sale/orders/lost_orders.h"
 #include "engine/sale/ownership/keyspace_owner.h"
 #include "engine/sale/vouchers/change_turn.h"
+#include "engine/sale/vouchers/voucher_rebuilder.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale.h>
@@ -45,11 +45,6 @@ struct VoucherBookOptions {
 /// Thread-safe. Does not own its arguments, which must outlive it.
 class VoucherBook {
  public:
-  /// A rebuild counts as interrupted if its claim was not renewed for longer than this, by the
-  /// keyspace's time. Another process may then begin one. On the embedded engine, a rebuild that
-  /// began before the engine was opened counts as interrupted at once.
-  static constexpr std::int64_t kRebuildAbandonedMs = 10'000;
-
   VoucherBook(Client& client, const SaleStores& stores, KeyspaceOwner& owner, const SaleKeys& keys,
               VoucherBookOptions options = {});
 
@@ -85,20 +80,13 @@ class VoucherBook {
   /// was published. Returns how long it is until the next window opens, ms.
   absl::StatusOr<std::int64_t> serve_opened_lists();
 
-  /// The result of restoring lost orders.
-  struct Restored {
-    std::size_t appended = 0;  // to the order stream: they are admitted once more
-    std::size_t buried = 0;    // as dead letters without stock, with the reason
-  };
   /// Restores orders of one voucher that the keyspace lost. Rebuilds the voucher with the orders
   /// that are in no store, as far as its stock and limits allow. A dead letter without stock stays
   /// one if no stock is free. May be repeated. Errors: as rebuild().
-  absl::StatusOr<Restored> restore(VoucherId voucher, std::span<const LostOrder> lost);
+  absl::StatusOr<RestoredOrders> restore(VoucherId voucher, std::span<const LostOrder> lost);
 
  private:
   using ScriptResult = std::vector<std::int64_t>;  // of a script: an outcome and its numbers
-  struct Buyers;                                   // of one voucher, as the stores know them
-  struct Lost;                                     // orders to restore, and their results
 
   absl::Status finish_pending();
   absl::Status rebuild_lost(std::vector<VoucherVersion> on_sale);
@@ -118,25 +106,6 @@ class VoucherBook {
   absl::Status record_applied(const VoucherVersion& version);
   absl::Status forget_copies(VoucherId voucher) const;
   absl::Status refuse(const VoucherVersion& version, const std::string& why);
-  absl::Status rebuild_locked(const VoucherVersion& version, const VoucherVersion* before = nullptr,
-                              Lost* lost = nullptr);
-  absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
-                                             bool even_if_whole);
-  absl::Status renew(VoucherId voucher, const std::string& token);
-  absl::StatusOr<Buyers> read_buyers(const VoucherVersion& version, const std::string& token,
-                                     Lost* lost);
-  absl::StatusOr<bool> append(const LostOrder& lost, const std::string& token);
-  absl::Status add_lost(const Limits& limits, std::int64_t stock, const std::string& token,
-                        Buyers& buyers, Lost& lost);
-  absl::Status check_kept(VoucherId voucher, const std::string& token);
-  absl::Status load(const VoucherVersion& version, const VoucherVersion* before,
-                    const std::string& token, Lost* lost);
-  absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
-                                   const Buyers& buyers);
-  absl::StatusOr<bool> load_requests(VoucherId voucher, const std::string& token,
-                                     const Buyers& buyers);
-  absl::StatusOr<bool> load_holds(VoucherId voucher, const std::string& token,
-                                  const Buyers& buyers);
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 
   Client& client_;
@@ -144,9 +113,8 @@ class VoucherBook {
   KeyspaceOwner& owner_;
   const SaleKeys keys_;
   const VoucherBookOptions options_;
-  const std::string name_;      // as rebuilder; unique over all books and processes
+  VoucherRebuilder rebuilder_;  // for the holder of the turn
   ChangeTurn changing_;         // of a change or rebuild
-  std::uint64_t rebuilds_ = 0;  // guarded by changing_
 };
 
 }  // namespace rushgate

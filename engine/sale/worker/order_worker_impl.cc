@@ -145,7 +145,7 @@ OrderWorker::Step OrderWorker::Impl::step(std::int64_t block_ms) {
   }
   if (step.kind != StepKind::kPaused) pauses_ = 0;
   step.lost = std::exchange(lost_, 0);
-  const VoucherBook::Restored restored = std::exchange(restored_, {});
+  const RestoredOrders restored = std::exchange(restored_, {});
   step.restored += restored.appended;
   step.buried += restored.buried;
   return step;

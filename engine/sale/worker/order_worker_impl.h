@@ -213,7 +213,7 @@ class OrderWorker::Impl {
   std::int64_t expire_at_ms_ = 0;  // monotonic: when to look for holds that are due
   std::int64_t look_for_lost_at_ms_ = 0;  // monotonic: … and for lost holds and opened windows
   std::size_t lost_ = 0;                  // in this step
-  VoucherBook::Restored restored_;        // in this step
+  RestoredOrders restored_;        // in this step
   absl::flat_hash_set<std::string> reported_consumers_;
 };
 

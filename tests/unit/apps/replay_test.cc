@@ -114,7 +114,7 @@ TEST(ReplayTest, PatienceOutlastsLostRebuild) {
   }
   EXPECT_EQ(defaults.wait_after_ms(1), 5);
   EXPECT_EQ(defaults.wait_after_ms(2), 10);
-  EXPECT_GE(defaults.total_ms(), VoucherBook::kRebuildAbandonedMs + 2'000);
+  EXPECT_GE(defaults.total_ms(), VoucherRebuilder::kAbandonedMs + 2'000);
 }
 
 TEST(PatienceTest, SecondsDetermineAttempts) {

@@ -158,7 +158,7 @@ TEST_P(AuditDuringSaleTest, RunningRebuildIsWarnedOf) {
   EXPECT_TRUE(running->passed()) << ::testing::PrintToString(running->problems);
   EXPECT_THAT(running->warnings, ElementsAre(HasSubstr("voucher 1 is being rebuilt")));
 
-  backend_.advance_ms(VoucherBook::kRebuildAbandonedMs);
+  backend_.advance_ms(VoucherRebuilder::kAbandonedMs);
   EXPECT_THAT(sale_->audit()->problems, Contains(HasSubstr("voucher 1: the keyspace has lost it")));
 }
 

@@ -67,7 +67,7 @@ TEST_P(FaultsInTheWildTest, AdmissionIsClosedDuringForeignRebuild) {
 TEST_P(FaultsInTheWildTest, InterruptedRebuildIsTakenOver) {
   ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
   EXPECT_EQ(buy(1, 1), Outcome::kAccepted);
-  close_as_somebody(VoucherBook::kRebuildAbandonedMs);
+  close_as_somebody(VoucherRebuilder::kAbandonedMs);
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
   EXPECT_EQ(buy(1, 2), Outcome::kAccepted);
   expect_audit_passes();

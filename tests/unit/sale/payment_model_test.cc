@@ -168,7 +168,7 @@ class PaymentModelTest : public PaidSaleTest {
                    .per_user_day = random_->chance(30) ? random_->between(1, 3) : 0};
     absl::Status published = sale_->publish(next);
     if (absl::IsAborted(published)) {  // an interrupted rebuild keeps its claim for a while
-      backend_.advance_ms(VoucherBook::kRebuildAbandonedMs);
+      backend_.advance_ms(VoucherRebuilder::kAbandonedMs);
       note_timeouts();
       published = sale_->publish(next);
     }

@@ -66,7 +66,7 @@ TEST_P(RebuildOnServerTest, NextProcessWaitsUntilAbandoned) {
   restart();
   EXPECT_TRUE(is_closed());
   EXPECT_EQ(sale_->buy(1, 3).outcome, Outcome::kOverloaded);
-  interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+  interrupt_rebuild(VoucherRebuilder::kAbandonedMs);
   restart();
   expect_rebuilt();
 }
@@ -80,7 +80,7 @@ TEST_P(RebuildTest, RebuildAgeUsesKeyspaceTime) {
     ASSERT_TRUE(other.ok()) << other.status();
     interrupt_rebuild(0);
     EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kOverloaded);
-    interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+    interrupt_rebuild(VoucherRebuilder::kAbandonedMs);
     EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kLimitReached);
   }
   expect_rebuilt();
@@ -101,7 +101,7 @@ TEST_P(RebuildTest, OwnFailedRebuildRestartsAtOnce) {
 
 TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
   sell_two_of_three();
-  interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+  interrupt_rebuild(VoucherRebuilder::kAbandonedMs);
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over by another
   const std::string_view names[] = {"seckill:voucher:1", "seckill:stock:1"};
   std::vector<std::string> arguments = {"somebody:1", "99", "0", "0", "1", "0"};
@@ -130,7 +130,7 @@ TEST_P(RebuildTest, LongRebuildKeepsItsClaim) {
   backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
     if (point != faults::FaultyOrderStore::Point::kBeforeList) return;
     ++portions;
-    backend_.advance_ms(VoucherBook::kRebuildAbandonedMs - 1);
+    backend_.advance_ms(VoucherRebuilder::kAbandonedMs - 1);
     EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kOverloaded);
   });
   EXPECT_EQ(buy(1, kBuyers + 1), Outcome::kAccepted);
@@ -144,7 +144,7 @@ TEST_P(RebuildTest, PublicationDuringRebuildIsAborted) {
   interrupt_rebuild(0);
   const absl::Status published = sale_->publish(voucher(1, 4));
   EXPECT_TRUE(absl::IsAborted(published)) << published;
-  interrupt_rebuild(VoucherBook::kRebuildAbandonedMs);
+  interrupt_rebuild(VoucherRebuilder::kAbandonedMs);
   EXPECT_TRUE(sale_->publish(voucher(1, 4)).ok());
   EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
   EXPECT_EQ(buy(1, 4), Outcome::kAccepted);

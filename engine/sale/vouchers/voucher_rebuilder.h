@@ -1,0 +1,86 @@
+// Rebuilds a voucher of which the keyspace has lost something.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/orders/lost_orders.h"
+#include "engine/sale/ownership/keyspace_owner.h"
+#include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+struct RebuiltBuyers;
+
+/// The result of restoring lost orders.
+struct RestoredOrders {
+  std::size_t appended = 0;  // to the order stream: they are admitted once more
+  std::size_t buried = 0;    // as dead letters without stock, with the reason
+};
+
+/// Orders of one voucher to be restored. Refers to them.
+struct LostOrders {
+  explicit LostOrders(std::span<const LostOrder> lost) {
+    for (const LostOrder& one : lost) left.emplace(one.order.id, &one);
+  }
+
+  absl::btree_map<OrderId, const LostOrder*> left;  // that no store was found to have yet
+  RestoredOrders restored;
+};
+
+/// Closes a voucher, reads its orders in both stores, and opens it again with what they leave free. The
+/// caller must have the turn to change vouchers (ChangeTurn). Does not own its arguments, which must
+/// outlive it.
+class VoucherRebuilder {
+ public:
+  /// A rebuild counts as interrupted if its claim was not renewed for longer than this, by the
+  /// keyspace's time. Another process may then begin one. On the embedded engine, a rebuild that
+  /// began before the engine was opened counts as interrupted at once.
+  static constexpr std::int64_t kAbandonedMs = 10'000;
+
+  VoucherRebuilder(Client& client, const SaleStores& stores, KeyspaceOwner& owner,
+                   const SaleKeys& keys);
+
+  /// Rebuilds a closed or lost voucher. With `before`, the version in force: rebuilds a whole voucher
+  /// too, to put `version` in force. If `version` has less stock than was sold, `before` stays. With
+  /// `lost`: rebuilds a whole voucher too, to restore these orders as far as its stock and limits
+  /// allow. kAborted: another process is rebuilding it.
+  absl::Status rebuild(const VoucherVersion& version, const VoucherVersion* before = nullptr,
+                       LostOrders* lost = nullptr);
+
+ private:
+  absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
+                                             bool even_if_whole);
+  absl::Status renew(VoucherId voucher, const std::string& token);
+  absl::StatusOr<RebuiltBuyers> read_buyers(const VoucherVersion& version, const std::string& token,
+                                            LostOrders* lost);
+  absl::StatusOr<bool> append(const LostOrder& lost, const std::string& token);
+  absl::Status add_lost(const Limits& limits, std::int64_t stock, const std::string& token,
+                        RebuiltBuyers& buyers, LostOrders& lost);
+  absl::Status check_kept(VoucherId voucher, const std::string& token);
+  absl::Status load(const VoucherVersion& version, const VoucherVersion* before,
+                    const std::string& token, LostOrders* lost);
+  absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
+                                   const RebuiltBuyers& buyers);
+  absl::StatusOr<bool> load_requests(VoucherId voucher, const std::string& token,
+                                     const RebuiltBuyers& buyers);
+  absl::StatusOr<bool> load_holds(VoucherId voucher, const std::string& token,
+                                  const RebuiltBuyers& buyers);
+
+  Client& client_;
+  const SaleStores stores_;
+  KeyspaceOwner& owner_;
+  const SaleKeys keys_;
+  const std::string name_;  // unique over all rebuilders and processes
+  std::uint64_t rebuilds_ = 0;
+};
+
+}  // namespace rushgate
