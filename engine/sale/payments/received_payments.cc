@@ -9,6 +9,7 @@
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/orders/order_entry.h"
+#include "engine/sale/payments/payment_scripts.h"
 
 namespace rushgate {
 
@@ -61,6 +62,20 @@ absl::StatusOr<absl::flat_hash_set<std::string>> find_noted_as_stored(
     if (page.elements().size() < kBatchesPerRead) break;
   }
   return noted;
+}
+
+absl::StatusOr<bool> note_stored_payments(Client& client, const SaleKeys& keys,
+                                          std::string_view payments) {
+  constexpr std::int64_t kBatches = 4;
+  const std::string known = keys.payments();
+  const std::string stored = keys.stored_payments();
+  const std::string_view names[] = {known, stored};
+  const DecimalText keep(payment_scripts::kKeepStoredMs);
+  const DecimalText most(kBatches);
+  const std::string_view arguments[] = {payments, keep, most};
+  const Reply forgotten = client.run(payment_scripts::note_stored(), names, arguments);
+  if (!forgotten.is_integer()) return to_status(forgotten, "forgetting stored payments");
+  return forgotten.integer() < kBatches;
 }
 
 absl::Status for_each_received_payment(Client& client, const SaleKeys& keys,

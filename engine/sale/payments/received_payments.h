@@ -40,6 +40,11 @@ absl::StatusOr<std::optional<ReceivedPayment>> find_received_payment(Client& cli
 absl::StatusOr<absl::flat_hash_set<std::string>> find_noted_as_stored(
     Client& client, const SaleKeys& keys, const absl::flat_hash_set<std::string>& payments);
 
+/// Notes payments as stored, whose ids are separated by spaces. Forgets old ones, a bounded number.
+/// Returns false if there may be more of these.
+absl::StatusOr<bool> note_stored_payments(Client& client, const SaleKeys& keys,
+                                          std::string_view payments);
+
 /// Visits each payment, in no order and in bounded portions; one that is there during the whole call
 /// at least once.
 absl::Status for_each_received_payment(Client& client, const SaleKeys& keys,

@@ -1,0 +1,81 @@
+#include "engine/sale/worker/released_entries.h"
+
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/sale/orders/lost_orders.h"
+
+namespace rushgate {
+
+ReleasedEntries::ReleasedEntries(Client& client, const SaleStores& stores, const SaleKeys& keys,
+                                 VoucherBook& vouchers, OrderChanges& changes,
+                                 std::shared_ptr<spdlog::logger> logger)
+    : client_(client),
+      stores_(stores),
+      keys_(keys),
+      vouchers_(vouchers),
+      changes_(changes),
+      logger_(std::move(logger)) {}
+
+void ReleasedEntries::add(const OrderEntry& entry) {
+  if (!entry.deleted) entries_.insert_or_assign(entry.id, entry);
+}
+
+void ReleasedEntries::add_all(EntryBatch& batch) {
+  for (OrderEntry& entry : batch.entries) {
+    if (!entry.deleted) entries_.insert_or_assign(entry.id, std::move(entry));
+  }
+  batch.entries.clear();
+}
+
+void ReleasedEntries::take(OrderEntry& entry) {
+  const auto released = entries_.find(entry.id);
+  if (released == entries_.end()) return;
+  if (entry.deleted) entry = released->second;
+  if (entry.fields == released->second.fields) entries_.erase(released);
+}
+
+absl::StatusOr<bool> ReleasedEntries::restore() {
+  if (entries_.empty()) return false;
+  std::vector<OrderEntry> sought;
+  sought.reserve(entries_.size());
+  for (const auto& [id, entry] : entries_) sought.push_back(entry);
+  const auto lost = find_lost_orders(client_, stores_.orders, keys_, sought);
+  if (!lost.ok()) return lost.status();
+  absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
+  for (const LostOrder& order : *lost) of_voucher[order.order.voucher].push_back(order);
+  for (const auto& [voucher, orders] : of_voucher) {
+    const auto restored = vouchers_.restore(voucher, orders);
+    if (!restored.ok()) return restored.status();
+    restored_.appended += restored->appended;
+    restored_.buried += restored->buried;
+    if (!logger_) continue;
+    log_error(*logger_,
+              concat("the keyspace lost ", orders.size(), " orders of voucher ", voucher,
+                     " before they were stored: ", restored->appended, " are queued again, ",
+                     restored->buried, " are dead letters without stock"));
+  }
+  const auto repeated = repeat_changes();
+  if (!repeated.ok()) return repeated.status();
+  entries_.clear();
+  return !of_voucher.empty() || *repeated > 0;
+}
+
+/// Repeats the changes of the released events, in the order of the stream. One that is not lost
+/// changes nothing. Returns their number.
+absl::StatusOr<std::size_t> ReleasedEntries::repeat_changes() {
+  absl::btree_map<StreamId, OrderEvent> events;
+  for (const auto& [id, entry] : entries_) {
+    if (!is_event(entry) || stores_.orders.payments() == nullptr) continue;
+    auto event = read_event(entry);
+    if (event.ok()) events.emplace(event->order.entry, *std::move(event));
+  }
+  for (const auto& [id, event] : events) {
+    if (const absl::Status repeated = changes_.repeat(event); !repeated.ok()) return repeated;
+  }
+  return events.size();
+}
+
+}  // namespace rushgate
