@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,8 @@ ChangeResult overloaded(std::string detail) {
 }
 
 ChangeResult hold_being_rebuilt() { return overloaded("its hold is being rebuilt"); }
+
+ChangeResult voucher_being_rebuilt() { return overloaded("its voucher is being rebuilt"); }
 
 ChangeResult changed_meanwhile() { return overloaded("another call is changing it"); }
 
@@ -186,58 +189,111 @@ std::vector<ChangeResult> OrderChanges::pay_all(std::span<const PayRequest> requ
   const std::vector<Reply> replies = client_.run_all(scripts::pay(), calls);
   for (std::size_t i = 0; i < payments.size(); ++i) {
     const Reply& reply = part_of(replies[i / kPaymentsPerCall], i % kPaymentsPerCall);
-    results[asked[i]] = conclude_pay(reply, *payments[i], true);
+    results[asked[i]] = conclude_payment(reply, *payments[i]);
   }
   return results;
 }
 
-ChangeResult OrderChanges::conclude_pay(const Reply& reply, const PayRequest& request,
-                                        bool may_rebuild) {
-  const auto outcome = outcome_in(reply);
-  if (!outcome) return failure(reply, concat("paying order ", request.order));
-  switch (*outcome) {
-    case scripts::kDone:
-      return done(OrderStatus::kPaid);
-    case scripts::kRepeated: {
-      if (text_in(reply) == order_event_name(EventKind::kPaid))
-        return done(OrderStatus::kPaid, true);
-      const auto status = find_status(request.order);
-      if (!status.ok()) return failure(status.status());
-      ChangeResult result =
-          too_late(status->value_or(OrderStatus::kCreated), "it was recorded before");
-      result.is_repeated = true;
-      return result;
-    }
-    case scripts::kIdReused:
-      return refused(concat("payment ", request.payment,
-                            " came with another order or amount: ", text_in(reply)));
-    case scripts::kWrongAmount:
-      return refused(concat("order ", request.order, " needs a payment of ", text_in(reply),
-                            " cents, not ", request.amount_cents));
-    case scripts::kDead:
-      return refuse_dead(request, may_rebuild);
-    case scripts::kEnded: {
-      auto ended = EndedHold::read(request.order, text_in(reply));
-      if (!ended) return failure(reply, "reading the end of a hold");
-      const auto status = present_status(*ended);
-      if (!status.ok()) return failure(status.status());
-      ended->order.status = *status;
-      return record_surplus(request, ended->order, ended->how);
-    }
-    case scripts::kNotHeld:
-      return pay_without_hold(request, may_rebuild);
-    default:
-      return pay_after_rebuild(request, reply, may_rebuild);
-  }
+/// Concludes the first try of a payment, and tries it once more if that may help.
+ChangeResult OrderChanges::conclude_payment(const Reply& reply, const PayRequest& request) {
+  bool is_first = true;
+  return conclude([&] {
+    return std::exchange(is_first, false) ? judge_payment(reply, request)
+                                          : judge_payment(run_pay(request), request);
+  });
 }
 
-/// Refuses the payment of an order that is a dead letter, unless it was retried just now.
-ChangeResult OrderChanges::refuse_dead(const PayRequest& request, bool may_try_again) {
+/// The outcomes of the script, each with what judges it.
+OrderChanges::Verdict OrderChanges::judge_payment(const Reply& reply, const PayRequest& request) {
+  struct Row {
+    std::int64_t outcome;
+    Verdict (OrderChanges::*judge)(const Reply&, const PayRequest&);
+  };
+  static constexpr Row kOutcomes[] = {
+      {scripts::kDone, &OrderChanges::judge_paid},
+      {scripts::kRepeated, &OrderChanges::judge_repeated},
+      {scripts::kIdReused, &OrderChanges::judge_reused_id},
+      {scripts::kWrongAmount, &OrderChanges::judge_wrong_amount},
+      {scripts::kEnded, &OrderChanges::judge_ended_hold},
+      {scripts::kNotHeld, &OrderChanges::judge_without_hold},
+      {scripts::kRebuilding, &OrderChanges::judge_closed_voucher},
+      {scripts::kDead, &OrderChanges::judge_dead_order},
+  };
+  const auto outcome = outcome_in(reply);
+  const auto* const row = std::ranges::find_if(
+      kOutcomes, [&outcome](const Row& one) { return one.outcome == outcome; });
+  if (row == std::end(kOutcomes)) return failure(reply, concat("paying order ", request.order));
+  return (this->*row->judge)(reply, request);
+}
+
+OrderChanges::Verdict OrderChanges::judge_paid(const Reply& /*reply*/,
+                                               const PayRequest& /*request*/) {
+  return done(OrderStatus::kPaid);
+}
+
+OrderChanges::Verdict OrderChanges::judge_repeated(const Reply& reply, const PayRequest& request) {
+  if (text_in(reply) == order_event_name(EventKind::kPaid)) return done(OrderStatus::kPaid, true);
+  const auto status = find_status(request.order);
+  if (!status.ok()) return failure(status.status());
+  ChangeResult result = too_late(status->value_or(OrderStatus::kCreated), "it was recorded before");
+  result.is_repeated = true;
+  return result;
+}
+
+OrderChanges::Verdict OrderChanges::judge_reused_id(const Reply& reply, const PayRequest& request) {
+  return refused(
+      concat("payment ", request.payment, " came with another order or amount: ", text_in(reply)));
+}
+
+OrderChanges::Verdict OrderChanges::judge_wrong_amount(const Reply& reply,
+                                                       const PayRequest& request) {
+  return refused(concat("order ", request.order, " needs a payment of ", text_in(reply),
+                        " cents, not ", request.amount_cents));
+}
+
+OrderChanges::Verdict OrderChanges::judge_ended_hold(const Reply& reply,
+                                                     const PayRequest& request) {
+  auto ended = EndedHold::read(request.order, text_in(reply));
+  if (!ended) return failure(reply, "reading the end of a hold");
+  const auto status = present_status(*ended);
+  if (!status.ok()) return failure(status.status());
+  ended->order.status = *status;
+  return record_surplus(request, ended->order, ended->how);
+}
+
+/// The keyspace does not hold the order: it has ended, or the hold is lost, or the order was admitted
+/// just now.
+OrderChanges::Verdict OrderChanges::judge_without_hold(const Reply& /*reply*/,
+                                                       const PayRequest& request) {
+  // A worker may have stored this very payment since it was looked for.
+  auto recorded = find_recorded(request);
+  if (!recorded.ok()) return failure(recorded.status());
+  if (recorded->has_value()) return **std::move(recorded);
+  const auto found = look_up(request.order);
+  if (!found.ok()) return failure(found.status());
+  if (found->kind != Standing::Kind::kSettled) return judge_unsettled(request.order, *found);
+  const Order& order = found->order;
+  if (order.due_at_ms == 0) {
+    return refused(concat("order ", request.order, " demands no payment"));
+  }
+  return record_surplus(request, order, concat("the order was ", order_status_name(order.status)));
+}
+
+/// The voucher is closed. The process that closed it may have ended.
+OrderChanges::Verdict OrderChanges::judge_closed_voucher(const Reply& reply,
+                                                         const PayRequest& /*request*/) {
+  const auto voucher = parse_int64(text_in(reply));
+  if (!voucher) return voucher_being_rebuilt();
+  return {voucher_being_rebuilt(), Cure::kRebuildVoucher, *voucher};
+}
+
+/// The order is a dead letter, unless it was retried just now.
+OrderChanges::Verdict OrderChanges::judge_dead_order(const Reply& /*reply*/,
+                                                     const PayRequest& request) {
   const auto letter = find_dead_letter(client_, keys_, request.order);
   if (!letter.ok()) return failure(letter.status());
   if (letter->has_value()) return dead(request.order, (*letter)->reason);
-  return may_try_again ? conclude_pay(run_pay(request), request, false)
-                       : overloaded("the order was retried just now");
+  return {overloaded("the order was retried just now"), Cure::kTryAgain};
 }
 
 absl::StatusOr<std::optional<OrderStatus>> OrderChanges::find_status(OrderId order) {
@@ -287,54 +343,46 @@ Reply OrderChanges::run_pay(const PayRequest& request) {
   return part_of(reply, 0);
 }
 
-/// Pays an order whose voucher is closed. The process that closed it may have ended.
-ChangeResult OrderChanges::pay_after_rebuild(const PayRequest& request, const Reply& reply,
-                                             bool may_rebuild) {
-  const auto voucher = parse_int64(text_in(reply));
-  if (!voucher || !may_rebuild) return overloaded("its voucher is being rebuilt");
-  const absl::Status rebuilt = vouchers_.rebuild(*voucher);
-  return rebuilt.ok() ? conclude_pay(run_pay(request), request, false) : failure(rebuilt);
+// ---- Verdicts ----
+
+/// Judges a change. Tries it once more if its verdict has a cure.
+ChangeResult OrderChanges::conclude(absl::FunctionRef<Verdict()> judge) {
+  Verdict verdict = judge();
+  absl::Status cured;
+  switch (verdict.cure) {
+    case Cure::kNone:
+      return std::move(verdict.result);
+    case Cure::kTryAgain:
+      break;
+    case Cure::kRebuildVoucher:
+      cured = vouchers_.rebuild(verdict.voucher);
+      break;
+    case Cure::kRebuildHolds:
+      cured = vouchers_.rebuild_holds(verdict.voucher);
+      break;
+  }
+  return cured.ok() ? judge().result : failure(cured);
 }
 
-/// Pays an order that the keyspace does not hold: it has ended, or the hold is lost, or the order was
-/// admitted just now.
-ChangeResult OrderChanges::pay_without_hold(const PayRequest& request, bool may_rebuild) {
-  // A worker may have stored this very payment since it was looked for.
-  auto recorded = find_recorded(request);
-  if (!recorded.ok()) return failure(recorded.status());
-  if (recorded->has_value()) return **std::move(recorded);
-  const auto found = look_up(request.order);
-  if (!found.ok()) return failure(found.status());
-  if (found->kind != Standing::Kind::kSettled) {
-    const auto try_again = [&] { return conclude_pay(run_pay(request), request, false); };
-    return conclude_unsettled(request.order, *found, try_again, may_rebuild);
-  }
-  const Order& order = found->order;
-  if (order.due_at_ms == 0) {
-    return refused(concat("order ", request.order, " demands no payment"));
-  }
-  return record_surplus(request, order, concat("the order was ", order_status_name(order.status)));
-}
-
-/// Concludes a change of an order that had no hold and is not settled, or does it once more: the order
-/// was changed meanwhile, or its hold was lost and is rebuilt.
-ChangeResult OrderChanges::conclude_unsettled(OrderId id, const Standing& found,
-                                              absl::FunctionRef<ChangeResult()> try_again,
-                                              bool may_rebuild) {
+/// Judges a change of an order that had no hold and is not settled: the order was changed meanwhile, or
+/// its hold was lost.
+OrderChanges::Verdict OrderChanges::judge_unsettled(OrderId id, const Standing& found) {
   switch (found.kind) {
     case Standing::Kind::kUnknown:
       return unknown(id);
     case Standing::Kind::kHeld:
     case Standing::Kind::kEnding:
     case Standing::Kind::kSettled:
-      return may_rebuild ? try_again() : changed_meanwhile();
+      return {changed_meanwhile(), Cure::kTryAgain};
     case Standing::Kind::kDead:
       return dead(id, found.reason);
     case Standing::Kind::kLost:
       break;
   }
-  return may_rebuild ? rebuild_holds(found.order.voucher, try_again) : hold_being_rebuilt();
+  return {hold_being_rebuilt(), Cure::kRebuildHolds, found.order.voucher};
 }
+
+// ---- Surplus payments ----
 
 ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order& order,
                                           const std::string& reason) {
@@ -369,15 +417,14 @@ ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order
 ChangeResult OrderChanges::cancel(OrderId order, const std::string& reason,
                                   const std::string& actor) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
-  return cancel_held(order, reason, actor, true);
+  return conclude([&] { return judge_cancellation(order, reason, actor); });
 }
 
-ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
-                                       const std::string& actor, bool may_rebuild) {
-  const auto try_again = [&] { return cancel_held(order, reason, actor, false); };
+OrderChanges::Verdict OrderChanges::judge_cancellation(OrderId order, const std::string& reason,
+                                                       const std::string& actor) {
   const auto hold = find_hold(client_, keys_, order);
   if (!hold.ok()) return failure(hold.status());
-  if (!hold->has_value()) return cancel_without_hold(order, try_again, may_rebuild);
+  if (!hold->has_value()) return judge_cancellation_without_hold(order);
   if (const auto& ended = (*hold)->ended) {
     const auto status = present_status(*ended);
     if (!status.ok()) return failure(status.status());
@@ -396,23 +443,16 @@ ChangeResult OrderChanges::cancel_held(OrderId order, const std::string& reason,
   if (outcome == scripts::kDone) return done(OrderStatus::kCancelled);
   if (outcome == scripts::kEnded || outcome == scripts::kNotHeld) {
     // It ended between the two requests.
-    return may_rebuild ? try_again() : changed_meanwhile();
+    return {changed_meanwhile(), Cure::kTryAgain};
   }
-  if (!may_rebuild) return overloaded("its voucher is being rebuilt");
-  const absl::Status rebuilt = vouchers_.rebuild(voucher);
-  return rebuilt.ok() ? try_again() : failure(rebuilt);
+  return {voucher_being_rebuilt(), Cure::kRebuildVoucher, voucher};
 }
 
-/// Reports an order that has ended, or tries again: it was admitted just now, or its hold was lost and
-/// is rebuilt.
-ChangeResult OrderChanges::cancel_without_hold(OrderId id,
-                                               absl::FunctionRef<ChangeResult()> try_again,
-                                               bool may_rebuild) {
+/// The order has ended, or was admitted just now, or its hold is lost.
+OrderChanges::Verdict OrderChanges::judge_cancellation_without_hold(OrderId id) {
   const auto found = look_up(id);
   if (!found.ok()) return failure(found.status());
-  if (found->kind != Standing::Kind::kSettled) {
-    return conclude_unsettled(id, *found, try_again, may_rebuild);
-  }
+  if (found->kind != Standing::Kind::kSettled) return judge_unsettled(id, *found);
   const OrderStatus status = found->order.status;
   if (status == OrderStatus::kCancelled) return done(status, true);
   return too_late(status, "only an unpaid order can be cancelled");
@@ -455,13 +495,6 @@ absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up_dead(OrderId id, St
   if (!letter.ok()) return letter.status();
   if (!letter->has_value()) return otherwise;
   return Standing{.kind = Standing::Kind::kDead, .reason = std::move((*letter)->reason)};
-}
-
-/// Rebuilds a voucher that lost a hold, and tries again.
-ChangeResult OrderChanges::rebuild_holds(VoucherId voucher,
-                                         absl::FunctionRef<ChangeResult()> try_again) {
-  const absl::Status rebuilt = vouchers_.rebuild_holds(voucher);
-  return rebuilt.ok() ? try_again() : failure(rebuilt);
 }
 
 // ---- Changes that begin in the database ----
@@ -507,9 +540,13 @@ absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
 
 /// Carries out an event that makes the order `status`. An order that is not stored costs no
 /// transaction.
-ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus status,
-                                         bool may_rebuild) {
+ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus status) {
   if (const absl::Status possible = check_payments(); !possible.ok()) return failure(possible);
+  return conclude([&] { return judge_stored_change(event, status); });
+}
+
+OrderChanges::Verdict OrderChanges::judge_stored_change(const OrderEvent& event,
+                                                        OrderStatus status) {
   const OrderId id = event.order.id;
   const auto hold = find_hold(client_, keys_, id);
   if (!hold.ok()) return failure(hold.status());
@@ -532,28 +569,25 @@ ChangeResult OrderChanges::change_stored(const OrderEvent& event, OrderStatus st
       break;
   }
   if ((*order)->status == OrderStatus::kUnpaid) {
-    const auto try_again = [&] { return change_stored(event, status, false); };
-    return refuse_unpaid(id, result->reason, try_again, may_rebuild);
+    return judge_unpaid(id, result->reason);
   }
   const auto present = stores_.orders.find(id);
   if (!present.ok()) return failure(present.status());
   return too_late(present->value_or(**order).status, result->reason);
 }
 
-/// Reports that an order which is unpaid in the database cannot be changed there. It may have been paid
-/// in the keyspace, and its hold may be lost: then the payment is queued.
-ChangeResult OrderChanges::refuse_unpaid(OrderId id, const std::string& reason,
-                                         absl::FunctionRef<ChangeResult()> try_again,
-                                         bool may_rebuild) {
+/// The order is unpaid in the database, and cannot be changed there. It may have been paid in the
+/// keyspace, and its hold may be lost: then the payment is queued.
+OrderChanges::Verdict OrderChanges::judge_unpaid(OrderId id, const std::string& reason) {
   const auto found = look_up(id);
   if (!found.ok()) return failure(found.status());
   using Kind = Standing::Kind;
   if (found->kind == Kind::kHeld) return too_late(OrderStatus::kUnpaid, reason);
   if (found->kind == Kind::kEnding) return not_stored_yet();
   if (found->kind == Kind::kUnknown || found->kind == Kind::kSettled) {
-    return may_rebuild ? try_again() : changed_meanwhile();
+    return {changed_meanwhile(), Cure::kTryAgain};
   }
-  return conclude_unsettled(id, *found, try_again, may_rebuild);
+  return judge_unsettled(id, *found);
 }
 
 /// Says why an order cannot be changed in the database: it is not there yet, or no more.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -76,36 +77,59 @@ class OrderChanges {
     std::string reason = {};  // of kDead
   };
 
+  /// What makes a second try of a change succeed.
+  enum class Cure : std::uint8_t {
+    kNone,
+    kTryAgain,        // the order was changed meanwhile
+    kRebuildVoucher,  // it is closed, perhaps by a process that ended
+    kRebuildHolds,    // the keyspace lost the hold
+  };
+  /// The result of a try of a change; with a cure, of the last try.
+  struct Verdict {
+    Verdict(ChangeResult its_result)  // NOLINT(google-explicit-constructor)
+        : result(std::move(its_result)) {}
+    Verdict(ChangeResult its_result, Cure its_cure, VoucherId its_voucher = 0)
+        : result(std::move(its_result)), cure(its_cure), voucher(its_voucher) {}
+
+    ChangeResult result;
+    Cure cure = Cure::kNone;
+    VoucherId voucher = 0;  // to be rebuilt
+  };
+
   [[nodiscard]] absl::Status check_payments() const;
   absl::StatusOr<std::optional<ChangeResult>> find_recorded(const PayRequest& request);
   absl::StatusOr<bool> has_paid(const Payment& payment);
-  ChangeResult refuse_dead(const PayRequest& request, bool may_try_again);
   absl::StatusOr<OrderStatus> present_status(const EndedHold& ended);
   [[nodiscard]] Request make_pay(std::span<const PayRequest* const> requests) const;
   Reply run_pay(const PayRequest& request);
-  ChangeResult conclude_pay(const Reply& reply, const PayRequest& request, bool may_rebuild);
-  ChangeResult pay_without_hold(const PayRequest& request, bool may_rebuild);
-  ChangeResult pay_after_rebuild(const PayRequest& request, const Reply& reply, bool may_rebuild);
-  ChangeResult conclude_unsettled(OrderId order, const Standing& found,
-                                  absl::FunctionRef<ChangeResult()> try_again, bool may_rebuild);
+  ChangeResult conclude_payment(const Reply& reply, const PayRequest& request);
+  Verdict judge_payment(const Reply& reply, const PayRequest& request);
+  // By the outcome of the script:
+  Verdict judge_paid(const Reply& reply, const PayRequest& request);
+  Verdict judge_repeated(const Reply& reply, const PayRequest& request);
+  Verdict judge_reused_id(const Reply& reply, const PayRequest& request);
+  Verdict judge_wrong_amount(const Reply& reply, const PayRequest& request);
+  Verdict judge_ended_hold(const Reply& reply, const PayRequest& request);
+  Verdict judge_without_hold(const Reply& reply, const PayRequest& request);
+  Verdict judge_closed_voucher(const Reply& reply, const PayRequest& request);
+  Verdict judge_dead_order(const Reply& reply, const PayRequest& request);
+  ChangeResult conclude(absl::FunctionRef<Verdict()> judge);
+  static Verdict judge_unsettled(OrderId order, const Standing& found);
   ChangeResult record_surplus(const PayRequest& request, const Order& order,
                               const std::string& reason);
-  ChangeResult cancel_held(OrderId order, const std::string& reason, const std::string& actor,
-                           bool may_rebuild);
-  ChangeResult cancel_without_hold(OrderId order, absl::FunctionRef<ChangeResult()> try_again,
-                                   bool may_rebuild);
+  Verdict judge_cancellation(OrderId order, const std::string& reason, const std::string& actor);
+  Verdict judge_cancellation_without_hold(OrderId order);
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
   absl::StatusOr<Standing> look_up(OrderId order);
   absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
   absl::StatusOr<std::int64_t> draw_checkpoint();
   absl::StatusOr<OrderResult> store(const OrderEvent& event, const BatchFence& fence);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
-  ChangeResult change_stored(const OrderEvent& event, OrderStatus status, bool may_rebuild = true);
-  ChangeResult refuse_unpaid(OrderId order, const std::string& reason,
-                             absl::FunctionRef<ChangeResult()> try_again, bool may_rebuild);
+  ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
+  Verdict judge_stored_change(const OrderEvent& event, OrderStatus status);
+  Verdict judge_unpaid(OrderId order, const std::string& reason);
   ChangeResult explain_unstored(OrderId order);
   ChangeResult explain_unknown(const std::string& payment);
-  ChangeResult rebuild_holds(VoucherId voucher, absl::FunctionRef<ChangeResult()> try_again);
   absl::Status end_refund(OrderId id);
   absl::StatusOr<std::optional<std::int64_t>> give_back(const Order& order, std::int64_t epoch);
   absl::Status pass_epoch(VoucherId voucher, const Reply& outdated);
