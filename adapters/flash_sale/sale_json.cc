@@ -2,7 +2,7 @@
 
 #include "adapters/flash_sale/field_reader.h"
 #include "adapters/flash_sale/utc_time.h"
-#include "engine/sale/vouchers/voucher_terms.h"
+#include "engine/sale/model/voucher_terms.h"
 
 namespace rushgate {
 

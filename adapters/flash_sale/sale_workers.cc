@@ -9,8 +9,8 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/random_name.h"
-#include "engine/sale/orders/backlog.h"
-#include "engine/sale/orders/consumers.h"
+#include "engine/sale/stream/backlog.h"
+#include "engine/sale/stream/consumers.h"
 
 namespace rushgate {
 namespace {

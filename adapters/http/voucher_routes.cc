@@ -9,8 +9,8 @@
 #include "adapters/http/route.h"
 #include "adapters/http/sale_service.h"
 #include "engine/core/base/concat.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include <rushgate/maybe_integer.h>
 
 namespace rushgate::http {

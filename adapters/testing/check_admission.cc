@@ -10,7 +10,7 @@
 #include "adapters/testing/keyspace_contents.h"
 #include "adapters/testing/refuse_if.h"
 #include "engine/core/base/concat.h"
-#include "engine/sale/admission/word_template.h"
+#include "engine/sale/scripts/word_template.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/sale.h>

@@ -10,7 +10,7 @@
 #include "apps/say.h"
 #include "apps/service/sale_at_service.h"
 #include "engine/core/base/numbers.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/stores/archived_vouchers.h"
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/store.h>
 

@@ -17,8 +17,8 @@
 #include "apps/order_tables.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
-#include "engine/sale/orders/order_entry.h"
-#include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/model/order_entry.h"
+#include "engine/sale/stream/unstored_orders.h"
 
 namespace rushgate {
 namespace {

@@ -17,7 +17,7 @@
 #include "apps/order_json.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/stores/archived_vouchers.h"
 
 namespace rushgate {
 namespace {

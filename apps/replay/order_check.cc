@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/model/order_entry.h"
 
 namespace rushgate {
 

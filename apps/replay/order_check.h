@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "apps/replay/replay.h"
-#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/stream/dead_letters.h"
 #include <rushgate/order_store.h>
 
 namespace rushgate {

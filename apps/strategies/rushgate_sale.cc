@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "apps/strategies/strategies.h"
-#include "engine/sale/orders/backlog.h"
+#include "engine/sale/stream/backlog.h"
 #include <rushgate/order_worker.h>
 #include <rushgate/order_worker_thread.h>
 #include <rushgate/sale.h>

@@ -7,7 +7,7 @@
 
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/payments/holds.h"
+#include "engine/sale/holds/holds.h"
 #include <rushgate/open_backend.h>
 #include <rushgate/sale_keys.h>
 

@@ -1,13 +1,13 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
-#include "engine/sale/admission/admission.h"
-#include "engine/sale/ids/order_ids.h"
-#include "engine/sale/orders/queued_entries.h"
-#include "engine/sale/ownership/server_check.h"
-#include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/keyspace/server_check.h"
 #include "engine/sale/sale_impl.h"
-#include "engine/sale/vouchers/keyspace_run.h"
+#include "engine/sale/scripts/admission.h"
+#include "engine/sale/scripts/keyspace_run.h"
+#include "engine/sale/scripts/payment_scripts.h"
+#include "engine/sale/stores/order_ids.h"
+#include "engine/sale/stream/queued_entries.h"
 #include <rushgate/ids.h>
 #include <rushgate/sale.h>
 

@@ -11,14 +11,14 @@
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/repair.h"
-#include "engine/sale/failure.h"
-#include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/orders/group_progress.h"
-#include "engine/sale/orders/lost_orders.h"
-#include "engine/sale/orders/order_entry.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/payments/waiting_list.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/holds/waiting_list.h"
+#include "engine/sale/model/failure.h"
+#include "engine/sale/model/order_entry.h"
+#include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stream/dead_letters.h"
+#include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/lost_orders.h"
+#include "engine/sale/stream/unstored_orders.h"
 
 namespace rushgate {
 namespace {

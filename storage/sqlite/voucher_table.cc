@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "engine/core/base/concat.h"
-#include "engine/sale/vouchers/voucher_terms.h"
+#include "engine/sale/model/voucher_terms.h"
 #include "storage/sqlite/query.h"
 #include <rushgate/archive_store.h>
 

@@ -10,7 +10,7 @@
 #include <boost/fiber/fiber.hpp>
 #include <fmt/format.h>
 
-#include "engine/sale/admission/admission.h"
+#include "engine/sale/scripts/admission.h"
 #include "tests/bench/hiredis_connection.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/load.h"

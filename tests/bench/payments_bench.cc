@@ -11,7 +11,7 @@
 #include <benchmark/benchmark.h>
 
 #include "engine/core/base/time_units.h"
-#include "engine/sale/payments/holds.h"
+#include "engine/sale/holds/holds.h"
 #include "tests/bench/samples.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/stopwatch.h"

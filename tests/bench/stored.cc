@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/model/order_entry.h"
 #include "tests/bench/lines.h"
 #include "tests/bench/load.h"
 #include "tests/bench/order_database.h"

@@ -18,11 +18,11 @@
 #include "engine/sale/audit/record_audit.h"
 #include "engine/sale/audit/voucher_audit.h"
 #include "engine/sale/audit/waiting_audit.h"
-#include "engine/sale/orders/consumers.h"
-#include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/orders/group_progress.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stream/consumers.h"
+#include "engine/sale/stream/dead_letters.h"
+#include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include <rushgate/archive_store.h>
 
 namespace rushgate {

@@ -11,9 +11,9 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
-#include "engine/sale/vouchers/voucher_terms.h"
 
 namespace rushgate {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/payments/held_orders.h"
+#include "engine/sale/scripts/held_orders.h"
 
 namespace rushgate {
 namespace {

@@ -14,10 +14,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/group_progress.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/payments/holds.h"
-#include "engine/sale/payments/received_payments.h"
+#include "engine/sale/holds/holds.h"
+#include "engine/sale/holds/received_payments.h"
+#include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>

@@ -8,7 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/stores/archived_vouchers.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>

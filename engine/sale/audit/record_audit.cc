@@ -7,7 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/core/base/concat.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/stores/archived_vouchers.h"
 #include <rushgate/archive_store.h>
 
 namespace rushgate {

@@ -11,15 +11,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/admission/admission.h"
 #include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"
-#include "engine/sale/orders/group_progress.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/payments/holds.h"
-#include "engine/sale/payments/payment_scripts.h"
-#include "engine/sale/payments/received_payments.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
+#include "engine/sale/holds/holds.h"
+#include "engine/sale/holds/received_payments.h"
+#include "engine/sale/scripts/admission.h"
+#include "engine/sale/scripts/payment_scripts.h"
+#include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {

@@ -6,10 +6,10 @@
 
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/key_audit.h"
-#include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/payments/payment_scripts.h"
-#include "engine/sale/vouchers/sale_day.h"
-#include "engine/sale/vouchers/voucher_terms.h"
+#include "engine/sale/model/sale_day.h"
+#include "engine/sale/model/voucher_terms.h"
+#include "engine/sale/scripts/payment_scripts.h"
+#include "engine/sale/stream/dead_letters.h"
 
 namespace rushgate {
 namespace {

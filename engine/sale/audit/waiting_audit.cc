@@ -10,7 +10,7 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/payments/waiting_list.h"
+#include "engine/sale/holds/waiting_list.h"
 
 namespace rushgate {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "engine/sale/orders/group_progress.h"
-#include "engine/sale/orders/unstored_orders.h"
+#include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
 
 namespace rushgate {

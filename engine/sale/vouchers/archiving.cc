@@ -5,13 +5,13 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/orders/group_progress.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/payments/held_orders.h"
-#include "engine/sale/payments/holds.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
-#include "engine/sale/vouchers/keyspace_time.h"
+#include "engine/sale/holds/holds.h"
+#include "engine/sale/keyspace/keyspace_time.h"
+#include "engine/sale/scripts/held_orders.h"
+#include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stream/dead_letters.h"
+#include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {

@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/ownership/keyspace_owner.h"
-#include "engine/sale/payments/order_changes.h"
+#include "engine/sale/keyspace/keyspace_owner.h"
+#include "engine/sale/orders/order_changes.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>

@@ -11,14 +11,14 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/payments/waiting_list.h"
+#include "engine/sale/holds/waiting_list.h"
+#include "engine/sale/keyspace/keyspace_time.h"
+#include "engine/sale/keyspace/lost_requests.h"
+#include "engine/sale/model/voucher_terms.h"
+#include "engine/sale/scripts/voucher_scripts.h"
+#include "engine/sale/stores/archived_vouchers.h"
 #include "engine/sale/vouchers/adoption.h"
-#include "engine/sale/vouchers/archived_vouchers.h"
-#include "engine/sale/vouchers/keyspace_time.h"
-#include "engine/sale/vouchers/lost_requests.h"
 #include "engine/sale/vouchers/voucher_replies.h"
-#include "engine/sale/vouchers/voucher_scripts.h"
-#include "engine/sale/vouchers/voucher_terms.h"
 #include <rushgate/archive_store.h>
 
 namespace rushgate {

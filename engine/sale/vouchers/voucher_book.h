@@ -12,8 +12,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/lost_orders.h"
-#include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/keyspace/keyspace_owner.h"
+#include "engine/sale/stream/lost_orders.h"
 #include "engine/sale/vouchers/change_turn.h"
 #include "engine/sale/vouchers/voucher_rebuilder.h"
 #include <rushgate/client.h>

@@ -8,7 +8,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
-#include "engine/sale/vouchers/voucher_terms.h"
+#include "engine/sale/model/voucher_terms.h"
 
 namespace rushgate {
 namespace {

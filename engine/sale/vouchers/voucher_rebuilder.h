@@ -9,8 +9,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/lost_orders.h"
-#include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/keyspace/keyspace_owner.h"
+#include "engine/sale/stream/lost_orders.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>

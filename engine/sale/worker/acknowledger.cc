@@ -9,9 +9,9 @@
 #include "engine/core/base/log.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/stream_trim.h"
-#include "engine/sale/payments/holds.h"
-#include "engine/sale/payments/payment_scripts.h"
-#include "engine/sale/payments/received_payments.h"
+#include "engine/sale/holds/holds.h"
+#include "engine/sale/holds/received_payments.h"
+#include "engine/sale/scripts/payment_scripts.h"
 
 namespace rushgate {
 namespace {

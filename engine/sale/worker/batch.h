@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/dead_letters.h"
-#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/model/order_entry.h"
+#include "engine/sale/stream/dead_letters.h"
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 #include <rushgate/sale.h>

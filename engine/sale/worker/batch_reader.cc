@@ -8,8 +8,8 @@
 #include "engine/core/base/log.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/orders/backlog.h"
-#include "engine/sale/orders/consumers.h"
+#include "engine/sale/stream/backlog.h"
+#include "engine/sale/stream/consumers.h"
 
 namespace rushgate {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/keyspace/keyspace_owner.h"
 #include "engine/sale/worker/batch.h"
 #include "engine/sale/worker/released_entries.h"
 #include <rushgate/client.h>

@@ -1,7 +1,7 @@
 #include "engine/sale/worker/hold_timeouts.h"
 
-#include "engine/sale/payments/holds.h"
-#include "engine/sale/payments/received_payments.h"
+#include "engine/sale/holds/holds.h"
+#include "engine/sale/holds/received_payments.h"
 
 namespace rushgate {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/orders/queued_cancellations.h"
-#include "engine/sale/payments/order_changes.h"
+#include "engine/sale/orders/order_changes.h"
+#include "engine/sale/stream/queued_cancellations.h"
 #include "engine/sale/worker/batch.h"
 #include "engine/sale/worker/batch_writer.h"
 #include <rushgate/client.h>

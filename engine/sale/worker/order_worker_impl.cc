@@ -10,7 +10,7 @@
 #include "engine/core/base/log.h"
 #include "engine/core/base/thrown.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/orders/order_entry.h"
+#include "engine/sale/model/order_entry.h"
 
 namespace rushgate {
 namespace {

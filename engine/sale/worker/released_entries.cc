@@ -5,7 +5,7 @@
 #include "absl/container/btree_map.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
-#include "engine/sale/orders/lost_orders.h"
+#include "engine/sale/stream/lost_orders.h"
 
 namespace rushgate {
 

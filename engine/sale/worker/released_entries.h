@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/payments/order_changes.h"
+#include "engine/sale/orders/order_changes.h"
 #include "engine/sale/vouchers/voucher_book.h"
 #include "engine/sale/worker/batch.h"
 #include <rushgate/client.h>

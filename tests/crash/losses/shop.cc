@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/sale/orders/group_progress.h"
+#include "engine/sale/stream/group_progress.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/order_worker_thread.h>
 #include <rushgate/redis_backend.h>

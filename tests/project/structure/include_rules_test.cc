@@ -31,7 +31,7 @@ TEST(IncludeRulesTest, ModulesIncludeLowerModules) {
   expect_allowed("engine/redis/keyspace/hash.cc", R"("engine/redis/keyspace/hash.h")");
   expect_allowed("engine/redis/keyspace/hash.cc", R"("engine/core/base/numbers.h")");
   expect_allowed("engine/redis/executor/turn.h", R"("engine/redis/commands/table.h")");
-  expect_allowed("engine/sale/orders/worker.cc", R"("engine/core/client/reply_status.h")");
+  expect_allowed("engine/sale/worker/order_worker.cc", R"("engine/core/client/reply_status.h")");
   expect_allowed("storage/rocksdb/store.cc", R"("engine/core/base/varint.h")");
   expect_allowed("apps/main.cc", R"("storage/rocksdb/store.h")");
   expect_allowed("tests/unit/sale/buy_test.cc", R"("adapters/redis/client.h")");

@@ -10,7 +10,7 @@
 
 #include "apps/exit_code.h"
 #include "apps/sale_at.h"
-#include "engine/sale/orders/consumers.h"
+#include "engine/sale/stream/consumers.h"
 #include "tests/support/program.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/redis_server.h"

@@ -1,5 +1,5 @@
 // AdmissionGroups: threads that share one request, on every backend.
-#include "engine/sale/admission/admission_groups.h"
+#include "engine/sale/orders/admission_groups.h"
 
 #include <chrono>
 #include <condition_variable>

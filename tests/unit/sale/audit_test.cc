@@ -7,8 +7,8 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/sale/orders/order_entry.h"
-#include "engine/sale/vouchers/voucher_terms.h"
+#include "engine/sale/model/order_entry.h"
+#include "engine/sale/model/voucher_terms.h"
 #include "tests/support/sweep.h"
 #include "tests/unit/sale/sale_fixture.h"
 

@@ -1,5 +1,5 @@
 // Orders that are accepted but not yet in the database.
-#include "engine/sale/orders/backlog.h"
+#include "engine/sale/stream/backlog.h"
 
 #include <memory>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/orders/group_progress.h"
+#include "engine/sale/stream/group_progress.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
 

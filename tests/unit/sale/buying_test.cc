@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "engine/core/base/time_units.h"
-#include "engine/sale/admission/admission.h"
-#include "engine/sale/ids/order_ids.h"
+#include "engine/sale/scripts/admission.h"
+#include "engine/sale/stores/order_ids.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {

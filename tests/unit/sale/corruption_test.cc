@@ -20,8 +20,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/base/numbers.h"
-#include "engine/sale/orders/order_entry.h"
-#include "engine/sale/payments/held_orders.h"
+#include "engine/sale/model/order_entry.h"
+#include "engine/sale/scripts/held_orders.h"
 #include "tests/support/random.h"
 #include "tests/unit/sale/payments_fixture.h"
 #include <rushgate/random_seed.h>

@@ -1,5 +1,5 @@
 // The reads that find an order's dead letter, and the index of dead letters.
-#include "engine/sale/orders/dead_letters.h"
+#include "engine/sale/stream/dead_letters.h"
 
 #include <gmock/gmock.h>
 

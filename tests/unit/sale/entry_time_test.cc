@@ -1,5 +1,5 @@
 // Entries of the order stream have the time by which a script decided.
-#include "engine/sale/orders/entry_time.h"
+#include "engine/sale/scripts/entry_time.h"
 
 #include <cstdint>
 #include <string>
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/base/concat.h"
-#include "engine/sale/admission/admission.h"
-#include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/scripts/admission.h"
+#include "engine/sale/scripts/payment_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/stream_id.h>
 

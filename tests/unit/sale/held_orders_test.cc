@@ -1,5 +1,5 @@
 // The blocks of held orders, and the deadlines (docs/format.md, "Held orders").
-#include "engine/sale/payments/held_orders.h"
+#include "engine/sale/scripts/held_orders.h"
 
 #include <string>
 #include <string_view>

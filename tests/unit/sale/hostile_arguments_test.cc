@@ -14,7 +14,7 @@
 
 #include "adapters/testing/keyspace_contents.h"
 #include "engine/core/base/concat.h"
-#include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/scripts/payment_scripts.h"
 #include "tests/unit/sale/native_sides.h"
 #include <rushgate/payment_store.h>
 #include <rushgate/random_seed.h>

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 
 #include "engine/core/base/time_units.h"
-#include "engine/sale/orders/unstored_orders.h"
-#include "engine/sale/vouchers/voucher_scripts.h"
+#include "engine/sale/scripts/voucher_scripts.h"
+#include "engine/sale/stream/unstored_orders.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/archive_store.h>

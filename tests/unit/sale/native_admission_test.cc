@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/admission/admission.h"
-#include "engine/sale/payments/payment_scripts.h"
+#include "engine/sale/scripts/admission.h"
+#include "engine/sale/scripts/payment_scripts.h"
 #include "tests/support/sweep.h"
 #include "tests/unit/sale/native_sides.h"
 #include <rushgate/random_seed.h>

@@ -1,5 +1,5 @@
 // Order ids: the recipe, with reservations in an order database.
-#include "engine/sale/ids/order_ids.h"
+#include "engine/sale/stores/order_ids.h"
 
 #include <atomic>
 #include <chrono>

@@ -9,7 +9,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "engine/sale/ownership/keyspace_owner.h"
+#include "engine/sale/keyspace/keyspace_owner.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/sqlite_order_store.h>

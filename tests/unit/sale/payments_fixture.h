@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/base/concat.h"
-#include "engine/sale/payments/held_orders.h"
-#include "engine/sale/payments/holds.h"
+#include "engine/sale/holds/holds.h"
+#include "engine/sale/scripts/held_orders.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/payment_store.h>
 

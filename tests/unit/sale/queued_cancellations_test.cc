@@ -1,5 +1,5 @@
 // Where the cancellations of a stream are, and what it costs to know.
-#include "engine/sale/orders/queued_cancellations.h"
+#include "engine/sale/stream/queued_cancellations.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,12 +1,12 @@
 // The cost of a queued order's status, and when it reads the order stream.
-#include "engine/sale/orders/queued_orders.h"
+#include "engine/sale/stream/queued_orders.h"
 
 #include <functional>
 #include <utility>
 
 #include <gmock/gmock.h>
 
-#include "engine/sale/ids/order_ids.h"
+#include "engine/sale/stores/order_ids.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {

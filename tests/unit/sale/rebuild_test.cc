@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/sale/model/voucher_terms.h"
+#include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/vouchers/voucher_book.h"
-#include "engine/sale/vouchers/voucher_scripts.h"
-#include "engine/sale/vouchers/voucher_terms.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {

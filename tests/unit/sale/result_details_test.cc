@@ -1,9 +1,9 @@
 // The other parts of a result, and summaries of vouchers.
 #include <gmock/gmock.h>
 
-#include "engine/sale/admission/admission.h"
-#include "engine/sale/orders/dead_letters.h"
 #include "engine/sale/orders/recent_orders.h"
+#include "engine/sale/scripts/admission.h"
+#include "engine/sale/stream/dead_letters.h"
 #include "tests/unit/sale/payments_fixture.h"
 #include <rushgate/engine.h>
 #include <rushgate/store.h>

@@ -1,4 +1,4 @@
-#include "engine/sale/vouchers/sale_day.h"
+#include "engine/sale/model/sale_day.h"
 
 #include <random>
 

@@ -12,8 +12,8 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "engine/core/base/time_units.h"
-#include "engine/sale/ids/order_ids.h"
-#include "engine/sale/orders/consumers.h"
+#include "engine/sale/stores/order_ids.h"
+#include "engine/sale/stream/consumers.h"
 #include "tests/conformance/field_scripts/field_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/random_seed.h>

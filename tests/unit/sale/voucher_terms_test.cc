@@ -1,5 +1,5 @@
 // The table of a voucher's terms.
-#include "engine/sale/vouchers/voucher_terms.h"
+#include "engine/sale/model/voucher_terms.h"
 
 #include <cstdint>
 #include <optional>

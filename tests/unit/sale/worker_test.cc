@@ -10,8 +10,8 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "engine/core/base/time_units.h"
-#include "engine/sale/orders/backlog.h"
-#include "engine/sale/orders/consumers.h"
+#include "engine/sale/stream/backlog.h"
+#include "engine/sale/stream/consumers.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/order_worker_thread.h>
 

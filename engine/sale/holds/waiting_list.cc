@@ -1,0 +1,179 @@
+#include "engine/sale/holds/waiting_list.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/client/hash_scan.h"
+#include "engine/core/client/reply_status.h"
+#include "engine/sale/scripts/payment_scripts.h"
+
+namespace rushgate {
+namespace {
+
+std::array<std::string, 9> key_names(const SaleKeys& keys, VoucherId voucher) {
+  return {keys.voucher(voucher), keys.stock(voucher),   keys.buyers(voucher),
+          keys.days(voucher),    keys.deadlines(),      keys.held(),
+          keys.order_stream,     keys.waiting(voucher), keys.waiting_orders(voucher)};
+}
+
+std::optional<WaitOutcome> outcome_of(std::int64_t code) {
+  switch (code) {
+    case payment_scripts::kJoined:
+    case payment_scripts::kWaitsAlready:
+      return WaitOutcome::kWaiting;
+    case payment_scripts::kListFull:
+      return WaitOutcome::kFull;
+    case payment_scripts::kNoList:
+      return WaitOutcome::kNoWaitingList;
+    case payment_scripts::kNotOnSale:
+      return WaitOutcome::kNotOnSale;
+    case payment_scripts::kLimitReached:
+      return WaitOutcome::kLimitReached;
+    case payment_scripts::kWaitRebuilding:
+      return WaitOutcome::kOverloaded;
+    case payment_scripts::kUnknownVoucher:
+      return WaitOutcome::kUnknownVoucher;
+    case payment_scripts::kIsFree:
+      return WaitOutcome::kFree;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& keys,
+                                             VoucherId voucher, const UserId& user, OrderId order) {
+  constexpr std::size_t kParts = 3;
+  const auto names = key_names(keys, voucher);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const DecimalText voucher_text(voucher);
+  const std::string user_text = user.text();
+  const DecimalText order_text(order);
+  const std::string_view arguments[] = {voucher_text, user_text, order_text};
+  const Reply reply = client.run(payment_scripts::wait(), views, arguments);
+  const std::string doing = concat("waiting for voucher ", voucher);
+  const bool is_list =
+      reply.is_aggregate() && !reply.elements().empty() && reply.elements()[0].is_integer();
+  if (!is_list) return to_status(reply, doing);
+  const auto outcome = outcome_of(reply.elements()[0].integer());
+  if (!outcome) return to_status(reply, doing);
+  WaitResult result{.outcome = *outcome};
+  if (*outcome != WaitOutcome::kWaiting) return result;
+  if (reply.elements().size() != kParts) return to_status(reply, doing);
+  const auto its_order =
+      reply.elements()[1].is_text() ? parse_int64(reply.elements()[1].text()) : std::nullopt;
+  if (!its_order || !reply.elements()[2].is_integer()) return to_status(reply, doing);
+  result.order = *its_order;
+  result.place = reply.elements()[2].integer();
+  return result;
+}
+
+absl::StatusOr<bool> leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                        const UserId& user) {
+  const std::string waiting = keys.waiting(voucher);
+  const std::string orders = keys.waiting_orders(voucher);
+  const std::string_view names[] = {waiting, orders};
+  const std::string user_text = user.text();
+  const std::string_view arguments[] = {user_text};
+  const Reply reply = client.run(payment_scripts::leave(), names, arguments);
+  if (!reply.is_integer()) return to_status(reply, concat("leaving the list of voucher ", voucher));
+  return reply.integer() == 1;
+}
+
+absl::Status leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                std::span<const UserId> users) {
+  constexpr std::size_t kPortion = 1'000;
+  const std::string waiting = keys.waiting(voucher);
+  const std::string orders = keys.waiting_orders(voucher);
+  const std::string_view names[] = {waiting, orders};
+  while (!users.empty()) {
+    std::vector<Request> requests;
+    for (const UserId& user : users.first(std::min(users.size(), kPortion))) {
+      const std::string user_text = user.text();
+      const std::string_view arguments[] = {user_text};
+      requests.push_back(client.script_request(payment_scripts::leave(), names, arguments));
+    }
+    for (const Reply& reply : client.run_all(payment_scripts::leave(), requests)) {
+      if (reply.is_integer()) continue;
+      return to_status(reply, concat("removing users from the list of voucher ", voucher));
+    }
+    users = users.subspan(requests.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> serve_waiting_portion(Client& client, const SaleKeys& keys,
+                                           VoucherId voucher) {
+  constexpr std::int64_t kPortion = 256;
+  const auto names = key_names(keys, voucher);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const DecimalText voucher_text(voucher);
+  const DecimalText portion(kPortion);
+  const std::string_view arguments[] = {voucher_text, portion};
+  const Reply served = client.run(payment_scripts::serve_waiting(), views, arguments);
+  if (!served.is_integer()) {
+    return to_status(served, concat("serving the waiting users of voucher ", voucher));
+  }
+  return served.integer() < kPortion;
+}
+
+absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher) {
+  while (true) {
+    const auto are_all_served = serve_waiting_portion(client, keys, voucher);
+    if (!are_all_served.ok()) return are_all_served.status();
+    if (*are_all_served) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleKeys& keys,
+                                                     VoucherId voucher) {
+  constexpr std::size_t kParts = 3;
+  const auto names = key_names(keys, voucher);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const Reply reply = client.run(payment_scripts::look_at_waiting_list(), views, {});
+  const bool is_look = reply.is_aggregate() && reply.elements().size() == kParts;
+  if (!is_look) return to_status(reply, concat("looking at the list of voucher ", voucher));
+  for (const Reply& part : reply.elements()) {
+    if (!part.is_integer()) return to_status(part, concat("reading the list of voucher ", voucher));
+  }
+  return WaitingListLook{.users = reply.elements()[0].integer(),
+                         .could_be_served = reply.elements()[1].integer() != 0,
+                         .version = reply.elements()[2].integer()};
+}
+
+absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher) {
+  constexpr std::size_t kPortion = 1'000;
+  std::vector<UserId> users;
+  while (true) {
+    const Reply portion =
+        client("ZRANGE", keys.waiting(voucher), users.size(), users.size() + kPortion - 1);
+    if (!portion.is_aggregate()) return to_status(portion, "reading a waiting list");
+    for (const Reply& element : portion.elements()) {
+      if (!element.is_text()) return to_status(element, "reading a waiting list");
+      users.emplace_back(element.text());
+    }
+    if (portion.elements().size() < kPortion) return users;
+  }
+}
+
+absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client& client,
+                                                                         const SaleKeys& keys,
+                                                                         VoucherId voucher) {
+  constexpr int kUsersPerScan = 1'000;
+  absl::flat_hash_map<OrderId, UserId> users;
+  const auto add = [&](std::string_view user, std::string_view order) {
+    if (const auto id = parse_int64(order)) users.emplace(*id, UserId(user));
+  };
+  const absl::Status read = for_each_field(client, keys.waiting_orders(voucher), kUsersPerScan,
+                                           "reading the orders of a waiting list", add);
+  if (!read.ok()) return read;
+  return users;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,475 @@
+#include "engine/sale/keyspace/keyspace_owner.h"
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/core/base/concat.h"
+#include "engine/core/base/log.h"
+#include "engine/core/base/numbers.h"
+#include "engine/core/base/random_name.h"
+#include "engine/core/client/redis_error_code.h"
+#include "engine/core/client/reply_status.h"
+#include "engine/sale/scripts/entry_time.h"
+
+namespace rushgate {
+namespace {
+
+/// The reply of the scripts.
+enum Standing : int {
+  kOurs = 0,
+  kLost = 1,      // of this database or of none, without the database's checkpoint
+  kAnothers = 2,  // it belongs to another database
+  kForeign = 3,   // another system made the order stream
+};
+
+// KEYS owner of the stream, …
+// ARGV identity, and of this copy of the database: id, place, name, lease in ms, private (1/0), a
+// checkpoint that it has
+//
+// find_other_copy() renews the lease of this copy. Returns nothing, or why it cannot:
+// - {'open', the name of another copy that has the lease, the ms left of it};
+// - for a claim, {'newer', the name of the copy that had the lease last, a checkpoint that it
+//   recorded, the one that this copy has instead}.
+// A copy in the same place replaces that one. A lease that ends later than any can was granted before
+// the clock was set back. It is ignored. A keyspace in the process of the copy is nobody else's.
+constexpr const char* kLease = R"lua(
+local owner = KEYS[1]
+local identity, copy, place, name, lease_ms, is_private, recorded = unpack(ARGV, 1, 7)
+local function find_other_copy(is_claim)
+  if copy == '' then return nil end
+  local now = time_ms()
+  local held = redis.call('HMGET', owner, 'instance', 'instance_place', 'instance_name',
+                          'instance_until', 'recorded')
+  local left = held[1] and tonumber(held[4] or 0) - now or 0
+  local is_same = held[1] == copy or held[2] == place and place ~= ''
+  if not is_same and is_private ~= '1' and left > 0 and left <= tonumber(lease_ms) then
+    return {'open', held[3], left}
+  end
+  local known, new = tonumber(held[5] or 0), tonumber(recorded)
+  if is_claim and held[1] and not is_same and known > new then
+    return {'newer', held[3], known, new}
+  end
+  if known < new then redis.call('HSET', owner, 'recorded', recorded) end
+  redis.call('HSET', owner, 'instance', copy, 'instance_place', place, 'instance_name', name,
+             'instance_until', string.format('%.0f', now + tonumber(lease_ms)))
+  return nil
+end
+)lua";
+
+std::string with_lease(const char* script) { return concat(kEntryTimeLua, kLease, script); }
+
+// KEYS owner of the stream, owner of the prefix, order stream, vouchers
+// ARGV as of kLease, then adopt (1/0). The checkpoint is the database's.
+//
+// A lease without an owner is of a copy that ended between its claim and its confirmation.
+const Script& claim_script() {
+  static const Script* const kScript = new Script(with_lease(R"lua(
+local of_stream, of_prefix = redis.call('HGET', owner, 'identity'), redis.call('GET', KEYS[2])
+if of_stream and of_stream ~= identity or of_prefix and of_prefix ~= identity then return 2 end
+if not of_stream and ARGV[8] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
+   and redis.call('EXISTS', KEYS[4]) == 0 then return 3 end
+if not of_stream then
+  redis.call('HDEL', owner, 'instance', 'instance_place', 'instance_name', 'instance_until', 'recorded')
+end
+local other = find_other_copy(true)
+if other then return other end
+if tonumber(redis.call('HGET', owner, 'checkpoint') or 0) < tonumber(recorded) then return 1 end
+if not of_stream then redis.call('HSET', owner, 'identity', identity) end
+if not of_prefix then redis.call('SET', KEYS[2], identity) end
+return 0
+)lua"));
+  return *kScript;
+}
+
+// KEYS owner of the stream, owner of the prefix, lost requests. ARGV identity, checkpoint, a new name
+// of the loss
+const Script& confirm_script() {
+  static const Script* const kScript = new Script(R"lua(
+local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
+if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
+redis.call('HSET', KEYS[1], 'identity', ARGV[1])
+redis.call('SET', KEYS[2], ARGV[1])
+if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then
+  redis.call('HSET', KEYS[1], 'checkpoint', ARGV[2])
+  redis.call('DEL', KEYS[3])
+  redis.call('HSET', KEYS[3], 'loss', ARGV[3])
+end
+return 0
+)lua");
+  return *kScript;
+}
+
+// KEYS owner of the stream, voucher, stock, vouchers, held, waiting, waiting orders, buyers
+// ARGV checkpoint, the voucher's id, 1 if the database has no version of it in force
+//
+// A waiting user of an older list may have got a piece since: the order's id is used.
+//
+// Another process may have confirmed the claim meanwhile, and rebuilt the voucher. Then the
+// checkpoint is there.
+//
+// A first version may be in force here before the database knows. If it is not, another system's
+// keys stay, for they may be adopted. So do the terms of an adoption that is not finished: they say
+// that the buyers are still to be stored.
+const Script& declare_lost_script() {
+  static const Script* const kScript = new Script(R"lua(
+if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) >= tonumber(ARGV[1]) then return 0 end
+local is_adopting = false
+if ARGV[3] == '1' then
+  local is_in_force = redis.pcall('HEXISTS', KEYS[2], 'version') == 1
+                      or redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1
+  if not is_in_force and redis.call('EXISTS', KEYS[3], KEYS[8]) > 0 then return 0 end
+  is_adopting = redis.pcall('HEXISTS', KEYS[2], 'adopting') == 1
+end
+redis.call('SADD', KEYS[4], ARGV[2])
+redis.call('HSET', KEYS[5], 'closed:' .. ARGV[2], 'lost')
+redis.call('DEL', KEYS[3], KEYS[6], KEYS[7])
+if not is_adopting then redis.call('DEL', KEYS[2]) end
+return 1
+)lua");
+  return *kScript;
+}
+
+// KEYS owner of the stream. ARGV as of kLease. Without an owner, the next draw or claim finds it lost.
+constexpr const char* kRenew = R"lua(
+if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
+return find_other_copy() or 0
+)lua";
+
+// KEYS owner of the stream. ARGV as of kLease
+constexpr const char* kDraw = R"lua(
+local of_stream = redis.call('HGET', owner, 'identity')
+if not of_stream then return -1 end
+if of_stream ~= identity then return -2 end
+local other = find_other_copy()
+if other then return other end
+return redis.call('HINCRBY', owner, 'checkpoint', 1)
+)lua";
+
+// KEYS owner of the stream, order stream. ARGV as of kLease, then the group and the entries. A
+// keyspace that lost its owner has lost the entries, too.
+constexpr const char* kAcknowledge = R"lua(
+if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
+local other = find_other_copy()
+if other then return other end
+return redis.call('XACK', KEYS[2], ARGV[8], unpack(ARGV, 9))
+)lua";
+
+// Workers free memory, so they continue when memory is exhausted.
+std::string without_memory(const char* script) {
+  return concat("#!lua flags=allow-oom\n", with_lease(script));
+}
+
+const Script& renew_script() {
+  static const Script* const kScript = new Script(with_lease(kRenew));
+  return *kScript;
+}
+
+const Script& renew_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(kRenew));
+  return *kScript;
+}
+
+const Script& draw_script() {
+  static const Script* const kScript = new Script(with_lease(kDraw));
+  return *kScript;
+}
+
+const Script& draw_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(kDraw));
+  return *kScript;
+}
+
+const Script& acknowledge_script() {
+  static const Script* const kScript = new Script(with_lease(kAcknowledge));
+  return *kScript;
+}
+
+const Script& acknowledge_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(kAcknowledge));
+  return *kScript;
+}
+
+}  // namespace
+
+absl::Status anothers_keyspace(const SaleKeys& keys) {
+  return absl::FailedPreconditionError(concat("the keyspace belongs to another order database (",
+                                              keys.stream_owner(), ", ", keys.prefix_owner(),
+                                              "): a sale needs keys of its own, or that database"));
+}
+
+KeyspaceOwner::KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Options options)
+    : stores_(stores), keys_(keys), options_(std::move(options)) {}
+
+absl::Status KeyspaceOwner::verify(Client& client) {
+  // The fence first: a batch that was read over an ended connection can no longer reach the
+  // database. So the values compared stay true.
+  const auto state = stores_.orders.fence();
+  if (!state.ok()) return state.status();
+  {
+    const std::lock_guard lock(mutex_);
+    identity_ = state->identity;
+  }
+  const auto is_whole = claim(client, *state);
+  if (!is_whole.ok()) return is_whole.status();
+  return *is_whole ? absl::OkStatus() : recover(client, *state);
+}
+
+absl::Status KeyspaceOwner::check(Client& client) {
+  const auto state = stores_.orders.state();
+  if (!state.ok()) return state.status();
+  const auto is_whole = claim(client, *state);
+  if (!is_whole.ok()) return is_whole.status();
+  return *is_whole ? absl::OkStatus() : verify(client);
+}
+
+/// Returns false if the keyspace lost writes.
+absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& state) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string prefix_owner = keys_.prefix_owner();
+  const std::string vouchers = keys_.vouchers();
+  const DecimalText checkpoint(state.checkpoint);
+  const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  const DecimalText lease_ms(kLeaseMs);
+  std::string_view arguments[] = {
+      state.identity, instance->id, instance->place, instance->name,
+      lease_ms,       is_private(), checkpoint,      options_.adopt ? "1" : "0"};
+  Reply standing = client.run(claim_script(), names, arguments);
+  if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
+    arguments[1] = {};
+    standing = client.run(claim_script(), names, arguments);
+  }
+  if (standing.is_aggregate()) return other_instance(standing);
+  if (!standing.is_integer()) return to_status(standing, "claiming the keyspace");
+  switch (standing.integer()) {
+    case kOurs:
+      return true;
+    case kLost:
+      return false;
+    case kForeign:
+      return absl::FailedPreconditionError(concat(
+          "the stream ", keys_.order_stream,
+          " was made by another system: adopt it, or use another name (SaleKeys::order_stream)"));
+    default:
+      return anothers_keyspace(keys_);
+  }
+}
+
+/// Returns the vouchers that the keyspace may have on sale. True: the database has no version in force,
+/// since a first one was not resolved.
+absl::StatusOr<std::map<VoucherId, bool>> KeyspaceOwner::vouchers_on_sale() {
+  std::map<VoucherId, bool> on_sale;
+  // These first: a version that is resolved meanwhile is in force.
+  const auto pending = stores_.vouchers.pending();
+  if (!pending.ok()) return pending.status();
+  for (const VoucherVersion& version : *pending) on_sale[version.voucher.id] = true;
+  const auto in_force = stores_.vouchers.all_applied();
+  if (!in_force.ok()) return in_force.status();
+  for (const VoucherVersion& version : *in_force) on_sale[version.voucher.id] = false;
+  return on_sale;
+}
+
+/// Declares all vouchers lost before it confirms the claim. So an interrupted recovery is repeated.
+absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) {
+  const auto on_sale = vouchers_on_sale();
+  if (!on_sale.ok()) return on_sale.status();
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string prefix_owner = keys_.prefix_owner();
+  const std::string vouchers = keys_.vouchers();
+  const std::string held = keys_.held();
+  const std::string checkpoint = std::to_string(state.checkpoint);
+  std::vector<Request> requests;
+  for (const auto& [id, is_unresolved] : *on_sale) {
+    const std::string id_text = std::to_string(id);
+    const std::string voucher = keys_.voucher(id);
+    const std::string stock = keys_.stock(id);
+    const std::string waiting = keys_.waiting(id);
+    const std::string waiting_orders = keys_.waiting_orders(id);
+    const std::string buyers = keys_.buyers(id);
+    const std::string_view names[] = {stream_owner, voucher, stock,          vouchers,
+                                      held,         waiting, waiting_orders, buyers};
+    const std::string_view arguments[] = {checkpoint, id_text, is_unresolved ? "1" : "0"};
+    requests.push_back(client.script_request(declare_lost_script(), names, arguments));
+  }
+  const std::vector<Reply> replies = client.run_all(declare_lost_script(), requests);
+  std::int64_t declared = 0;
+  for (std::size_t i = 0; const auto& [id, is_unresolved] : *on_sale) {
+    const Reply& reply = replies[i++];
+    if (!reply.is_integer()) return to_status(reply, "declaring vouchers lost");
+    if (!is_unresolved) declared += reply.integer();  // the others were perhaps never on sale
+  }
+  const std::string lost_requests = keys_.lost_requests();
+  const std::string loss = random_name();
+  const std::string_view names[] = {stream_owner, prefix_owner, lost_requests};
+  const std::string_view arguments[] = {state.identity, checkpoint, loss};
+  const Reply confirmed = client.run(confirm_script(), names, arguments);
+  if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
+  if (confirmed.integer() != kOurs) return anothers_keyspace(keys_);
+  if (options_.logger && !on_sale->empty()) {
+    log_warning(*options_.logger,
+                concat("the keyspace has lost writes (the database has checkpoint ",
+                       state.checkpoint, "): vouchers to be rebuilt: ", declared));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> KeyspaceOwner::is_on_sale(Client& client, VoucherId voucher) {
+  constexpr std::string_view kDoing = "looking for the voucher";
+  const auto ours = identity();
+  if (!ours.ok()) return ours.status();
+  constexpr int kLooks = 2;
+  for (int look = 1;; ++look) {
+    const Request requests[] = {Request::of("HGET", keys_.stream_owner(), "identity"),
+                                Request::of("SISMEMBER", keys_.vouchers(), voucher)};
+    const std::vector<Reply> replies = client.pipeline(requests);
+    const Reply& owner = replies[0];
+    if (!owner.is_nil() && !owner.is_text()) return to_status(owner, kDoing);
+    if (!replies[1].is_integer()) return to_status(replies[1], kDoing);
+    if (owner.is_text() && owner.text() != *ours) return anothers_keyspace(keys_);
+    if (owner.is_text() || look == kLooks) return replies[1].integer() == 1;
+    const absl::Status verified = verify(client);
+    if (!verified.ok()) return verified;
+  }
+}
+
+absl::StatusOr<std::string> KeyspaceOwner::identity() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!identity_.empty()) return identity_;
+  }
+  auto state = stores_.orders.state();
+  if (!state.ok()) return state.status();
+  const std::lock_guard lock(mutex_);
+  return identity_ = std::move(state->identity);
+}
+
+// Drawn after the writes: a keyspace that forgets one of them forgets this too. The database must not
+// know a checkpoint that a power cut could remove from the log.
+absl::Status KeyspaceOwner::seal(Client& client) {
+  const auto checkpoint = draw_checkpoint(client);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Reply synced = client.sync();
+  if (synced.is_error()) return to_status(synced, "syncing the keyspace");
+  absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
+  if (!recorded.ok()) return recorded;
+  note_recorded(*checkpoint);
+  return tell_recorded(client);
+}
+
+absl::Status KeyspaceOwner::tell_recorded(Client& client) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner};
+  const auto told = run_leased(client, renew_script(), renew_without_memory_script(), keys, {});
+  if (!told.ok()) return told.status();
+  return told->is_integer() ? absl::OkStatus()
+                            : to_status(*told, "telling the keyspace what was recorded");
+}
+
+void KeyspaceOwner::note_recorded(std::int64_t checkpoint) {
+  std::int64_t known = recorded_;
+  while (known < checkpoint && !recorded_.compare_exchange_weak(known, checkpoint)) {
+  }
+}
+
+/// Returns which copy of the database this is; its id is empty if it is shared.
+absl::StatusOr<DatabaseInstance> KeyspaceOwner::instance() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (instance_) return *instance_;
+  }
+  auto instance = stores_.orders.instance();
+  if (!instance.ok()) return instance;
+  const std::lock_guard lock(mutex_);
+  return instance_.emplace(*std::move(instance));
+}
+
+/// Returns the error for the reply of find_other_copy().
+absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
+  const auto& parts = reply.elements();
+  const auto has_kind = [&](std::string_view kind, std::size_t size) {
+    return parts.size() == size && parts[0].is_text() && parts[0].text() == kind &&
+           parts[1].is_text() && parts[2].is_integer();
+  };
+  if (has_kind("open", 3)) {
+    return absl::FailedPreconditionError(
+        concat("another copy of this order database is open: ", parts[1].text(),
+               "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
+               " ends in ", parts[2].integer(), " ms, unless it is renewed)"));
+  }
+  if (has_kind("newer", 4) && parts[3].is_integer()) {
+    return absl::FailedPreconditionError(concat(
+        "this order database is older than the copy that was open last: ", parts[1].text(),
+        "; it has checkpoint ", parts[3].integer(), ", that one ", parts[2].integer(),
+        ". Open that one, or bring this one up to date. To go on without what it lacks, remove the "
+        "field recorded of ",
+        keys_.stream_owner()));
+  }
+  return to_status(reply, "leasing the keyspace");
+}
+
+/// Runs a script of kLease with its arguments and `more`. Returns its reply, which is no lease of
+/// another copy. Runs `without_memory` instead if memory is short.
+absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script,
+                                                const Script& without_memory,
+                                                std::span<const std::string_view> keys,
+                                                std::span<const std::string_view> more) {
+  const auto identity = this->identity();
+  if (!identity.ok()) return identity.status();
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  const DecimalText lease_ms(kLeaseMs);
+  const DecimalText recorded(recorded_);
+  std::vector<std::string_view> arguments = {
+      *identity, instance->id, instance->place, instance->name, lease_ms, is_private(), recorded};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Reply reply = client.run(script, keys, arguments);
+  if (has_code(reply, redis_error_code::kOutOfMemory)) {
+    reply = client.run(without_memory, keys, arguments);
+  }
+  if (reply.is_aggregate()) return other_instance(reply);
+  return reply;
+}
+
+absl::Status KeyspaceOwner::renew_lease(Client& client) {
+  const auto needs_lease = this->needs_lease();
+  if (!needs_lease.ok() || !*needs_lease) return needs_lease.status();
+  return tell_recorded(client);
+}
+
+absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner};
+  const auto drawn = run_leased(client, draw_script(), draw_without_memory_script(), keys, {});
+  if (!drawn.ok()) return drawn.status();
+  if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
+  if (drawn->integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
+  if (drawn->integer() < 0) return anothers_keyspace(keys_);
+  return drawn->integer();
+}
+
+absl::Status KeyspaceOwner::acknowledge(Client& client, std::span<const std::string_view> entries) {
+  std::vector<std::string_view> more = {keys_.group};
+  more.insert(more.end(), entries.begin(), entries.end());
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner, keys_.order_stream};
+  const auto acknowledged =
+      run_leased(client, acknowledge_script(), acknowledge_without_memory_script(), keys, more);
+  if (!acknowledged.ok()) return acknowledged.status();
+  return acknowledged->is_integer() ? absl::OkStatus()
+                                    : to_status(*acknowledged, "acknowledging orders");
+}
+
+absl::StatusOr<bool> KeyspaceOwner::needs_lease() {
+  if (!options_.is_shared) return false;
+  const auto instance = this->instance();
+  if (!instance.ok()) return instance.status();
+  return !instance->id.empty();
+}
+
+}  // namespace rushgate

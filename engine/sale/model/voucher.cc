@@ -1,0 +1,31 @@
+#include "engine/sale/model/voucher_terms.h"
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+std::string find_fault(const Voucher& voucher) {
+  if (voucher.id <= 0) return "id must be positive, not " + std::to_string(voucher.id);
+  for (const VoucherTerm& term : kVoucherTerms) {
+    const std::string fault = term.find_fault(term.get(voucher));
+    if (!fault.empty()) return std::string(term.subject) + ' ' + fault;
+  }
+  if (voucher.end_ms <= voucher.begin_ms) return "end must lie after begin";
+  if (voucher.payment_ms > 0 && voucher.price_cents == 0) {
+    return "a time to pay needs a price";
+  }
+  return {};
+}
+
+std::string_view version_state_name(VoucherVersion::State state) {
+  switch (state) {
+    case VoucherVersion::State::kPending:
+      return "pending";
+    case VoucherVersion::State::kApplied:
+      return "applied";
+    case VoucherVersion::State::kRefused:
+      return "refused";
+  }
+  return "?";
+}
+
+}  // namespace rushgate

@@ -1,0 +1,46 @@
+#include "engine/sale/model/voucher_terms.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "engine/core/base/concat.h"
+
+namespace rushgate {
+
+std::vector<TermField> term_fields(const VoucherVersion& version) {
+  std::vector<TermField> fields = {
+      {.name = "version", .field = "version", .value = version.version}};
+  for (const VoucherTerm& term : kVoucherTerms) {
+    if (term.field.empty()) continue;
+    fields.push_back({.name = term.name,
+                      .field = term.field,
+                      .value = term.get(version.voucher),
+                      .absent = term.absent,
+                      .is_newer = term.is_newer});
+  }
+  return fields;
+}
+
+void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments) {
+  for (const TermField& term : term_fields(version)) {
+    arguments.emplace_back(term.field);
+    arguments.push_back(std::to_string(term.value));
+  }
+}
+
+std::string find_differences(const VoucherVersion& version,
+                             std::span<const std::optional<std::int64_t>> there) {
+  const std::vector<TermField> here = term_fields(version);
+  std::string differences;
+  for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
+    // A voucher with a payment was never without a price.
+    const bool may_differ = here[i].is_newer && version.voucher.payment_ms == 0;
+    const std::int64_t value = there[i].value_or(may_differ ? here[i].value : here[i].absent);
+    if (value == here[i].value) continue;
+    if (!differences.empty()) differences += "; ";
+    differences += concat(here[i].name, " ", value, " there, ", here[i].value, " here");
+  }
+  return differences;
+}
+
+}  // namespace rushgate

@@ -1,0 +1,91 @@
+#include "engine/sale/stream/lost_orders.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "engine/core/client/reply_status.h"
+#include "engine/sale/stream/dead_letters.h"
+
+namespace rushgate {
+namespace {
+
+// KEYS order stream. ARGV entry, order, …
+//
+// Returns the positions of orders that are not in the stream. After a loss, another order may have
+// the same entry.
+const Script& find_missing_script() {
+  static const Script* const kScript = new Script(R"lua(
+local function is_there(entry, order)
+  local found = redis.call('XRANGE', KEYS[1], entry, entry)[1]
+  for i = 1, found and #found[2] or 0, 2 do
+    if found[2][i] == 'id' then return found[2][i + 1] == order end
+  end
+  return false
+end
+local missing = {}
+for i = 1, #ARGV, 2 do
+  if not is_there(ARGV[i], ARGV[i + 1]) then missing[#missing + 1] = (i - 1) / 2 end
+end
+return missing
+)lua");
+  return *kScript;
+}
+
+/// Appends the orders of `orders` that are not in the stream.
+absl::Status append_missing(Client& client, const SaleKeys& keys, std::span<LostOrder> orders,
+                            std::vector<LostOrder>& missing) {
+  constexpr std::string_view kDoing = "looking for orders in the stream";
+  std::vector<std::string> ids;
+  ids.reserve(orders.size());
+  for (const LostOrder& lost : orders) ids.push_back(std::to_string(lost.order.id));
+  std::vector<std::string_view> arguments;
+  arguments.reserve(2 * orders.size());
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    arguments.push_back(orders[i].entry.id);
+    arguments.push_back(ids[i]);
+  }
+  const std::string_view names[] = {keys.order_stream};
+  const Reply found = client.run(find_missing_script(), names, arguments);
+  if (!found.is_aggregate()) return to_status(found, kDoing);
+  for (const Reply& position : found.elements()) {
+    if (!position.is_integer()) return to_status(position, kDoing);
+    missing.push_back(std::move(orders[static_cast<std::size_t>(position.integer())]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<LostOrder>> find_lost_orders(Client& client, OrderStore& orders,
+                                                        const SaleKeys& keys,
+                                                        std::span<const OrderEntry> entries) {
+  constexpr std::size_t kPortion = 1'000;
+  std::vector<LostOrder> readable;
+  for (const OrderEntry& entry : entries) {
+    auto order = read_order(entry);
+    if (order.ok()) readable.push_back({.order = *order, .entry = entry});
+  }
+  std::vector<LostOrder> missing;
+  for (std::span<LostOrder> left = readable; !left.empty();) {
+    const auto portion = left.first(std::min(left.size(), kPortion));
+    const absl::Status looked = append_missing(client, keys, portion, missing);
+    if (!looked.ok()) return looked;
+    left = left.subspan(portion.size());
+  }
+  // The database and the dead letters last: an order that leaves the stream meanwhile is found
+  // there.
+  std::vector<LostOrder> lost;
+  for (LostOrder& candidate : missing) {
+    const auto stored = orders.find(candidate.order.id);
+    if (!stored.ok()) return stored.status();
+    if (stored->has_value()) continue;
+    const auto letter = find_dead_letter(client, keys, candidate.order.id);
+    if (!letter.ok()) return letter.status();
+    if (!letter->has_value()) lost.push_back(std::move(candidate));
+  }
+  return lost;
+}
+
+}  // namespace rushgate
