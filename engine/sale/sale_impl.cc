@@ -151,7 +151,7 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
                  .logger = options_.logger,
                  .wait = options_.client.wait}),
       changes_(*client_, backend.clock(), stores, options_.keys, queued_, owner_, vouchers_),
-      archiving_(*client_, stores, options_.keys, owner_, changes_),
+      archiving_(*client_, stores, options_.keys, owner_),
       connection_check_([this](Client& connection) {
         if (server_run_.may_have_lost_writes(connection)) {
           ids_.forget_draws();
@@ -586,7 +586,8 @@ absl::StatusOr<std::vector<UserId>> Sale::Impl::waiting_list(VoucherId voucher) 
 // ---- Vouchers ----
 
 absl::Status Sale::Impl::archive(VoucherId voucher, const ArchiveOptions& options) {
-  absl::Status archived = archiving_.archive(voucher, options);
+  if (const auto finished = changes_.finish_refunds(); !finished.ok()) return finished.status();
+  absl::Status archived = archiving_.archive(voucher, options.discard_dead_letters);
   return archived.ok() && voucher_cache_ ? voucher_cache_->forget(voucher) : archived;
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include <rushgate/audit_report.h>
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
-#include <rushgate/sale.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {

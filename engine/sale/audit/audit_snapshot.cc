@@ -10,6 +10,7 @@
 
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/hash_scan.h"
+#include "engine/core/client/reply_number.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/vouchers/voucher_book.h"
@@ -55,10 +56,6 @@ enum CounterPlace : std::uint8_t {
   kAtClosedAt,
   kCounterFields  // their number
 };
-
-std::optional<std::int64_t> number_in(const Reply& reply) {
-  return reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
-}
 
 /// Returns TIME's reply, seconds and microseconds, in ms.
 std::optional<std::int64_t> time_ms_in(const Reply& reply) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include <rushgate/audit_report.h>
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
-#include <rushgate/sale.h>
 
 namespace rushgate {
 

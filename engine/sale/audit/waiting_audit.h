@@ -2,9 +2,9 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include <rushgate/audit_report.h>
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
-#include <rushgate/sale.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {

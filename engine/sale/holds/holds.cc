@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/client/reply_number.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/scripts/held_orders.h"
@@ -17,10 +18,6 @@ namespace {
 // The beginnings of EndedHold::how.
 constexpr std::string_view kEndPaid = "paid ";
 constexpr std::string_view kEndCancelled = "cancelled ";
-
-std::optional<std::int64_t> number_in(const Reply& reply) {
-  return reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
-}
 
 /// Returns the voucher in a description, or 0.
 VoucherId voucher_in(std::string_view description) {

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 

@@ -1,17 +1,15 @@
 // Orders as entries of the order stream and of the dead letters. The admission script writes them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include <rushgate/client.h>
-#include <rushgate/order_store.h>
-#include <rushgate/payment_store.h>
-#include <rushgate/sale.h>
+#include <rushgate/dead_letter.h>
+#include <rushgate/order.h>
+#include <rushgate/reply.h>
 
 namespace rushgate {
 
@@ -46,10 +44,13 @@ inline bool is_event(const OrderEntry& entry) { return entry.field(kEventField).
 /// read_order().
 absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry);
 
-/// Visits every entry of a stream in (after, last], in ascending order and in bounded portions,
-/// until `visit` returns false.
-absl::Status for_each_entry(Client& client, std::string_view stream, StreamId after, StreamId last,
-                            absl::FunctionRef<bool(const OrderEntry&)> visit,
-                            BetweenPortions between_portions = do_nothing);
+/// The things that an order keeps after its end, as a number: 1 the stock, 2 the allowance, 3 both.
+constexpr std::int64_t keeps_of(bool stock, bool allowance) {
+  return (stock ? 1 : 0) + (allowance ? 2 : 0);
+}
+inline void set_keeps(std::int64_t keeps, Order& order) {
+  order.keeps_stock = (keeps & 1) != 0;
+  order.keeps_allowance = (keeps & 2) != 0;
+}
 
 }  // namespace rushgate

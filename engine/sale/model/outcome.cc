@@ -1,4 +1,4 @@
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
 
 namespace rushgate {
 

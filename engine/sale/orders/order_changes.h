@@ -21,7 +21,7 @@
 #include <rushgate/clock.h>
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {

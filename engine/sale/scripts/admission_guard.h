@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
 
 namespace rushgate {
 

@@ -6,7 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/sale/scripts/word_template.h"
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
 
 namespace rushgate {
 namespace {

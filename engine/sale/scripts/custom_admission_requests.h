@@ -9,7 +9,7 @@
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/word_template.h"
 #include <rushgate/client.h>
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 

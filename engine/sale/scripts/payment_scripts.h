@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include <rushgate/order_store.h>
 #include <rushgate/script.h>
 
 namespace rushgate::payment_scripts {
@@ -167,16 +166,3 @@ inline constexpr std::string_view kNativeFindDue = "rushgate.find_due";
 inline constexpr std::string_view kNativeRemoveHeld = "rushgate.remove_held";
 
 }  // namespace rushgate::payment_scripts
-
-namespace rushgate {
-
-/// The things that an order keeps after its end, as a number: 1 the stock, 2 the allowance, 3 both.
-constexpr std::int64_t keeps_of(bool stock, bool allowance) {
-  return (stock ? 1 : 0) + (allowance ? 2 : 0);
-}
-inline void set_keeps(std::int64_t keeps, Order& order) {
-  order.keeps_stock = (keeps & 1) != 0;
-  order.keeps_allowance = (keeps & 2) != 0;
-}
-
-}  // namespace rushgate

@@ -9,39 +9,6 @@
 #include <rushgate/order_store.h>
 
 namespace rushgate {
-namespace {
-
-/// Returns true if `again` is the stored order, whose status may have changed since.
-bool is_redelivery(const Order& stored, const Order& again) {
-  return again.id == stored.id && again.user == stored.user && again.voucher == stored.voucher &&
-         again.limit == stored.limit && again.entry == stored.entry &&
-         again.quantity == stored.quantity && again.price_cents == stored.price_cents;
-}
-
-/// Returns the result for an order that lacks pieces, of which some are being refunded.
-OrderResult lacks_pieces(std::string why, std::int64_t lacking, std::int64_t refunding) {
-  if (refunding < lacking) {
-    return {.kind = OrderResult::Kind::kRefused, .reason = std::move(why), .lacks_pieces = true};
-  }
-  why += concat(", and ", refunding, " of them are being refunded");
-  return {OrderResult::Kind::kTooEarly, std::move(why)};
-}
-
-}  // namespace
-
-std::string_view order_result_name(OrderResult::Kind kind) {
-  switch (kind) {
-    case OrderResult::Kind::kStored:
-      return "stored";
-    case OrderResult::Kind::kAlreadyStored:
-      return "already stored";
-    case OrderResult::Kind::kRefused:
-      return "refused";
-    case OrderResult::Kind::kTooEarly:
-      return "too early";
-  }
-  return "?";
-}
 
 absl::Status for_each_order(OrderStore& store, OrderFilter filter,
                             absl::FunctionRef<void(const Order&)> visit,
@@ -153,64 +120,6 @@ std::string new_database_identity() { return random_name(); }
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch) {
   return absl::AbortedError(
       concat("the batch was read in epoch ", fence.epoch, ", the database is in ", epoch));
-}
-
-bool counts_against(const Order& other, const Order& order) {
-  const bool is_rival =
-      is_live(other) && other.user == order.user && other.voucher == order.voucher;
-  if (!is_rival || other.entry <= order.entry || order.limit == 0) return is_rival;
-  return other.limit != 0 && other.limit <= order.limit;
-}
-
-// The keyspace forgets a key after its last millisecond.
-bool shares_key(const Order& a, const Order& b) {
-  return !a.idempotency_key.empty() && a.idempotency_key == b.idempotency_key && a.id != b.id &&
-         a.admitted_at_ms <= b.key_expires_at_ms && b.admitted_at_ms <= a.key_expires_at_ms;
-}
-
-void OrderRivals::add_of_user(const Order& other, const Order& order) {
-  if (!counts_against(other, order)) return;
-  live_of_user += other.quantity;
-  if (other.status == OrderStatus::kRefunding) refunding_of_user += other.quantity;
-}
-
-OrderResult check_order(const Order& order, const OrderRivals& rivals) {
-  const auto refused = [](std::string reason) {
-    return OrderResult{OrderResult::Kind::kRefused, std::move(reason)};
-  };
-  if (order.id <= 0) return refused(concat("its id is not positive: ", order.id));
-  if (order.limit < 0) return refused(concat("its limit is negative: ", order.limit));
-  if (order.quantity <= 0 || order.quantity > Order::kQuantityMax) {
-    return refused(
-        concat("its quantity is not from 1 to ", Order::kQuantityMax, ": ", order.quantity));
-  }
-  if (const auto& other = rivals.same_id) {
-    if (is_redelivery(*other, order)) return {OrderResult::Kind::kAlreadyStored, {}};
-    return refused(concat("id ", order.id, " belongs to another order, of user ",
-                          other->user.text(), " and voucher ", other->voucher));
-  }
-  if (rivals.same_key) {
-    return refused(concat("its idempotency key belongs to order ", rivals.same_key->id));
-  }
-  if (!is_live(order)) return {};
-  if (!rivals.stock) {
-    return refused(concat("voucher ", order.voucher, " was never published here"));
-  }
-  // The quantity is subtracted: a sum might overflow.
-  const std::int64_t room = *rivals.stock - order.quantity;
-  if (rivals.taken_of_voucher > room) {
-    return lacks_pieces(concat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
-                               " pieces taken of a stock of ", *rivals.stock),
-                        rivals.taken_of_voucher - room, rivals.refunding_of_voucher);
-  }
-  const std::int64_t allowed = order.limit - order.quantity;
-  if (order.limit != 0 && rivals.live_of_user > allowed) {
-    return lacks_pieces(
-        concat("user ", order.user.text(), " has ", rivals.live_of_user, " pieces of voucher ",
-               order.voucher, " already, of a limit of ", order.limit),
-        rivals.live_of_user - allowed, rivals.refunding_of_user);
-  }
-  return {};
 }
 
 }  // namespace rushgate

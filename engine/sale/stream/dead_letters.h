@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sale/model/order_entry.h"
 #include <rushgate/client.h>
-#include <rushgate/sale.h>
+#include <rushgate/dead_letter.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
 #include <rushgate/voucher.h>

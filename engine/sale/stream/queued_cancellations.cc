@@ -8,6 +8,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
+#include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
 namespace {

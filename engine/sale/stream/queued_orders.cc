@@ -10,6 +10,7 @@
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stores/order_ids.h"
 #include "engine/sale/stream/group_progress.h"
+#include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
 namespace {

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "engine/sale/model/order_entry.h"
+#include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
 namespace {

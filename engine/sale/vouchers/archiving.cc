@@ -32,7 +32,7 @@ absl::Status no_archive() {
 
 }  // namespace
 
-absl::Status Archiving::archive(VoucherId voucher, const ArchiveOptions& options) {
+absl::Status Archiving::archive(VoucherId voucher, const std::string& discard_dead_letters) {
   ArchiveStore* const archive = stores_.orders.archive();
   if (archive == nullptr) return no_archive();
   const auto archived = is_archived(stores_, voucher);
@@ -40,9 +40,8 @@ absl::Status Archiving::archive(VoucherId voucher, const ArchiveOptions& options
   if (!*archived) {
     if (absl::Status checked = check(voucher); !checked.ok()) return checked;
     absl::Status without_letters = check_letters(voucher);
-    if (!without_letters.ok() && !options.discard_dead_letters.empty()) {
-      without_letters =
-          discard_dead_letters_of(client_, keys_, voucher, options.discard_dead_letters);
+    if (!without_letters.ok() && !discard_dead_letters.empty()) {
+      without_letters = discard_dead_letters_of(client_, keys_, voucher, discard_dead_letters);
       if (without_letters.ok()) without_letters = check_letters(voucher);
     }
     if (!without_letters.ok()) return without_letters;
@@ -81,11 +80,9 @@ absl::Status Archiving::check_ended(VoucherId voucher) {
   return check_archivable(voucher, *now_ms, context);
 }
 
-/// Ends the refunds that were begun, and checks that no stored order waits for something. The
-/// database checks that once more when it archives the voucher.
+/// Checks that no stored order waits for something. The database checks that once more when it
+/// archives the voucher.
 absl::Status Archiving::check_settled(VoucherId voucher) {
-  const auto finished = changes_.finish_refunds();
-  if (!finished.ok()) return finished.status();
   for (const OrderStatus status : {OrderStatus::kUnpaid, OrderStatus::kRefunding}) {
     const auto found = stores_.orders.list({.voucher = voucher, .status = status, .count_max = 1});
     if (!found.ok()) return found.status();

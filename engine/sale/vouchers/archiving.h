@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/keyspace/keyspace_owner.h"
-#include "engine/sale/orders/order_changes.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
@@ -25,12 +24,12 @@ namespace rushgate {
 /// Thread-safe. Does not own its arguments, which must outlive it.
 class Archiving {
  public:
-  Archiving(Client& client, const SaleStores& stores, const SaleKeys& keys, KeyspaceOwner& owner,
-            OrderChanges& changes)
-      : client_(client), stores_(stores), keys_(keys), owner_(owner), changes_(changes) {}
+  Archiving(Client& client, const SaleStores& stores, const SaleKeys& keys, KeyspaceOwner& owner)
+      : client_(client), stores_(stores), keys_(keys), owner_(owner) {}
 
-  /// As Sale::archive().
-  absl::Status archive(VoucherId voucher, const ArchiveOptions& options);
+  /// As Sale::archive(), except that it finishes no refunds. Discards the dead letters for the reason
+  /// `discard_dead_letters`, if it is not empty.
+  absl::Status archive(VoucherId voucher, const std::string& discard_dead_letters);
   /// As Sale::delete_archived().
   absl::StatusOr<std::size_t> delete_orders(VoucherId voucher);
   /// Finishes the archiving of an interrupted process, also where the keyspace lost the last steps.
@@ -57,7 +56,6 @@ class Archiving {
   const SaleStores stores_;
   const SaleKeys keys_;
   KeyspaceOwner& owner_;
-  OrderChanges& changes_;
 };
 
 }  // namespace rushgate

@@ -18,7 +18,6 @@
 #include "engine/sale/vouchers/voucher_rebuilder.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
-#include <rushgate/sale.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 
@@ -30,7 +29,7 @@ namespace rushgate {
 
 struct VoucherBookOptions {
   /// SaleOptions::buyers_converted_max.
-  std::int64_t buyers_converted_max = SaleOptions{}.buyers_converted_max;
+  std::int64_t buyers_converted_max = 0;
   /// SaleOptions::adopt. Needs `draw_ids`.
   bool adopt = false;
   /// Draws order ids until the span is full.

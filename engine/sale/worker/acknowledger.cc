@@ -12,6 +12,7 @@
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/holds/received_payments.h"
 #include "engine/sale/scripts/payment_scripts.h"
+#include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
 namespace {

@@ -25,6 +25,7 @@
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
+#include <rushgate/dead_letter.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/sale_keys.h>

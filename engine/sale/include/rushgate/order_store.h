@@ -15,47 +15,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <rushgate/order.h>
+#include <rushgate/order_rules.h>
 #include <rushgate/order_status.h>
-#include <rushgate/stream_id.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
-
-/// An order as the database keeps it. Times are ms since 1970 UTC.
-struct Order {
-  OrderId id = 0;
-  UserId user = {};
-  VoucherId voucher = 0;
-  OrderStatus status = OrderStatus::kCreated;
-  std::int64_t limit =
-      1;  // pieces per user that the sale allowed when it was admitted; 0: any number
-  std::int64_t admitted_at_ms = 0;
-  StreamId entry = {};  // its first entry in the order stream
-  /// When a worker wrote it to the database. 0 if it is not there, or was written before this was
-  /// kept.
-  std::int64_t created_at_ms = 0;
-  /// Of the voucher, at admission. 0 if another system or an older version of Rushgate admitted it.
-  std::int64_t version = 0;
-  std::int64_t price_cents = 0;  // of one piece, at admission
-  std::int64_t quantity = 1;     // pieces, at least 1
-  std::int64_t due_at_ms = 0;    // when its payment is due; 0: it demands none
-  std::string reference = {};    // the caller's, at most kReferenceBytesMax
-  /// Of the request that bought it (BuyRequest::idempotency_key), at most kIdempotencyKeyBytesMax;
-  /// empty: it had none.
-  std::string idempotency_key = {};
-  std::int64_t key_expires_at_ms = 0;  // until then the key is this order's; 0: it has no key
-  // Once it is cancelled or refunded:
-  bool keeps_stock = false;      // its pieces were not given back to the stock
-  bool keeps_allowance = false;  // they still count against its user's limits
-
-  static constexpr std::size_t kReferenceBytesMax = 64;
-  static constexpr std::size_t kIdempotencyKeyBytesMax = 255;
-  static constexpr std::int64_t kQuantityMax = 10'000;
-
-  friend bool operator==(const Order&, const Order&) = default;
-};
-
-// ---- The stores ----
 
 /// Keeps every version of every voucher. Thread-safe. A call that fails has changed nothing, and a
 /// change is on the disk when its call returns.
@@ -92,24 +57,6 @@ class VoucherStore {
   /// Returns the version in force of every voucher that has one, in order of vouchers.
   virtual absl::StatusOr<std::vector<VoucherVersion>> all_applied();
 };
-
-/// The result of writing one order.
-struct OrderResult {
-  enum class Kind : std::uint8_t {
-    kStored,         // by this call
-    kAlreadyStored,  // before, under the same id: a redelivery
-    kRefused,   // it can never be stored: it breaks a limit, or its id belongs to another order
-    kTooEarly,  // to be written again later: an event of an order that is not stored yet, or an
-                // order that lacks only pieces whose refund has begun
-  };
-
-  Kind kind = Kind::kStored;
-  std::string reason = {};    // why it was refused
-  bool lacks_pieces = false;  // kRefused: it may be stored once a cancellation gave pieces back
-};
-
-/// Returns "stored", "already stored", "refused" or "too early".
-std::string_view order_result_name(OrderResult::Kind kind);
 
 /// The state of a database compared with the keyspace that admits its orders. A keyspace can lose
 /// the newest of its writes (a Redis that was restored from a snapshot, an old directory next to a
@@ -153,8 +100,7 @@ struct OrderFilter {
 /// Called with a portion of orders; an error ends the reading with it.
 using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
 
-struct OrderEvent;  // in <rushgate/payment_store.h>
-class PaymentStore;
+class PaymentStore;  // in <rushgate/payment_store.h>
 class ArchiveStore;  // in <rushgate/archive_store.h>
 
 /// Keeps orders, and the state of the database. Thread-safe. A call that fails has changed nothing,
@@ -267,70 +213,9 @@ std::string new_database_identity();
 /// Returns the kAborted error of write() for a batch of another epoch.
 absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
 
-inline bool is_live(const Order& order) { return is_live(order.status); }
-/// Returns the pieces that the order takes from the stock of its voucher.
-inline std::int64_t pieces_taken(const Order& order) {
-  return is_live(order) || order.keeps_stock ? order.quantity : 0;
-}
-/// Returns the pieces that count against the limits of its user.
-inline std::int64_t pieces_of_user(const Order& order) {
-  return is_live(order) || order.keeps_allowance ? order.quantity : 0;
-}
-/// Returns the amount that a payment of the order must have.
-inline std::int64_t amount_of(const Order& order) { return order.price_cents * order.quantity; }
-
-/// The contents of a database as far as they decide on one order, earlier orders of its batch
-/// included. A piece whose order is in OrderStatus::kRefunding may be given back already, and sold
-/// again: the keyspace does that before the database records it.
-struct OrderRivals {
-  std::optional<Order> same_id = {};       // the order that is stored under the same id
-  std::int64_t live_of_user = 0;           // pieces of the orders that count against its limit
-  std::int64_t refunding_of_user = 0;      // of these: in OrderStatus::kRefunding
-  std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
-  std::int64_t refunding_of_voucher = 0;   // of these: in OrderStatus::kRefunding
-  std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
-  std::optional<Order> same_key = {};      // an order, perhaps archived, with which it shares_key()
-
-  /// Counts the pieces of `other` if they count against the limit per user of `order`.
-  void add_of_user(const Order& other, const Order& order);
-};
-/// Returns true if the order has an idempotency key that is still its own at `time_ms`.
-inline bool has_key_at(const Order& order, std::int64_t time_ms) {
-  return !order.idempotency_key.empty() && order.key_expires_at_ms >= time_ms;
-}
-/// Returns true if two orders were admitted under one idempotency key, while it was the other's. No
-/// order shares it with itself.
-bool shares_key(const Order& a, const Order& b);
-/// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
-/// order of the same user and voucher. An order that was admitted later under a higher limit does
-/// not count. The limit was raised between the two, and several workers may write them in the wrong
-/// order.
-bool counts_against(const Order& other, const Order& order);
-/// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
-/// - one without a positive id, with the id of another order, or with a quantity that is not from 1
-///   to Order::kQuantityMax;
-/// - one whose idempotency key belongs to another order, of any voucher, also of an archived one;
-/// - a live order whose user would have more than `limit` pieces of the voucher;
-/// - a live order of a voucher that was never published, or has too few pieces left.
-/// kTooEarly: it lacks only pieces that are being refunded. A refusal is final, so it must not depend
-/// on a refund that has begun and not ended.
-OrderResult check_order(const Order& order, const OrderRivals& rivals);
-
 /// Returns true if write() failed because of one of its orders.
 inline bool is_fault_of_an_order(const absl::Status& status) {
   return absl::IsInvalidArgument(status);
 }
-
-/// Returns the error of record_pending() for a version that is not one above `highest`; OK if it
-/// is.
-absl::Status check_next_version(const VoucherVersion& version, std::int64_t highest);
-/// Returns the error of resolve() for a version that is in `state` (none: it does not exist). OK if
-/// it is pending, or has the new state already.
-absl::Status check_resolution(VoucherId voucher, std::int64_t version,
-                              std::optional<VoucherVersion::State> state,
-                              VoucherVersion::State new_state);
-/// Returns the stock that OrderStore::write() compares with: the greatest of the version in force
-/// and of the pending ones. Empty if a voucher with these versions was never published.
-std::optional<std::int64_t> stock_of(const std::vector<VoucherVersion>& versions);
 
 }  // namespace rushgate

@@ -1,0 +1,114 @@
+// The rules by which every order database decides on orders, on their events and on the versions of
+// vouchers. For implementations of OrderStore, VoucherStore and PaymentStore: with these functions
+// they have the same results, errors and reasons.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include <rushgate/order.h>
+#include <rushgate/order_status.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// The result of writing one order.
+struct OrderResult {
+  enum class Kind : std::uint8_t {
+    kStored,         // by this call
+    kAlreadyStored,  // before, under the same id: a redelivery
+    kRefused,   // it can never be stored: it breaks a limit, or its id belongs to another order
+    kTooEarly,  // to be written again later: an event of an order that is not stored yet, or an
+                // order that lacks only pieces whose refund has begun
+  };
+
+  Kind kind = Kind::kStored;
+  std::string reason = {};    // why it was refused
+  bool lacks_pieces = false;  // kRefused: it may be stored once a cancellation gave pieces back
+};
+
+/// Returns "stored", "already stored", "refused" or "too early".
+std::string_view order_result_name(OrderResult::Kind kind);
+
+// ---- Orders ----
+
+/// The contents of a database as far as they decide on one order, earlier orders of its batch
+/// included. A piece whose order is in OrderStatus::kRefunding may be given back already, and sold
+/// again: the keyspace does that before the database records it.
+struct OrderRivals {
+  std::optional<Order> same_id = {};       // the order that is stored under the same id
+  std::int64_t live_of_user = 0;           // pieces of the orders that count against its limit
+  std::int64_t refunding_of_user = 0;      // of these: in OrderStatus::kRefunding
+  std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
+  std::int64_t refunding_of_voucher = 0;   // of these: in OrderStatus::kRefunding
+  std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
+  std::optional<Order> same_key = {};      // an order, perhaps archived, with which it shares_key()
+
+  /// Counts the pieces of `other` if they count against the limit per user of `order`.
+  void add_of_user(const Order& other, const Order& order);
+};
+/// Returns true if two orders were admitted under one idempotency key, while it was the other's. No
+/// order shares it with itself.
+bool shares_key(const Order& a, const Order& b);
+/// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
+/// order of the same user and voucher. An order that was admitted later under a higher limit does
+/// not count. The limit was raised between the two, and several workers may write them in the wrong
+/// order.
+bool counts_against(const Order& other, const Order& order);
+/// Decides on an order of a batch: kStored means that write() must insert it. Refuses these orders:
+/// - one without a positive id, with the id of another order, or with a quantity that is not from 1
+///   to Order::kQuantityMax;
+/// - one whose idempotency key belongs to another order, of any voucher, also of an archived one;
+/// - a live order whose user would have more than `limit` pieces of the voucher;
+/// - a live order of a voucher that was never published, or has too few pieces left.
+/// kTooEarly: it lacks only pieces that are being refunded. A refusal is final, so it must not depend
+/// on a refund that has begun and not ended.
+OrderResult check_order(const Order& order, const OrderRivals& rivals);
+
+// ---- Events ----
+
+/// The contents of a database as far as they decide on one event, earlier events of its batch
+/// included.
+struct EventContext {
+  std::optional<Order> order = {};      // the event's order; for kPaymentRefunded its payment's
+  std::optional<Payment> payment = {};  // the payment with the event's payment id
+};
+
+/// The effect of an event that is not kAdmitted.
+struct EventDecision {
+  OrderResult result = {};                 // kStored: carry out the rest; otherwise change nothing
+  std::optional<OrderStatus> status = {};  // the order's new state: to be recorded as a change
+  std::optional<Payment> payment = {};     // to be inserted, or to replace the one of this id
+  bool are_payments_due = false;           // its kept payments become due, for the event's reason
+};
+/// Decides on an event. Results:
+/// - kTooEarly: the order is not stored.
+/// - kAlreadyStored: it was applied before. A cancellation, a refund and a payment stay applied
+///   through all later changes.
+/// - kRefused: the order's state does not allow it, or the payment belongs to another order or has
+///   no valid id.
+/// A payment is never refused for the order's state: one that pays nothing becomes due.
+EventDecision check_event(const OrderEvent& event, const EventContext& context);
+
+// ---- Versions of vouchers ----
+
+/// Returns the error of record_pending() for a version that is not one above `highest`; OK if it
+/// is.
+absl::Status check_next_version(const VoucherVersion& version, std::int64_t highest);
+/// Returns the error of resolve() for a version that is in `state` (none: it does not exist). OK if
+/// it is pending, or has the new state already.
+absl::Status check_resolution(VoucherId voucher, std::int64_t version,
+                              std::optional<VoucherVersion::State> state,
+                              VoucherVersion::State new_state);
+/// Returns the version in force: of the applied ones, that with the highest number. `versions` are
+/// those of one voucher, in ascending order.
+std::optional<VoucherVersion> version_in_force(const std::vector<VoucherVersion>& versions);
+/// Returns the stock that OrderStore::write() compares with: the greatest of the version in force
+/// and of the pending ones. Empty if a voucher with these versions was never published.
+std::optional<std::int64_t> stock_of(const std::vector<VoucherVersion>& versions);
+
+}  // namespace rushgate
