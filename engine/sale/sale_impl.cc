@@ -153,7 +153,8 @@ Sale::Impl::Impl(Backend& backend, const SaleStores& stores, SaleOptions options
       changes_(*client_, backend.clock(), stores, options_.keys, queued_, owner_, vouchers_),
       archiving_(*client_, stores, options_.keys, owner_),
       connection_check_([this](Client& connection) {
-        if (server_run_.may_have_lost_writes(connection)) {
+        const bool is_same_run = server_run_.remember(connection);
+        if (!is_same_run) {  // it may have lost writes
           ids_.forget_draws();
           queued_.clear();
           if (recent_) recent_->clear();
@@ -188,7 +189,7 @@ absl::Status Sale::Impl::open(Backend& backend) {
     if (!cache.ok()) return cache.status();
     voucher_cache_ = *std::move(cache);
   }
-  server_run_.may_have_lost_writes(*client_);  // remembers the present run
+  server_run_.remember(*client_);
   if (absl::Status recovered = vouchers_.recover(); !recovered.ok()) return recovered;
   if (absl::Status prepared = ids_.prepare(); !prepared.ok()) return prepared;
   if (const auto archived = archiving_.finish(); !archived.ok()) return archived.status();

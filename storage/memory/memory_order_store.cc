@@ -368,7 +368,7 @@ absl::Status MemoryOrderStore::archive_voucher(VoucherId voucher, std::int64_t a
 absl::StatusOr<std::size_t> MemoryOrderStore::archive_orders(VoucherId voucher,
                                                              std::size_t count_max) {
   const std::lock_guard lock(mutex_);
-  if (!archived_vouchers_.contains(voucher)) return not_archived(voucher);
+  if (!archived_vouchers_.contains(voucher)) return not_archived_error(voucher);
   const Ids ids = value_or_default(of_voucher_, voucher);  // a copy: the loop changes it
   std::size_t moved = 0;
   for (auto id = ids.begin(); id != ids.end() && moved < count_max; ++id, ++moved) {
@@ -398,8 +398,8 @@ absl::StatusOr<std::size_t> MemoryOrderStore::delete_orders(VoucherId voucher,
                                                             std::size_t count_max) {
   const std::lock_guard lock(mutex_);
   const auto archived = archived_vouchers_.find(voucher);
-  if (archived == archived_vouchers_.end()) return not_archived(voucher);
-  if (of_voucher_.contains(voucher)) return has_unmoved_orders(voucher);
+  if (archived == archived_vouchers_.end()) return not_archived_error(voucher);
+  if (of_voucher_.contains(voucher)) return unmoved_orders_error(voucher);
   std::size_t deleted = 0;
   for (auto order = archived_orders_.begin();
        order != archived_orders_.end() && deleted < count_max;) {
@@ -481,7 +481,7 @@ absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids(std::int64_t day, std
 
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {
   const std::lock_guard lock(mutex_);
-  if (archived_vouchers_.contains(version.voucher.id)) return was_archived(version.voucher.id);
+  if (archived_vouchers_.contains(version.voucher.id)) return archived_error(version.voucher.id);
   const auto found = vouchers_.find(version.voucher.id);
   const std::size_t highest = found == vouchers_.end() ? 0 : found->second.size();
   const absl::Status is_next = check_next_version(version, static_cast<std::int64_t>(highest));

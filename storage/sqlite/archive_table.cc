@@ -179,7 +179,7 @@ ArchiveContext ArchiveWriter::context_of(VoucherId voucher) {
 }
 
 absl::Status ArchiveWriter::check_archived(VoucherId voucher) {
-  return Query(is_archived_, voucher).next() ? absl::OkStatus() : not_archived(voucher);
+  return Query(is_archived_, voucher).next() ? absl::OkStatus() : not_archived_error(voucher);
 }
 
 ArchiveWriter::Portion ArchiveWriter::find_portion(SQLite::Statement& find, VoucherId voucher,
@@ -200,7 +200,7 @@ absl::StatusOr<std::size_t> ArchiveWriter::archive_orders(VoucherId voucher,
 
 absl::StatusOr<std::size_t> ArchiveWriter::delete_orders(VoucherId voucher, std::size_t count_max) {
   if (absl::Status checked = check_archived(voucher); !checked.ok()) return checked;
-  if (Query(has_orders_, voucher).next()) return has_unmoved_orders(voucher);
+  if (Query(has_orders_, voucher).next()) return unmoved_orders_error(voucher);
   const Portion portion = find_portion(find_archived_, voucher, count_max);
   for (SQLite::Statement& statement : delete_orders_) {
     Query(statement, voucher, portion.last).next();

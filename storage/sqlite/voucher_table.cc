@@ -103,7 +103,7 @@ VoucherWriter::VoucherWriter(const SQLite::Database& database)
 
 absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   const Voucher& voucher = version.voucher;
-  if (Query(is_archived_, voucher.id).next()) return was_archived(voucher.id);
+  if (Query(is_archived_, voucher.id).next()) return archived_error(voucher.id);
   Query highest(highest_, voucher.id);
   highest.next();
   const absl::Status is_next = check_next_version(version, highest.integer(0));

@@ -7,7 +7,8 @@
 #include "engine/core/client/info_value.h"
 
 namespace rushgate {
-bool ServerRun::may_have_lost_writes(Client& connection) {
+
+bool ServerRun::remember(Client& connection) {
   const Request questions[] = {Request::of("INFO", "server"), Request::of("INFO", "replication")};
   const std::vector<Reply> replies = connection.pipeline(questions);
   const std::string_view run = info_value(replies[0].text(), "run_id");
@@ -17,7 +18,7 @@ bool ServerRun::may_have_lost_writes(Client& connection) {
   const std::lock_guard lock(mutex_);
   const bool is_same = !now.empty() && now == last_;
   last_ = std::move(now);
-  return !is_same;
+  return is_same;
 }
 
 }  // namespace rushgate

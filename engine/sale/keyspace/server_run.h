@@ -15,9 +15,9 @@ namespace rushgate {
 /// https://redis.io/docs/latest/commands/info/
 class ServerRun {
  public:
-  /// Returns true unless `connection` leads to the same server and history as the one before it.
-  /// Also returns true if the server reports neither.
-  bool may_have_lost_writes(Client& connection);
+  /// Remembers the server and the history to which `connection` leads. Returns true if they are those
+  /// remembered before. Returns false if the server reports neither.
+  bool remember(Client& connection);
 
  private:
   std::mutex mutex_;

@@ -20,16 +20,16 @@ absl::Status check_archivable(VoucherId voucher, std::int64_t at_ms,
                         order_status_name(context.open_order->status)));
 }
 
-absl::Status not_archived(VoucherId voucher) {
+absl::Status not_archived_error(VoucherId voucher) {
   return absl::FailedPreconditionError(concat("voucher ", voucher, " is not archived"));
 }
 
-absl::Status has_unmoved_orders(VoucherId voucher) {
+absl::Status unmoved_orders_error(VoucherId voucher) {
   return absl::FailedPreconditionError(
       concat("voucher ", voucher, " has orders that are not archived: archive it again"));
 }
 
-absl::Status was_archived(VoucherId voucher) {
+absl::Status archived_error(VoucherId voucher) {
   return absl::FailedPreconditionError(
       concat("voucher ", voucher, " was archived: its id cannot be published again"));
 }

@@ -224,7 +224,7 @@ absl::Status VoucherBook::change(VoucherId voucher,
 absl::Status VoucherBook::refuse_unknown(VoucherId voucher) {
   const auto archived = is_archived(stores_, voucher);
   if (!archived.ok()) return archived.status();
-  return *archived ? was_archived(voucher) : not_on_sale(voucher);
+  return *archived ? archived_error(voucher) : not_on_sale(voucher);
 }
 
 absl::Status VoucherBook::publish_locked(const Voucher& voucher,

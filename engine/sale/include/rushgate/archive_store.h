@@ -63,10 +63,10 @@ struct ArchiveContext {
 /// none.
 absl::Status check_archivable(VoucherId voucher, std::int64_t at_ms, const ArchiveContext& context);
 /// Returns the error of archive_orders() and delete_orders() for a voucher that is not archived.
-absl::Status not_archived(VoucherId voucher);
+absl::Status not_archived_error(VoucherId voucher);
 /// Returns the error of delete_orders() for a voucher whose orders were not all moved.
-absl::Status has_unmoved_orders(VoucherId voucher);
+absl::Status unmoved_orders_error(VoucherId voucher);
 /// Returns the error of VoucherStore::record_pending() for an archived voucher.
-absl::Status was_archived(VoucherId voucher);
+absl::Status archived_error(VoucherId voucher);
 
 }  // namespace rushgate
