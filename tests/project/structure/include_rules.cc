@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -20,9 +19,6 @@ struct Module {
   std::vector<string_view> may_include;
 };
 
-const std::vector<string_view> kBelowSale = {"engine/core/base", "engine/core/time",
-                                             "engine/core/client", "engine/recipes"};
-
 /// The folders of the sale, from the bottom. Each may include those before it. Files beside the
 /// folders may include them all.
 constexpr std::array<string_view, 10> kSaleFolders = {
@@ -30,19 +26,21 @@ constexpr std::array<string_view, 10> kSaleFolders = {
     "engine/sale/keyspace", "engine/sale/holds",  "engine/sale/vouchers", "engine/sale/orders",
     "engine/sale/worker",   "engine/sale/audit"};
 
-/// Returns `modules` with the folders of the sale in front.
-std::vector<Module> with_sale_folders(std::vector<Module> modules) {
-  std::vector<string_view> lower = kBelowSale;
+/// Returns `modules` with those of the sale in front.
+std::vector<Module> with_sale(const std::vector<Module>& modules) {
+  std::vector<string_view> lower = {"engine/core/base", "engine/core/time", "engine/core/client",
+                                    "engine/recipes"};
   std::vector<Module> all;
   for (const string_view folder : kSaleFolders) {
     all.push_back({folder, lower});
     lower.push_back(folder);
   }
-  std::ranges::move(modules, std::back_inserter(all));
+  all.push_back({"engine/sale", lower});
+  all.insert(all.end(), modules.begin(), modules.end());
   return all;
 }
 
-const std::vector<Module> kModules = with_sale_folders({
+const std::vector<Module> kModules = with_sale({
     // clang-format off
     {"engine/core/base",   {}},
     {"engine/core/time",   {"engine/core/base"}},
@@ -55,7 +53,6 @@ const std::vector<Module> kModules = with_sale_folders({
     {"engine/redis/executor", {"engine/core", "engine/redis/keyspace", "engine/redis/script", "engine/redis/rdb",
                                "engine/redis/commands"}},
     {"engine/recipes",  {"engine/core/base", "engine/core/time", "engine/core/client"}},
-    {"engine/sale",     kBelowSale},
 
     {"storage/memory",  {"engine/core/base", "engine/core/store", "engine/sale"}},
     {"storage/rocksdb", {"engine/core/base", "engine/core/store"}},
