@@ -11,9 +11,9 @@
 #include "absl/status/statusor.h"
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stream/dead_letters.h"
+#include <rushgate/dead_letter.h>
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
-#include <rushgate/sale.h>
 
 namespace rushgate {
 
