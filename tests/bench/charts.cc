@@ -302,26 +302,32 @@ std::string first_note(const json& comparison) {
   return note.substr(0, note.find(';'));
 }
 
-void draw_bytes(SvgPicture& picture, double y, double pixels_per_byte, const json& samples,
-                string_view colour) {
+constexpr double kBarsFrom = 310;
+constexpr double kLongestBar = 330;
+
+/// Draws a bar of a median, and its value: "15.2 bytes (12.5 … 19.1)".
+void draw_bar(SvgPicture& picture, double y, double pixels_per_unit, const json& samples,
+              string_view unit, string_view colour) {
   constexpr double kBarHeight = 20;
-  constexpr double kFrom = 310;
-  const double bytes = samples.at("median");
-  const double min = samples.at("min");
-  const double max = samples.at("max");
-  const double end = kFrom + bytes * pixels_per_byte;
-  picture.rectangle(kFrom, y, bytes * pixels_per_byte, kBarHeight, colour);
-  const bool varies = short_number(min) != short_number(max);
-  picture.label(end + 8, y + 15,
-                varies ? fmt::format("{} bytes ({} … {})", short_number(bytes), short_number(min),
-                                     short_number(max))
-                       : fmt::format("{} bytes", short_number(bytes)),
+  const double median = samples.at("median");
+  const std::string min = short_number(samples.at("min"));
+  const std::string max = short_number(samples.at("max"));
+  const double length = median * pixels_per_unit;
+  picture.rectangle(kBarsFrom, y, length, kBarHeight, colour);
+  picture.label(kBarsFrom + length + 8, y + 15,
+                fmt::format("{}{}{}", short_number(median), unit,
+                            min == max ? "" : fmt::format(" ({} … {})", min, max)),
                 {.size = 13});
+}
+
+/// Draws the name of a row of two bars, and a note below it.
+void draw_row_name(SvgPicture& picture, double y, string_view name, string_view note) {
+  picture.label(kBarsFrom - 12, y + 20, name, {.size = 14, .is_bold = true, .anchor = "end"});
+  picture.label(kBarsFrom - 12, y + 38, note, {.anchor = "end", .colour = kQuiet});
 }
 
 std::string memory_chart(const json& report, const std::string& machine) {
   constexpr double kRowHeight = 66;
-  constexpr double kLongestBar = 330;
   constexpr std::pair<string_view, string_view> kRows[] = {
       {"a buyer in memory", "a buyer, in memory"},
       {"an entry of the order stream in memory", "a queued order, in memory"},
@@ -349,10 +355,9 @@ std::string memory_chart(const json& report, const std::string& machine) {
   for (const auto& [name, title] : kRows) {
     const json* const line = find_line(comparisons, name);
     if (line == nullptr) continue;
-    picture.label(298, y + 20, title, {.size = 14, .is_bold = true, .anchor = "end"});
-    picture.label(298, y + 38, first_note(*line), {.anchor = "end", .colour = kQuiet});
-    draw_bytes(picture, y + 2, kLongestBar / most, line->at("ours"), kOurs);
-    draw_bytes(picture, y + 26, kLongestBar / most, line->at("peer"), kPeer);
+    draw_row_name(picture, y, title, first_note(*line));
+    draw_bar(picture, y + 2, kLongestBar / most, line->at("ours"), " bytes", kOurs);
+    draw_bar(picture, y + 26, kLongestBar / most, line->at("peer"), " bytes", kPeer);
     y += kRowHeight;
   }
   return finish(picture, y - 8, frame, machine);
@@ -426,13 +431,61 @@ std::string socket_chart(const json& report, const std::string& machine) {
   return finish(picture, bottom + 26, frame, machine);
 }
 
+// ---- Rates by HTTP ----
+
+std::string p99_note(const json& comparisons, string_view line) {
+  const json* const p99 = find_line(comparisons, fmt::format("{}: p99", line));
+  if (p99 == nullptr) return {};
+  return fmt::format("p99: {}, peer {}", short_duration(median_of(*p99, "ours")),
+                     short_duration(median_of(*p99, "peer")));
+}
+
+std::string http_chart(const json& report, const std::string& machine) {
+  constexpr double kRowHeight = 66;
+  constexpr std::pair<string_view, string_view> kRows[] = {
+      {"refused by HTTP", "refused"},
+      {"refused by HTTP, beside 1,000 streams of events", "refused, 1,000 event streams"},
+      {"accepted by HTTP", "accepted"},
+      {"accepted by HTTP, the peer tuned", "accepted, the peer tuned"}};
+  const json& comparisons = report.at("comparisons");
+  double most = 0;
+  for (const auto& [name, title] : kRows) {
+    const json* const line = find_line(comparisons, name);
+    if (line == nullptr) continue;
+    most = std::max({most, median_of(*line, "ours"), median_of(*line, "peer")});
+  }
+  if (most == 0) return {};
+
+  const Frame frame{.title = "Purchases per second by HTTP",
+                    .unit = "requests per second, linear; 64 connections that are kept alive",
+                    .compared =
+                        "refused: a bare server that returns a constant; beside streams: without "
+                        "them; accepted: Node and redis-server.",
+                    .command = "./dev bench http"};
+  SvgPicture picture;
+  draw_heading(picture, frame);
+  draw_key(picture, kMargin, kOurs, "Rushgate");
+  draw_key(picture, 130, kPeer, "compared");
+  double y = kTop + 4;
+  for (const auto& [name, title] : kRows) {
+    const json* const line = find_line(comparisons, name);
+    if (line == nullptr) continue;
+    draw_row_name(picture, y, title, p99_note(comparisons, name));
+    draw_bar(picture, y + 2, kLongestBar / most, line->at("ours"), "/s", kOurs);
+    draw_bar(picture, y + 26, kLongestBar / most, line->at("peer"), "/s", kPeer);
+    y += kRowHeight;
+  }
+  return finish(picture, y - 8, frame, machine);
+}
+
 }  // namespace
 
 std::vector<Chart> draw_charts(const json& report, const std::string& machine) {
   std::vector<Chart> charts = {{"throughput", throughput_chart(report, machine)},
                                {"latency", latency_chart(report, machine)},
                                {"memory", memory_chart(report, machine)},
-                               {"socket", socket_chart(report, machine)}};
+                               {"socket", socket_chart(report, machine)},
+                               {"http", http_chart(report, machine)}};
   std::erase_if(charts, [](const Chart& chart) { return chart.svg.empty(); });
   return charts;
 }

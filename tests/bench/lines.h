@@ -42,6 +42,7 @@ void measure_fibers(const Effort& effort, Report& report);
 void measure_on_redis(const Effort& effort, Report& report);
 void measure_resp(const Effort& effort, Report& report);
 void measure_sale_commands(const Effort& effort, Report& report);
+void measure_http(const Effort& effort, Report& report);
 void measure_unread(const Effort& effort, Report& report);
 
 /// Returns the lines in the order of the report.

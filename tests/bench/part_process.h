@@ -20,15 +20,18 @@ struct Part {
   void (*run)(std::span<const std::string> arguments);
 };
 
-void hold_buyers(std::span<const std::string> arguments);   // count..., ascending
-void hold_entries(std::span<const std::string> arguments);  // directory, count
-void hold_keys(std::span<const std::string> arguments);     // type, count
-void sell(std::span<const std::string> arguments);          // directory, count, batch
-void reopen(std::span<const std::string> arguments);        // directory
-void start(std::span<const std::string> arguments);         // directory
-void idle(std::span<const std::string> arguments);          // directory, seconds
-void serve(std::span<const std::string> arguments);         // directory, unix socket
-void serve_sale(std::span<const std::string> arguments);    // directory, unix socket
+void hold_buyers(std::span<const std::string> arguments);     // count..., ascending
+void hold_entries(std::span<const std::string> arguments);    // directory, count
+void hold_keys(std::span<const std::string> arguments);       // type, count
+void sell(std::span<const std::string> arguments);            // directory, count, batch
+void reopen(std::span<const std::string> arguments);          // directory
+void start(std::span<const std::string> arguments);           // directory
+void idle(std::span<const std::string> arguments);            // directory, seconds
+void serve(std::span<const std::string> arguments);           // directory, unix socket
+void serve_sale(std::span<const std::string> arguments);      // directory, unix socket
+void serve_http(std::span<const std::string> arguments);      // directory; it says its port
+void serve_constant(std::span<const std::string> arguments);  // none; it says its port
+void serve_node(std::span<const std::string> arguments);  // those of http_peer.js, without the keys
 
 /// Runs the part of `parts` that the command line names. Returns false if it names none.
 bool run_part_if_told(std::span<const Part> parts, int argc, char** argv);

@@ -1,28 +1,13 @@
 #include "tests/bench/redis_benchmark.h"
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
+#include "tests/bench/command_output.h"
+
 namespace rushgate::bench {
-namespace {
-
-std::string output_of(const std::string& command) {
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.append(buffer.data(), got);
-  }
-  if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed: " + output);
-  return output;
-}
-
-}  // namespace
 
 double rate_by_redis_benchmark(const std::string& socket_path, const BenchmarkLoad& load,
                                std::int64_t count, const std::string& command) {

@@ -35,6 +35,7 @@ std::span<const Line> lines() {
       {"on_redis", measure_on_redis},
       {"resp", measure_resp},
       {"sale_commands", measure_sale_commands},
+      {"http", measure_http},
       {"unread", measure_unread},
   };
   return kLines;
@@ -51,6 +52,9 @@ std::span<const Part> parts() {
       {"idle", idle},
       {"serve", serve},
       {"serve-sale", serve_sale},
+      {"serve-http", serve_http},
+      {"serve-constant", serve_constant},
+      {"serve-node", serve_node},
   };
   return kParts;
 }
