@@ -88,6 +88,9 @@ void FlashSale::stop_workers() { impl_->workers().stop(); }
 absl::StatusOr<Backlog> FlashSale::backlog() { return impl_->workers().backlog(); }
 std::size_t FlashSale::stored() const { return impl_->workers().stored(); }
 std::size_t FlashSale::buried() const { return impl_->workers().buried(); }
+std::shared_ptr<const void> FlashSale::on_step(std::function<void()> notice) {
+  return impl_->workers().on_step(std::move(notice));
+}
 
 Backend& FlashSale::backend() { return impl_->backend(); }
 Client& FlashSale::client() { return impl_->client(); }

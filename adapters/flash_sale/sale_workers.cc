@@ -79,8 +79,10 @@ absl::Status SaleWorkers::start() {
 }
 
 OrderWorkerThread::AfterStep SaleWorkers::after_step() {
-  if (!feed_) return {};
-  return [this] { return feed_->report(); };
+  return [this] {
+    notices_.send();
+    return report_changes();
+  };
 }
 
 /// Takes over the entries that earlier workers left pending, if no other process can have workers.
@@ -244,9 +246,12 @@ absl::Status SaleWorkers::step_here() {
   OrderWorker::Step step;
   do {
     step = worker_here_->step();
-    const std::lock_guard lock(workers_mutex_);
-    stored_ += step.stored;
-    buried_ += step.buried;
+    {
+      const std::lock_guard lock(workers_mutex_);
+      stored_ += step.stored;
+      buried_ += step.buried;
+    }
+    notices_.send();
   } while (step.kind == OrderWorker::Step::Kind::kWorked);
   if (step.kind != OrderWorker::Step::Kind::kPaused) return absl::OkStatus();
   return absl::UnavailableError("accepted orders wait to be stored: " + step.reason);

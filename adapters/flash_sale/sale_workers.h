@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "adapters/flash_sale/change_feed.h"
+#include "adapters/flash_sale/step_notices.h"
 #include "adapters/flash_sale/stock_feed.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
@@ -41,6 +42,10 @@ class SaleWorkers {
   [[nodiscard]] std::size_t buried() const;
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting);
 
+  [[nodiscard]] std::shared_ptr<const void> on_step(std::function<void()> notice) {
+    return notices_.add(std::move(notice));
+  }
+
   /// Calls on_stock if that is due and the sale has no threads.
   void report_stock();
 
@@ -67,9 +72,10 @@ class SaleWorkers {
   const std::string names_;                      // the names of its workers begin with it
   const std::unique_ptr<ChangeFeed> feed_;       // null without FlashSaleOptions::on_state
   const std::unique_ptr<StockFeed> stock_feed_;  // null without FlashSaleOptions::on_stock
-  std::mutex here_mutex_;                        // guards the next member
-  std::unique_ptr<OrderWorker> worker_here_;     // of drain() without running workers
-  mutable std::mutex workers_mutex_;             // guards the next three members
+  StepNotices notices_;
+  std::mutex here_mutex_;                     // guards the next member
+  std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
+  mutable std::mutex workers_mutex_;          // guards the next three members
   std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
   std::size_t stored_ = 0;  // by workers that have ended
   std::size_t buried_ = 0;

@@ -56,20 +56,33 @@ void EventFeed::wait(std::int64_t position, std::weak_ptr<const void> client, Re
   if (is_first || is_news) wakes_.notify_all();
 }
 
+void EventFeed::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = true;
+  }
+  wakes_.notify_all();
+}
+
 void EventFeed::loop() {
   name_this_thread("rg-http-events");
-  const std::chrono::milliseconds period(period_ms_);
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
     if (waiting_.empty()) {
       wakes_.wait(lock, [this] { return is_stopping_ || !waiting_.empty(); });
     } else {
-      wakes_.wait_for(lock, period, [this] { return is_stopping_ || has_news_; });
+      const std::chrono::milliseconds patience(ms_until_look());
+      wakes_.wait_for(lock, patience, [this, was_woken = is_woken_] {
+        return is_stopping_ || has_news_ || is_woken_ != was_woken;
+      });
     }
     if (is_stopping_) return;
     has_news_ = false;
+    const bool looks = ms_until_look() == 0;
+    if (looks) is_woken_ = false;
     std::vector<Waiting> waiting = std::exchange(waiting_, {});
     lock.unlock();
+    if (looks) look_again();
     serve(waiting);
     lock.lock();
     waiting_.insert(waiting_.end(), std::make_move_iterator(waiting.begin()),
@@ -77,12 +90,20 @@ void EventFeed::loop() {
   }
 }
 
+/// Needs the mutex.
+std::int64_t EventFeed::ms_until_look() const {
+  if (looked_at_ms_ == 0) return 0;
+  const std::int64_t wanted_ms = looked_at_ms_ + (is_woken_ ? pause_ms_ : period_ms_);
+  return std::max<std::int64_t>(0, wanted_ms - now_ms());
+}
+
+void EventFeed::look_again() {
+  last_ = silently(last_.load(), [this] { return look(); });
+  looked_at_ms_ = now_ms();
+}
+
 /// Serves clients, and removes those that were served.
 void EventFeed::serve(std::vector<Waiting>& waiting) {
-  if (now_ms() - looked_at_ms_ >= period_ms_ || looked_at_ms_ == 0) {
-    last_ = silently(last_.load(), [this] { return look(); });
-    looked_at_ms_ = now_ms();
-  }
   std::erase_if(waiting, [this](Waiting& one) {
     if (one.client.expired()) return true;
     const EventChunk chunk = next_of(one);
@@ -107,8 +128,9 @@ EventChunk EventFeed::next_of(const Waiting& waiting) {
 // ---- Orders -----------------------------------------------------------------------------------
 
 OrderFeed::OrderFeed(FlashSale& sale)
-    : EventFeed(sale.clock(), kPeriodMs), store_(sale.orders().payments()) {
+    : EventFeed(sale.clock(), kPeriodMs, kPauseMs), store_(sale.orders().payments()) {
   start();
+  notices_ = sale.on_step([this] { wake(); });
 }
 
 /// An error is like no news: the clients wait.
@@ -163,7 +185,7 @@ Json board_json(const VoucherSummary& summary, double rate) {
 }  // namespace
 
 VoucherFeed::VoucherFeed(FlashSale& sale, VoucherBoard& board)
-    : EventFeed(sale.clock(), kPeriodMs),
+    : EventFeed(sale.clock(), kPeriodMs, kPeriodMs),
       board_(board),
       stock_(sale.client(), sale.clock(), sale.keys(), on_stock_, 1, nullptr) {
   start();

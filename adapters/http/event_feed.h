@@ -42,12 +42,16 @@ class EventFeed {
   /// Calls `ready`, once, on the feed's thread, when there are events after `position`, or with a
   /// comment after kHeartbeatMs. Forgets it as soon as `client` has expired.
   void wait(std::int64_t position, std::weak_ptr<const void> client, Ready ready);
+  /// Makes it look soon: there may be new events.
+  void wake();
 
  protected:
   static constexpr std::int64_t kHeartbeatMs = 15'000;
 
-  /// Looks for new events every `period_ms` while clients wait.
-  EventFeed(const Clock& clock, std::int64_t period_ms) : clock_(clock), period_ms_(period_ms) {}
+  /// Looks for new events while clients wait: every `period_ms`, and after wake(), but not within
+  /// `pause_ms` after it has looked.
+  EventFeed(const Clock& clock, std::int64_t period_ms, std::int64_t pause_ms)
+      : clock_(clock), period_ms_(period_ms), pause_ms_(pause_ms) {}
   /// A derived class calls both: while its own members live.
   void start();
   void stop();
@@ -67,30 +71,39 @@ class EventFeed {
   };
 
   void loop();
+  [[nodiscard]] std::int64_t ms_until_look() const;
+  void look_again();
   void serve(std::vector<Waiting>& waiting);
   [[nodiscard]] EventChunk next_of(const Waiting& waiting);
 
   const Clock& clock_;
   const std::int64_t period_ms_;
-  std::int64_t looked_at_ms_ = 0;      // of the feed's thread
+  const std::int64_t pause_ms_;
+  std::int64_t looked_at_ms_ = 0;      // of the feed's thread; 0: not yet
   std::atomic<std::int64_t> last_{0};  // the position of the last event
-  std::mutex mutex_;                   // guards the next three members
+  std::mutex mutex_;                   // guards the next four members
   std::vector<Waiting> waiting_;
   bool has_news_ = false;  // some client waits for events that are there already
+  bool is_woken_ = false;  // wake() was called since the last look
   bool is_stopping_ = false;
   std::condition_variable wakes_;
   std::thread thread_;
 };
 
-/// The recorded changes of orders. A position is OrderChange::position.
+/// The recorded changes of orders. A position is OrderChange::position. Those that a worker of this
+/// process stores, or a route, are sent at once, those of other processes after kPeriodMs.
 class OrderFeed final : public EventFeed {
  public:
   explicit OrderFeed(FlashSale& sale);
-  ~OrderFeed() override { stop(); }
+  ~OrderFeed() override {
+    notices_.reset();
+    stop();
+  }
 
  private:
   static constexpr std::size_t kChangesMax = 256;  // of a chunk
-  static constexpr std::int64_t kPeriodMs = 100;
+  static constexpr std::int64_t kPeriodMs = 1'000;
+  static constexpr std::int64_t kPauseMs = 100;
 
   std::int64_t look() override;
   EventChunk read(std::int64_t position) override;
@@ -99,6 +112,7 @@ class OrderFeed final : public EventFeed {
   std::int64_t last_seen_ = 0;
   // The chunks since the last look: most clients ask for the same.
   std::map<std::int64_t, EventChunk> chunks_;
+  std::shared_ptr<const void> notices_;  // of workers
 };
 
 /// The free stock of all vouchers, and the rates at which they sell. Reads the stock of all by two

@@ -296,6 +296,7 @@ void SaleService::run_handler(Pending& pending) {
   } catch (...) {
     answer = problem(kFailed);
   }
+  if (pending.route->is_write()) order_feed_.wake();
   // Not for a buyer, who could make the board look all the time.
   if (pending.route->is_write() && pending.route->access == Access::kOperator) board_.expire();
   reply(pending, std::move(answer));

@@ -251,6 +251,10 @@ class FlashSale {
   /// Returns how many orders were stored since open(). buried() counts the dead letters.
   [[nodiscard]] std::size_t stored() const;
   [[nodiscard]] std::size_t buried() const;
+  /// Calls `notice` after each step of a worker, on its thread, as long as the result lives, which the
+  /// sale must outlive. A step may have stored orders and changes of orders. For those who would
+  /// otherwise look at the database again and again. It must neither block nor throw nor use the sale.
+  [[nodiscard]] std::shared_ptr<const void> on_step(std::function<void()> notice);
 
   // ---- The parts: they live as long as the sale ----
 

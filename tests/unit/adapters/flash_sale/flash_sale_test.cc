@@ -1,4 +1,5 @@
 // A whole sale in one object: its location, its refusals, and the workers that store its orders.
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -424,6 +425,30 @@ TEST(DeadEventTest, IsRetriedAfterItsOrder) {
   ASSERT_TRUE(audit.ok()) << audit.status();
   EXPECT_TRUE(audit->passed()) << *audit;
   EXPECT_EQ(audit->money.kept, 250);
+}
+
+// ---- Notices of steps ----
+
+TEST(OnStepTest, NoticeFollowsStoredOrderUntilItsEnd) {
+  for (const int workers : {0, 1}) {
+    const auto sale = FlashSale::open("memory:", {.workers = workers}).value();
+    ASSERT_TRUE(sale->publish({.id = 7, .stock = 10}).ok());
+    std::atomic<int> steps = 0;
+    auto notices = sale->on_step([&steps] {
+      ++steps;
+      steps.notify_all();
+    });
+    EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kAccepted);
+    if (workers == 0) {
+      EXPECT_TRUE(sale->drain().ok());
+    }
+    steps.wait(0);
+    notices.reset();
+    const int before = steps;
+    EXPECT_EQ(sale->buy(7, 2).outcome, Outcome::kAccepted);
+    EXPECT_TRUE(sale->drain().ok());
+    EXPECT_EQ(steps, before);
+  }
 }
 
 }  // namespace
