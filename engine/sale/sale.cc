@@ -1,13 +1,20 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/sale/audit/audit.h"
+#include "engine/sale/audit/audit_snapshot.h"
+#include "engine/sale/audit/repair.h"
+#include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/server_check.h"
-#include "engine/sale/sale_impl.h"
+#include "engine/sale/sale_parts.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/keyspace_run.h"
 #include "engine/sale/scripts/payment_scripts.h"
+#include "engine/sale/stores/archived_vouchers.h"
 #include "engine/sale/stores/order_ids.h"
+#include "engine/sale/stream/dead_letters.h"
 #include "engine/sale/stream/queued_entries.h"
+#include "engine/sale/vouchers/restored_letters.h"
 #include <rushgate/ids.h>
 #include <rushgate/sale.h>
 
@@ -29,9 +36,20 @@ absl::Status check(const SaleOptions& options) {
   return options.admission ? options.admission->check() : absl::OkStatus();
 }
 
+absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
+                                         VoucherVersion version) {
+  const auto counters = read_voucher_counters(client, keys, version.voucher.id);
+  if (!counters.ok()) return counters.status();
+  VoucherSummary summary{.voucher = std::move(version.voucher), .version = version.version};
+  if (!counters->published || !counters->stock) return summary;
+  summary.free = *counters->stock;
+  summary.admitted = *counters->published - *counters->stock + counters->given_back;
+  return summary;
+}
+
 }  // namespace
 
-Sale::Sale(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Sale::Sale(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Sale::~Sale() = default;
 
@@ -44,170 +62,155 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
     if (!checked.ok()) return checked;
   }
   backend.add_native_scripts(native_sale_scripts());
-  auto impl = std::make_unique<Impl>(backend, stores, std::move(options));
-  if (absl::Status opened = impl->open(backend); !opened.ok()) return opened;
-  return std::unique_ptr<Sale>(new Sale(std::move(impl)));
+  auto parts = std::make_unique<Parts>(backend, stores, std::move(options));
+  if (absl::Status opened = parts->open(backend); !opened.ok()) return opened;
+  return std::unique_ptr<Sale>(new Sale(std::move(parts)));
 }
 
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
-  return impl_->publish(voucher, expected_version);
+  if (absl::Status kept = parts_->purchases.check(voucher); !kept.ok()) return kept;
+  if (voucher.payment_ms > 0 && parts_->stores.orders.payments() == nullptr) {
+    return absl::InvalidArgumentError(concat("voucher ", voucher.id,
+                                             ": the order store keeps no payments, so payment_ms "
+                                             "must be 0"));
+  }
+  return parts_->vouchers.publish(voucher, expected_version);
 }
 absl::StatusOr<bool> Sale::publish_if_new(const Voucher& voucher) {
-  return impl_->publish_if_new(voucher);
+  absl::Status published = publish(voucher, 0);
+  if (published.ok()) return true;
+  if (absl::IsAlreadyExists(published)) return false;
+  if (!absl::IsFailedPrecondition(published)) return published;
+  const auto archived = is_archived(parts_->stores, voucher.id);
+  if (!archived.ok()) return archived.status();
+  if (*archived) return false;
+  return published;
 }
 absl::Status Sale::add_stock(VoucherId voucher, std::int64_t delta) {
-  return impl_->add_stock(voucher, delta);
+  return parts_->vouchers.add_stock(voucher, delta);
 }
-absl::Status Sale::close(VoucherId voucher) { return impl_->close(voucher); }
+absl::Status Sale::close(VoucherId voucher) { return parts_->vouchers.close(voucher); }
 absl::StatusOr<std::optional<VoucherVersion>> Sale::voucher(VoucherId voucher) {
-  return impl_->voucher(voucher);
+  return parts_->voucher_cache ? parts_->voucher_cache->find(voucher)
+                               : parts_->stores.vouchers.applied(voucher);
 }
 absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
-  return impl_->summary(voucher);
+  auto version = this->voucher(voucher);
+  if (!version.ok()) return version.status();
+  if (!version->has_value()) return std::nullopt;
+  auto summary = summarize(*parts_->client, parts_->options.keys, **std::move(version));
+  if (!summary.ok()) return summary.status();
+  return *std::move(summary);
 }
-absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() { return impl_->summaries(); }
+absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
+  auto versions = parts_->stores.vouchers.all_applied();
+  if (!versions.ok()) return versions.status();
+  std::vector<VoucherSummary> summaries;
+  for (VoucherVersion& version : *versions) {
+    auto summary = summarize(*parts_->client, parts_->options.keys, std::move(version));
+    if (!summary.ok()) return summary.status();
+    summaries.push_back(*std::move(summary));
+  }
+  return summaries;
+}
 
 BuyResult Sale::buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key) {
   BuyRequest request{.voucher = voucher, .user = user};
   if (!idempotency_key.empty()) request.idempotency_key = idempotency_key;
-  return impl_->buy(request);
+  return parts_->purchases.buy(request);
 }
-BuyResult Sale::buy(const BuyRequest& request) { return impl_->buy(request); }
+BuyResult Sale::buy(const BuyRequest& request) { return parts_->purchases.buy(request); }
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
-  return impl_->buy_all(requests);
+  return parts_->purchases.buy_all(requests);
 }
 std::vector<BuyResult> Sale::decide_all(std::span<const BuyRequest> requests) {
-  return impl_->decide_all(requests);
+  return parts_->purchases.decide_all(requests);
 }
 void Sale::complete(const BuyRequest& request, BuyResult& result) {
-  impl_->complete(request, result);
+  parts_->purchases.complete(request, result);
 }
 
 WaitResult Sale::wait_for(VoucherId voucher, const UserId& user) {
-  return impl_->wait_for(voucher, user);
+  return parts_->purchases.wait_for(voucher, user);
 }
 absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, const UserId& user) {
-  return impl_->leave_waiting_list(voucher, user);
+  return rushgate::leave_waiting_list(*parts_->client, parts_->options.keys, voucher, user);
 }
 absl::StatusOr<std::vector<UserId>> Sale::waiting_list(VoucherId voucher) {
-  return impl_->waiting_list(voucher);
+  return read_waiting_list(*parts_->client, parts_->options.keys, voucher);
 }
 
 ChangeResult Sale::pay(const PayRequest& request) { return pay_all({&request, 1}).front(); }
 std::vector<ChangeResult> Sale::pay_all(std::span<const PayRequest> requests) {
-  return impl_->changes().pay_all(requests);
+  return parts_->changes.pay_all(requests);
 }
 ChangeResult Sale::cancel(OrderId order, const std::string& reason, const std::string& actor) {
-  return impl_->changes().cancel(order, reason, actor);
+  return parts_->changes.cancel(order, reason, actor);
 }
 ChangeResult Sale::use(OrderId order, const std::string& actor) {
-  return impl_->changes().use(order, actor);
+  return parts_->changes.use(order, actor);
 }
 ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::string& actor) {
-  return impl_->changes().refund(order, reason, actor);
+  return parts_->changes.refund(order, reason, actor);
 }
 absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
                                              const std::string& actor) {
-  return impl_->changes().refund_all(voucher, reason, actor);
+  return parts_->changes.refund_all(voucher, reason, actor);
 }
 ChangeResult Sale::confirm_refund(const std::string& payment) {
-  return impl_->changes().confirm_refund(payment);
+  return parts_->changes.confirm_refund(payment);
 }
 
 absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
-  return impl_->archive(voucher, options);
+  if (const auto finished = parts_->changes.finish_refunds(); !finished.ok()) {
+    return finished.status();
+  }
+  absl::Status archived = parts_->archiving.archive(voucher, options.discard_dead_letters);
+  return archived.ok() && parts_->voucher_cache ? parts_->voucher_cache->forget(voucher) : archived;
 }
 absl::StatusOr<std::size_t> Sale::delete_archived(VoucherId voucher) {
-  return impl_->delete_archived(voucher);
+  auto deleted = parts_->archiving.delete_orders(voucher);
+  parts_->queued.clear();  // it would report them as queued
+  return deleted;
 }
 
-absl::StatusOr<OrderState> Sale::status(OrderId order) { return impl_->status(order); }
+absl::StatusOr<OrderState> Sale::status(OrderId order) { return parts_->lookup.find(order); }
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(const UserId& user) {
-  return impl_->orders_of(user);
+  return parts_->lookup.list(user);
 }
 absl::StatusOr<std::vector<OrderChange>> Sale::changes(std::int64_t after, std::size_t count_max) {
-  return impl_->changes().list(after, count_max);
+  return parts_->changes.list(after, count_max);
 }
-absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() { return impl_->dead_letters(); }
+absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
+  return list_dead_letters(*parts_->client, parts_->options.keys);
+}
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
-  return impl_->retry_dead_letter(id);
+  return retry_or_restore_letter(*parts_->client, parts_->options.keys, parts_->vouchers, id);
 }
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
-  return impl_->discard_dead_letter(id, why);
+  return rushgate::discard_dead_letter(*parts_->client, parts_->options.keys, id, why);
 }
 absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
-  return impl_->discarded_letters();
+  return list_discarded_letters(*parts_->client, parts_->options.keys);
 }
 absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
-  return impl_->audit(on_progress);
+  return rushgate::audit(*parts_->client, parts_->stores, parts_->options.keys, on_progress);
 }
 absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
-  return impl_->repair(on_progress);
-}
-
-const SaleOptions& Sale::options() const { return impl_->options(); }
-
-std::string_view wait_outcome_name(WaitOutcome outcome) {
-  switch (outcome) {
-    case WaitOutcome::kWaiting:
-      return "waiting";
-    case WaitOutcome::kFree:
-      return "free";
-    case WaitOutcome::kFull:
-      return "full";
-    case WaitOutcome::kLimitReached:
-      return "limit reached";
-    case WaitOutcome::kNotOnSale:
-      return "not on sale";
-    case WaitOutcome::kNoWaitingList:
-      return "no waiting list";
-    case WaitOutcome::kUnknownVoucher:
-      return "unknown voucher";
-    case WaitOutcome::kOverloaded:
-      return "overloaded";
-    case WaitOutcome::kUnavailable:
-      return "unavailable";
-    case WaitOutcome::kFailed:
-      return "failed";
+  const auto archived = parts_->archiving.finish();
+  if (!archived.ok()) return archived.status();
+  auto repairs =
+      rushgate::repair(*parts_->client, parts_->stores, parts_->options.keys, parts_->vouchers);
+  if (!repairs.ok()) return repairs.status();
+  for (const VoucherId voucher : *archived) {
+    repairs->push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
   }
-  return "?";
+  auto report = audit(on_progress);
+  if (report.ok()) report->repairs = *std::move(repairs);
+  return report;
 }
 
-std::string_view change_outcome_name(ChangeOutcome outcome) {
-  switch (outcome) {
-    case ChangeOutcome::kDone:
-      return "done";
-    case ChangeOutcome::kTooLate:
-      return "too late";
-    case ChangeOutcome::kRefused:
-      return "refused";
-    case ChangeOutcome::kUnknownOrder:
-      return "unknown order";
-    case ChangeOutcome::kOverloaded:
-      return "overloaded";
-    case ChangeOutcome::kUnavailable:
-      return "unavailable";
-    case ChangeOutcome::kOutcomeUnknown:
-      return "outcome unknown";
-    case ChangeOutcome::kFailed:
-      return "failed";
-  }
-  return "?";
-}
-
-std::string_view order_state_name(OrderState::Kind kind) {
-  switch (kind) {
-    case OrderState::Kind::kUnknown:
-      return "unknown";
-    case OrderState::Kind::kQueued:
-      return "queued";
-    case OrderState::Kind::kCreated:
-      return "created";
-    case OrderState::Kind::kFailed:
-      return "failed";
-  }
-  return "?";
-}
+const SaleOptions& Sale::options() const { return parts_->options; }
 
 std::vector<NamedScript> native_sale_scripts() {
   std::vector<NamedScript> scripts = payment_scripts::native();

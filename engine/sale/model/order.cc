@@ -50,4 +50,18 @@ std::optional<OrderChange> change_before(const OrderEvent& admitted) {
                      .actor = admitted.actor};
 }
 
+std::string_view order_state_name(OrderState::Kind kind) {
+  switch (kind) {
+    case OrderState::Kind::kUnknown:
+      return "unknown";
+    case OrderState::Kind::kQueued:
+      return "queued";
+    case OrderState::Kind::kCreated:
+      return "created";
+    case OrderState::Kind::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

@@ -34,4 +34,52 @@ std::string_view outcome_name(Outcome outcome) {
   return "?";
 }
 
+std::string_view wait_outcome_name(WaitOutcome outcome) {
+  switch (outcome) {
+    case WaitOutcome::kWaiting:
+      return "waiting";
+    case WaitOutcome::kFree:
+      return "free";
+    case WaitOutcome::kFull:
+      return "full";
+    case WaitOutcome::kLimitReached:
+      return "limit reached";
+    case WaitOutcome::kNotOnSale:
+      return "not on sale";
+    case WaitOutcome::kNoWaitingList:
+      return "no waiting list";
+    case WaitOutcome::kUnknownVoucher:
+      return "unknown voucher";
+    case WaitOutcome::kOverloaded:
+      return "overloaded";
+    case WaitOutcome::kUnavailable:
+      return "unavailable";
+    case WaitOutcome::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+std::string_view change_outcome_name(ChangeOutcome outcome) {
+  switch (outcome) {
+    case ChangeOutcome::kDone:
+      return "done";
+    case ChangeOutcome::kTooLate:
+      return "too late";
+    case ChangeOutcome::kRefused:
+      return "refused";
+    case ChangeOutcome::kUnknownOrder:
+      return "unknown order";
+    case ChangeOutcome::kOverloaded:
+      return "overloaded";
+    case ChangeOutcome::kUnavailable:
+      return "unavailable";
+    case ChangeOutcome::kOutcomeUnknown:
+      return "outcome unknown";
+    case ChangeOutcome::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
 }  // namespace rushgate

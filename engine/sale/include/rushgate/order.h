@@ -65,6 +65,24 @@ inline bool has_key_at(const Order& order, std::int64_t time_ms) {
   return !order.idempotency_key.empty() && order.key_expires_at_ms >= time_ms;
 }
 
+// ---- Where an order is ----
+
+/// The state of an order.
+struct OrderState {
+  enum class Kind : std::uint8_t {
+    kUnknown,  // no such order was accepted
+    kQueued,   // accepted, not yet stored
+    kCreated,  // stored
+    kFailed,   // among the dead letters
+  };
+  Kind kind = Kind::kUnknown;
+  std::optional<Order> order = {};  // set if created; from orders_of() always
+  std::string reason = {};          // if failed
+};
+
+/// Returns "unknown", "queued", "created" or "failed".
+std::string_view order_state_name(OrderState::Kind kind);
+
 // ---- Payments and changes ----
 
 /// A payment that was received for an order. Times are ms since 1970 UTC.

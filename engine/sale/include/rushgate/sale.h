@@ -30,26 +30,6 @@ class logger;
 
 namespace rushgate {
 
-// ---- Orders ----
-
-/// The state of an order.
-struct OrderState {
-  enum class Kind : std::uint8_t {
-    kUnknown,  // no such order was accepted
-    kQueued,   // accepted, not yet stored
-    kCreated,  // stored
-    kFailed,   // among the dead letters
-  };
-  Kind kind = Kind::kUnknown;
-  std::optional<Order> order = {};  // set if created; from orders_of() always
-  std::string reason = {};          // if failed
-};
-
-/// Returns "unknown", "queued", "created" or "failed".
-std::string_view order_state_name(OrderState::Kind kind);
-
-// ---- The sale ----
-
 struct SaleOptions {
   SaleKeys keys = {};
   /// How long an idempotency key stands for its order, at most kRequestTtlMsMax (100 years).
@@ -280,10 +260,10 @@ class Sale {
   [[nodiscard]] const SaleOptions& options() const;
 
  private:
-  class Impl;
-  explicit Sale(std::unique_ptr<Impl> impl);
+  struct Parts;
+  explicit Sale(std::unique_ptr<Parts> parts);
 
-  const std::unique_ptr<Impl> impl_;
+  const std::unique_ptr<Parts> parts_;
 };
 
 /// Returns the native implementations of the sale's scripts. Sale::open() adds them to its backend;

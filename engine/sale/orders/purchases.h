@@ -1,82 +1,72 @@
-// The parts of a sale, and the work that needs several of them.
+// What buyers ask for: purchases, and places in a waiting list.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/core/client/connection_check.h"
 #include "engine/sale/keyspace/keyspace_owner.h"
-#include "engine/sale/keyspace/lease_timer.h"
-#include "engine/sale/keyspace/server_run.h"
 #include "engine/sale/orders/admission_groups.h"
 #include "engine/sale/orders/order_changes.h"
 #include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/custom_admission_requests.h"
-#include "engine/sale/stores/order_ids.h"
 #include "engine/sale/stream/queued_orders.h"
-#include "engine/sale/vouchers/archiving.h"
 #include "engine/sale/vouchers/voucher_book.h"
-#include "engine/sale/vouchers/voucher_cache.h"
-#include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/ids.h>
 #include <rushgate/order_store.h>
-#include <rushgate/sale.h>
+#include <rushgate/purchase.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
 
-/// Thread-safe after open(). Does not own its arguments, which must outlive it.
-class Sale::Impl {
- public:
-  /// The options must be valid.
-  Impl(Backend& backend, const SaleStores& stores, SaleOptions options);
+/// As in SaleOptions, which must be valid.
+struct PurchaseOptions {
+  std::int64_t request_ttl_ms = 0;
+  bool names_order_at_limit = false;
+  std::optional<CustomAdmission> admission = {};
+  /// The keyspace is behind a network, so that callers may share a request.
+  bool is_remote = false;
+  ClientOptions client = {};
+};
 
-  /// Finishes Sale::open(); to be called once, before all others.
-  absl::Status open(Backend& backend);
+/// Thread-safe after load(). Does not own the parts, which must outlive it.
+class Purchases {
+ public:
+  struct Parts {
+    Client& client;
+    const SaleStores& stores;
+    const SaleKeys& keys;
+    IdGenerator& ids;
+    QueuedOrders& queued;
+    KeyspaceOwner& owner;
+    VoucherBook& vouchers;
+    OrderChanges& changes;
+  };
+  Purchases(const Parts& parts, const PurchaseOptions& options);
+
+  /// Loads a custom admission script. kInvalidArgument: it is not valid Lua.
+  absl::Status load();
+  /// Returns why a custom admission script cannot sell this voucher; OK if it can.
+  [[nodiscard]] absl::Status check(const Voucher& voucher) const;
+  /// Forgets the newest orders: the keyspace may have lost them.
+  void forget_recent();
 
   // As in Sale:
-  absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version);
-  absl::StatusOr<bool> publish_if_new(const Voucher& voucher);
-  absl::Status add_stock(VoucherId voucher, std::int64_t delta) {
-    return vouchers_.add_stock(voucher, delta);
-  }
-  absl::Status close(VoucherId voucher) { return vouchers_.close(voucher); }
-  absl::StatusOr<std::optional<VoucherVersion>> voucher(VoucherId voucher) {
-    return voucher_cache_ ? voucher_cache_->find(voucher) : stores_.vouchers.applied(voucher);
-  }
-  absl::StatusOr<std::optional<VoucherSummary>> summary(VoucherId voucher);
-  absl::StatusOr<std::vector<VoucherSummary>> summaries();
   BuyResult buy(const BuyRequest& request);
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
   std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests);
   void complete(const BuyRequest& request, BuyResult& result);
   WaitResult wait_for(VoucherId voucher, const UserId& user);
-  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
-  absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
-  absl::StatusOr<OrderState> status(OrderId order);
-  absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
-  absl::StatusOr<std::vector<DeadLetter>> dead_letters();
-  absl::StatusOr<bool> retry_dead_letter(const std::string& id);
-  absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
-  absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
-  absl::StatusOr<AuditReport> audit(const OnAuditProgress& on_progress);
-  absl::StatusOr<AuditReport> repair(const OnAuditProgress& on_progress);
-  [[nodiscard]] const SaleOptions& options() const { return options_; }
-  [[nodiscard]] OrderChanges& changes() { return changes_; }
-  absl::Status archive(VoucherId voucher, const ArchiveOptions& options);
-  absl::StatusOr<std::size_t> delete_archived(VoucherId voucher);
 
  private:
   /// The requests of one call of buy() or buy_all().
@@ -86,7 +76,6 @@ class Sale::Impl {
     std::vector<OrderId> unused = {};  // the outcomes of their requests alone do not show it
   };
 
-  void remove_returned_keys(Client& connection);
   Reply admit(const BuyRequest& request, OrderId order);
   [[nodiscard]] bool has_fault(const BuyRequest& request) const;
   [[nodiscard]] bool leaves_id_unused(const BuyResult& result) const;
@@ -110,32 +99,21 @@ class Sale::Impl {
                                              bool& may_be_known);
   BuyResult buy_after_rebuild(AdmissionCode lacks, const BuyRequest& request, OrderId order,
                               Call& call);
-  absl::StatusOr<std::optional<OrderState>> final_state(OrderId order);
-  absl::StatusOr<std::optional<OrderState>> state_of_queued(const Order& order, StreamId entry);
-  absl::StatusOr<bool> restore(const std::string& letter);
   void note_order(const BuyRequest& request, BuyResult& result);
   void name_order(VoucherId voucher, const UserId& user, BuyResult& result);
-  absl::StatusOr<VoucherSummary> summarize(VoucherVersion version);
 
+  Client& client_;
   const SaleStores stores_;
-  const SaleOptions options_;
-  const std::unique_ptr<Client> client_;
+  const SaleKeys keys_;
+  IdGenerator& ids_;
+  QueuedOrders& queued_;
+  KeyspaceOwner& owner_;
+  VoucherBook& vouchers_;
+  OrderChanges& changes_;
   AdmissionRequests requests_;
   const std::unique_ptr<CustomAdmissionRequests> custom_;  // null: the sale's own script decides
   std::optional<AdmissionGroups> groups_;                  // on a keyspace behind a network
-  OrderIdReservations reservations_;
-  IdGenerator ids_;
-  QueuedOrders queued_;
-  std::unique_ptr<RecentOrders> recent_;  // null without names_order_at_limit
-  KeyspaceOwner owner_;
-  ServerRun server_run_;
-  std::unique_ptr<VoucherCache> voucher_cache_;  // null: none
-  VoucherBook vouchers_;
-  OrderChanges changes_;
-  std::unique_ptr<LeaseTimer> lease_timer_;  // null without a lease
-  Archiving archiving_;
-  std::atomic<bool> may_have_archived_keys_ = false;  // an older keyspace has them again
-  const OwnedConnectionCheck connection_check_;
+  std::unique_ptr<RecentOrders> recent_;                   // null without names_order_at_limit
 };
 
 }  // namespace rushgate

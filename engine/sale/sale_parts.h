@@ -1,0 +1,57 @@
+// The parts of a sale, their order, and their opening.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "engine/core/client/connection_check.h"
+#include "engine/sale/keyspace/keyspace_owner.h"
+#include "engine/sale/keyspace/lease_timer.h"
+#include "engine/sale/keyspace/server_run.h"
+#include "engine/sale/orders/order_changes.h"
+#include "engine/sale/orders/order_lookup.h"
+#include "engine/sale/orders/purchases.h"
+#include "engine/sale/stores/order_ids.h"
+#include "engine/sale/stream/queued_orders.h"
+#include "engine/sale/vouchers/archiving.h"
+#include "engine/sale/vouchers/voucher_book.h"
+#include "engine/sale/vouchers/voucher_cache.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/ids.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale.h>
+
+namespace rushgate {
+
+/// Thread-safe after open(). Does not own its arguments, which must outlive it.
+struct Sale::Parts {
+  /// The options must be valid.
+  Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options);
+
+  /// Finishes Sale::open(); to be called once, before any part is used.
+  absl::Status open(Backend& backend);
+
+  void remove_returned_keys(Client& connection);
+
+  const SaleStores stores;
+  const SaleOptions options;
+  const std::unique_ptr<Client> client;
+  OrderIdReservations reservations;
+  IdGenerator ids;
+  QueuedOrders queued;
+  KeyspaceOwner owner;
+  ServerRun server_run;
+  std::unique_ptr<VoucherCache> voucher_cache;  // null: none
+  VoucherBook vouchers;
+  OrderChanges changes;
+  OrderLookup lookup;
+  Purchases purchases;
+  std::unique_ptr<LeaseTimer> lease_timer;  // null without a lease
+  Archiving archiving;
+  std::atomic<bool> may_have_archived_keys = false;  // an older keyspace has them again
+  const OwnedConnectionCheck connection_check;
+};
+
+}  // namespace rushgate
