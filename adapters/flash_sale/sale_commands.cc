@@ -186,13 +186,12 @@ Reply run_status(FlashSale& sale, const Request& request) {
   if (auto error = arguments.error()) return *std::move(error);
   const auto found = sale.status(order);
   if (!found.ok()) return error_reply(found.status());
-  if (found->kind == OrderState::Kind::kUnknown) {
+  if (found->location == OrderLocation::kUnknown) {
     return Reply::error(concat("UNKNOWNORDER there is no order ", order));
   }
   Json json = found->order ? to_json(*found->order)
-                           : Json{{"order", std::to_string(order)},
-                                  {"state", order_state_name(found->kind)}};
-  if (found->kind == OrderState::Kind::kFailed) json["reason"] = found->reason;
+                           : Json{{"order", std::to_string(order)}, {"state", state_name(*found)}};
+  if (found->location == OrderLocation::kDeadLetter) json["reason"] = found->reason;
   return reply_of(json);
 }
 

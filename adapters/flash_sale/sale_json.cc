@@ -24,6 +24,14 @@ Json time_json(std::int64_t ms) { return ms == 0 ? Json(nullptr) : Json(format_u
 
 // ---- Orders -----------------------------------------------------------------------------------
 
+std::string_view state_name(const OrderState& state) {
+  if (state.order && state.location == OrderLocation::kStored) {
+    return order_status_name(state.order->status);
+  }
+  return state.location == OrderLocation::kDeadLetter ? "failed"
+                                                      : order_location_name(state.location);
+}
+
 Json to_json(const Order& order) {
   return {{"order", std::to_string(order.id)},
           {"user", user_json(order.user)},

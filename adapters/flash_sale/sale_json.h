@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,9 @@ nlohmann::ordered_json user_json(const UserId& user);
 /// Returns the time as a string; null for 0, which means that there is none.
 nlohmann::ordered_json time_json(std::int64_t ms);
 
+/// Returns the name of an order's state: its status if it is stored, otherwise "unknown", "queued" or,
+/// for a dead letter, "failed".
+std::string_view state_name(const OrderState& state);
 nlohmann::ordered_json to_json(const Order& order);
 nlohmann::ordered_json to_json(const Payment& payment);
 nlohmann::ordered_json to_json(const OrderChange& change);

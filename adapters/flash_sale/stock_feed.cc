@@ -97,8 +97,8 @@ absl::StatusOr<StockFeed::Stocks> StockFeed::read() {
   const Reply values = client_.call(std::move(request));
   if (values.elements().size() != vouchers.size()) return to_status(values, kReading);
   for (std::size_t i = 0; i < vouchers.size(); ++i) {
-    if (const auto free = parse_int64(values.elements()[i].text())) {
-      stocks.emplace(vouchers[i], *free);
+    if (const auto stock = parse_int64(values.elements()[i].text())) {
+      stocks.emplace(vouchers[i], *stock);
     }
   }
   return stocks;

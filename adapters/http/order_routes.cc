@@ -91,7 +91,7 @@ std::optional<HttpAnswer> refuse_other_user(const RouteCall& call) {
   if (!call.caller.user) return std::nullopt;
   const auto state = find_order(call);
   if (!state.ok()) return problem_of(state.status());
-  if (state->kind == OrderState::Kind::kQueued) {
+  if (state->location == OrderLocation::kQueued) {
     return problem(kUnavailable, "the order is not stored yet");
   }
   return state->order ? std::nullopt : std::optional(unknown_order());
@@ -156,13 +156,14 @@ HttpAnswer answer_purchase(const BuyRequest& request, const BuyResult& result,
 HttpAnswer get_order(RouteCall& call) {
   const auto state = find_order(call);
   if (!state.ok()) return problem_of(state.status());
-  if (state->kind == OrderState::Kind::kUnknown) return unknown_order();
-  Json json = state->order ? to_json(*state->order)
-                           : Json{{"order", std::to_string(call.order)},
-                                  {"state", order_state_name(state->kind)}};
+  if (state->location == OrderLocation::kUnknown) return unknown_order();
+  Json json = state->order
+                  ? to_json(*state->order)
+                  : Json{{"order", std::to_string(call.order)}, {"state", state_name(*state)}};
   // The reason may name others, and whose order it is, is unknown.
   const bool may_see_reason = !call.caller.user;
-  if (state->kind == OrderState::Kind::kFailed && may_see_reason) json["reason"] = state->reason;
+  if (state->location == OrderLocation::kDeadLetter && may_see_reason)
+    json["reason"] = state->reason;
   Json payments = Json::array();
   Json history = Json::array();
   if (PaymentStore* const store = call.sale().orders().payments(); store != nullptr) {

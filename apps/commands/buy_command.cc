@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/functional/function_ref.h"
+#include "adapters/flash_sale/sale_json.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
@@ -32,7 +33,7 @@ struct BuyArguments {
 std::string_view state_after(FlashSale& sale, const BuyResult& result, const Patience& patience) {
   const auto found = patiently(patience, [&] { return sale.status(result.order); });
   if (!found.ok()) return result.status ? order_status_name(*result.status) : std::string_view();
-  return found->order ? order_status_name(found->order->status) : order_state_name(found->kind);
+  return state_name(*found);
 }
 
 void print(const BuyArguments& arguments, const BuyResult& result, std::string_view state) {
@@ -80,7 +81,8 @@ int buy_at_service(const BuyArguments& arguments) {
       patiently(arguments.sale.patience, [&] { return buy_at(*service, arguments.request); });
   return report(arguments, result, [&]() -> std::string_view {
     if (result.status) return order_status_name(*result.status);
-    return result.is_repeated ? std::string_view() : order_state_name(OrderState::Kind::kQueued);
+    return result.is_repeated ? std::string_view()
+                              : state_name({.location = OrderLocation::kQueued});
   });
 }
 

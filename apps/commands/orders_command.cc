@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/functional/function_ref.h"
+#include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
@@ -25,8 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::string_view kQueued = order_state_name(OrderState::Kind::kQueued);
-const std::string_view kFailed = order_state_name(OrderState::Kind::kFailed);
+const std::string_view kQueued = state_name({.location = OrderLocation::kQueued});
+const std::string_view kFailed = state_name({.location = OrderLocation::kDeadLetter});
 
 struct ListedOrder {
   Order order;

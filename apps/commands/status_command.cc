@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
@@ -41,15 +42,14 @@ absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) 
   const auto stored = source.stored->find(order);
   if (!stored.ok()) return stored.status();
   if (!stored->has_value()) return OrderState{};
-  return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored, .reason = {}};
+  return OrderState{.location = OrderLocation::kStored, .order = **stored, .reason = {}};
 }
 
 /// Returns the name of a state. The database alone cannot say whether an order that is not stored
 /// is known.
 std::string_view name_of(const OrderState& found, bool only_stored) {
-  if (found.order) return order_status_name(found.order->status);
-  const bool may_be_queued = only_stored && found.kind == OrderState::Kind::kUnknown;
-  return may_be_queued ? "not stored" : order_state_name(found.kind);
+  const bool may_be_queued = only_stored && found.location == OrderLocation::kUnknown;
+  return may_be_queued ? "not stored" : state_name(found);
 }
 
 absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
@@ -75,15 +75,15 @@ absl::StatusOr<OrderLife> read_life_at_service(const SaleArguments& place, Order
   if (!service.ok()) return service.status();
   const auto found = patiently(place.patience, [&] { return order_at(*service, order); });
   if (!found.ok()) return found.status();
-  OrderLife life{.state = std::string(order_state_name(OrderState::Kind::kUnknown))};
+  OrderLife life{.state = std::string(state_name({}))};
   if (found->has_value()) {
     const Json& json = **found;
     life.state = json.at("state");
     if (json.contains("user")) life.found.order = order_from_json(json);
-    life.found.kind = OrderState::Kind::kQueued;
-    if (life.found.order) life.found.kind = OrderState::Kind::kCreated;
+    life.found.location = OrderLocation::kQueued;
+    if (life.found.order) life.found.location = OrderLocation::kStored;
     if (json.contains("reason")) {
-      life.found.kind = OrderState::Kind::kFailed;
+      life.found.location = OrderLocation::kDeadLetter;
       life.found.reason = json.at("reason");
     }
     for (const Json& payment : json.at("payments")) {
@@ -97,7 +97,7 @@ absl::StatusOr<OrderLife> read_life_at_service(const SaleArguments& place, Order
 void print_json(OrderId order, const OrderLife& life) {
   Json json = life.found.order ? to_json(*life.found.order)
                                : Json{{"order", std::to_string(order)}, {"state", life.state}};
-  if (life.found.kind == OrderState::Kind::kFailed) json["reason"] = life.found.reason;
+  if (life.found.location == OrderLocation::kDeadLetter) json["reason"] = life.found.reason;
   json["payments"] = Json::array();
   for (const Payment& payment : life.payments) json["payments"].push_back(to_json(payment));
   json["history"] = Json::array();
@@ -144,7 +144,7 @@ int run_status(const StatusArguments& arguments) {
   } else {
     print_text(*life);
   }
-  return life->found.kind == OrderState::Kind::kUnknown ? kExitNegative : kExitOk;
+  return life->found.location == OrderLocation::kUnknown ? kExitNegative : kExitOk;
 }
 
 }  // namespace

@@ -104,8 +104,8 @@ std::vector<ScheduleKind> StrategyResult::forced() const {
 }
 
 double StrategyResult::rate() const {
-  const RushResult& free = rushes.front();
-  return free.seconds > 0 ? static_cast<double>(free.served) / free.seconds : 0;
+  const RushResult& unforced = rushes.front();
+  return unforced.seconds > 0 ? static_cast<double>(unforced.served) / unforced.seconds : 0;
 }
 
 bool is_unsafe(Fault fault) { return fault != Fault::kTurnedAway; }

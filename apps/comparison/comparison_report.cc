@@ -33,14 +33,14 @@ ordered_json to_json(const RushResult& rush) {
 }
 
 ordered_json to_json(const StrategyResult& result) {
-  const RushResult& free = result.rushes.front();
+  const RushResult& unforced = result.rushes.front();
   ordered_json json;
   json["letter"] = result.kind->letter;
   json["name"] = result.kind->name;
   json["safe"] = is_safe(*result.kind);
   json["rate"] = std::round(result.rate());
-  json["p50_ns"] = free.p50_ns;
-  json["p99_ns"] = free.p99_ns;
+  json["p50_ns"] = unforced.p50_ns;
+  json["p99_ns"] = unforced.p99_ns;
   for (const Fault fault : kFaults) json[fault_name(fault)] = result.worst(fault);
   json["forced"] = ordered_json::array();
   for (const ScheduleKind schedule : result.forced()) {
@@ -107,11 +107,11 @@ std::string format_comparison(const ComparisonOptions& options,
   table.add({"", "strategy", "rate", "p50", "p99", "oversold", "doubled", "turned away", "lost",
              "left behind"});
   for (const StrategyResult& result : results) {
-    const RushResult& free = result.rushes.front();
+    const RushResult& unforced = result.rushes.front();
     std::vector<std::string> row = {std::string(result.kind->letter),
                                     std::string(result.kind->name),
                                     grouped(static_cast<std::int64_t>(result.rate())) + "/s",
-                                    duration_text(free.p50_ns), duration_text(free.p99_ns)};
+                                    duration_text(unforced.p50_ns), duration_text(unforced.p99_ns)};
     for (const Fault fault : kFaults) {
       const std::int64_t count = result.worst(fault);
       row.push_back(count == 0 ? "-" : grouped(count));

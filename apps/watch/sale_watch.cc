@@ -72,9 +72,9 @@ absl::Status SaleWatch::count_stock(SaleCounts& counts) {
   const auto versions = vouchers();
   if (!versions.ok()) return versions.status();
   for (const VoucherVersion& version : *versions) {
-    const auto free = free_stock(version.voucher);
-    if (!free.ok()) return free.status();
-    counts.stock += *free;
+    const auto stock = free_stock(version.voucher);
+    if (!stock.ok()) return stock.status();
+    counts.stock += *stock;
   }
   return absl::OkStatus();
 }

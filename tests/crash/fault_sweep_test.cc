@@ -231,7 +231,7 @@ class SweptSale {
     for (const auto& [request, order] : told_) {
       const auto state = sale().status(order);
       ASSERT_TRUE(state.ok()) << state.status();
-      EXPECT_NE(state->kind, OrderState::Kind::kUnknown) << "lost: order " << order;
+      EXPECT_NE(state->location, OrderLocation::kUnknown) << "lost: order " << order;
     }
   }
 

@@ -194,13 +194,13 @@ class CutSale {
       const auto& [order, asked] = *answer;
       const auto state = sale.status(order);
       ASSERT_TRUE(state.ok()) << state.status();
-      if (state->kind == OrderState::Kind::kUnknown) {
+      if (state->location == OrderLocation::kUnknown) {
         EXPECT_FALSE(asked.safe) << "lost: order " << order;
         answer = answers_.erase(answer);
         ++lost_;
         continue;
       }
-      EXPECT_NE(state->kind, OrderState::Kind::kFailed) << state->reason;
+      EXPECT_NE(state->location, OrderLocation::kDeadLetter) << state->reason;
       const BuyResult again = sale.buy(asked.voucher, asked.user, asked.idempotency_key);
       EXPECT_EQ(again.outcome, Outcome::kAccepted);
       EXPECT_EQ(again.order, order);

@@ -50,16 +50,16 @@ std::optional<OrderChange> change_before(const OrderEvent& admitted) {
                      .actor = admitted.actor};
 }
 
-std::string_view order_state_name(OrderState::Kind kind) {
-  switch (kind) {
-    case OrderState::Kind::kUnknown:
+std::string_view order_location_name(OrderLocation location) {
+  switch (location) {
+    case OrderLocation::kUnknown:
       return "unknown";
-    case OrderState::Kind::kQueued:
+    case OrderLocation::kQueued:
       return "queued";
-    case OrderState::Kind::kCreated:
-      return "created";
-    case OrderState::Kind::kFailed:
-      return "failed";
+    case OrderLocation::kStored:
+      return "stored";
+    case OrderLocation::kDeadLetter:
+      return "dead letter";
   }
   return "?";
 }

@@ -21,7 +21,7 @@ absl::StatusOr<OrderState> OrderLookup::find(OrderId order) {
     if (found->has_value()) return **std::move(found);
     const auto queued = queued_.contains(order);
     if (!queued.ok()) return queued.status();
-    if (*queued) return OrderState{.kind = OrderState::Kind::kQueued};
+    if (*queued) return OrderState{.location = OrderLocation::kQueued};
   }
   auto found = final_state(order);
   if (!found.ok()) return found.status();
@@ -31,11 +31,12 @@ absl::StatusOr<OrderState> OrderLookup::find(OrderId order) {
 absl::StatusOr<std::optional<OrderState>> OrderLookup::final_state(OrderId order) {
   const auto stored = stores_.orders.find(order);
   if (!stored.ok()) return stored.status();
-  if (stored->has_value()) return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
+  if (stored->has_value()) return OrderState{.location = OrderLocation::kStored, .order = **stored};
   const auto letter = find_dead_letter(client_, keys_, order);
   if (!letter.ok()) return letter.status();
   if (!letter->has_value()) return std::nullopt;
-  return OrderState{.kind = OrderState::Kind::kFailed, .order = {}, .reason = (*letter)->reason};
+  return OrderState{
+      .location = OrderLocation::kDeadLetter, .order = {}, .reason = (*letter)->reason};
 }
 
 /// Returns the state of an order in the stream that the lists of the database did not have. Empty if
@@ -45,7 +46,7 @@ absl::StatusOr<std::optional<OrderState>> OrderLookup::state_of_queued(const Ord
   const auto acknowledged = is_acknowledged(client_, keys_, entry);
   if (!acknowledged.ok()) return acknowledged.status();
   if (!*acknowledged) {
-    return OrderState{.kind = OrderState::Kind::kQueued, .order = order};
+    return OrderState{.location = OrderLocation::kQueued, .order = order};
   }
   const auto archived = is_archived(stores_, order.voucher);
   if (!archived.ok()) return archived.status();
@@ -53,7 +54,7 @@ absl::StatusOr<std::optional<OrderState>> OrderLookup::state_of_queued(const Ord
   const auto stored = stores_.orders.find(order.id);  // it was stored after the lists were read
   if (!stored.ok()) return stored.status();
   if (!stored->has_value()) return std::nullopt;
-  return OrderState{.kind = OrderState::Kind::kCreated, .order = **stored};
+  return OrderState{.location = OrderLocation::kStored, .order = **stored};
 }
 
 absl::StatusOr<std::vector<OrderState>> OrderLookup::list(const UserId& user) {
@@ -62,11 +63,11 @@ absl::StatusOr<std::vector<OrderState>> OrderLookup::list(const UserId& user) {
   if (!unstored.ok()) return unstored.status();
   std::vector<OrderState> states;
   absl::flat_hash_set<OrderId> met;
-  const auto add = [&](OrderState::Kind kind, const Order& order) {
-    if (met.insert(order.id).second) states.push_back({.kind = kind, .order = order});
+  const auto add = [&](OrderLocation location, const Order& order) {
+    if (met.insert(order.id).second) states.push_back({.location = location, .order = order});
   };
   const absl::Status read = for_each_order(stores_.orders, {.user = user}, [&](const Order& order) {
-    add(OrderState::Kind::kCreated, order);
+    add(OrderLocation::kStored, order);
   });
   if (!read.ok()) return read;
   auto& failed = unstored->dead;
@@ -78,14 +79,14 @@ absl::StatusOr<std::vector<OrderState>> OrderLookup::list(const UserId& user) {
     if (dead.contains(order.id) || met.contains(order.id)) continue;
     const auto state = state_of_queued(order, unstored->queued_as[i]);
     if (!state.ok()) return state.status();
-    if (state->has_value()) add((*state)->kind, *(*state)->order);
+    if (state->has_value()) add((*state)->location, *(*state)->order);
   }
   for (const Order& order : failed) {
     if (met.contains(order.id)) continue;
     const auto letter = find_dead_letter(client_, keys_, order.id);
     if (!letter.ok()) return letter.status();
     // A letter that is gone was retried during this call.
-    add(letter->has_value() ? OrderState::Kind::kFailed : OrderState::Kind::kQueued, order);
+    add(letter->has_value() ? OrderLocation::kDeadLetter : OrderLocation::kQueued, order);
     if (letter->has_value()) states.back().reason = (*letter)->reason;
   }
   return states;

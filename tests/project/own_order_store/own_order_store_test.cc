@@ -68,7 +68,7 @@ TEST_F(OwnOrderStoreTest, SaleStoresOrdersAndPassesAudit) {
   buy(3);
   EXPECT_EQ(sale_->buy(7, 4).outcome, Outcome::kSoldOut);
   drain();
-  EXPECT_EQ(sale_->status(first)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(first)->location, OrderLocation::kStored);
   EXPECT_EQ(sale_->orders_of(2)->size(), 1U);
   EXPECT_EQ(passed_audit().vouchers.at(0).created, 3);
   const std::vector<Order> stored = orders_->list({}).value();
@@ -94,7 +94,7 @@ TEST_F(OwnOrderStoreTest, OrderBeyondTheStockBecomesDeadLetter) {
   (*engine_->open_client())("SET", SaleKeys{}.stock(7), 1);
   const OrderId beyond = buy(4);
   drain();
-  EXPECT_EQ(sale_->status(beyond)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(beyond)->location, OrderLocation::kDeadLetter);
   EXPECT_EQ(sale_->dead_letters()->at(0).reason, "voucher 7 has 3 pieces taken of a stock of 3");
   EXPECT_EQ(orders_->count_live(7).value(), 3);
 }
@@ -118,7 +118,7 @@ TEST_F(OwnOrderStoreTest, UnreadableVouchersPauseWorker) {
   vouchers_.fail_reads(absl::OkStatus());
   engine_->advance_ms(WorkerOptions{}.pause_ms_max);
   drain();
-  EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(order)->location, OrderLocation::kStored);
 }
 
 TEST_F(OwnOrderStoreTest, SaleWithoutVoucherStoreIsRefused) {
@@ -135,7 +135,7 @@ TEST_F(OwnOrderStoreTest, FlashSaleOwnsBothStores) {
   ASSERT_TRUE(sale->publish(voucher(1)).ok());
   const BuyResult bought = sale->buy(7, 1);
   ASSERT_TRUE(sale->drain().ok());
-  EXPECT_EQ(sale->status(bought.order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale->status(bought.order)->location, OrderLocation::kStored);
   EXPECT_TRUE(sale->audit()->passed());
 }
 

@@ -12,5 +12,6 @@ int main(int argc, char** argv) {
   if (!sale->drain().ok()) return 1;  // waits until the order is stored
   const OrderState state = sale->status(bought.order).value();
   std::printf("order %s, %s, audit %s\n", outcome_name(bought.outcome).data(),
-              order_state_name(state.kind).data(), sale->audit()->passed() ? "passed" : "failed");
+              order_location_name(state.location).data(),
+              sale->audit()->passed() ? "passed" : "failed");
 }

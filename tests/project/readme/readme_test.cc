@@ -59,7 +59,7 @@ TEST_F(ReadmeTest, ReadmeShowsProgram) {
 TEST_F(ReadmeTest, ProgramPrintsDocumentedOutput) {
   const ProgramRun first = run_program(shop());
   EXPECT_EQ(first.status, 0) << first.output;
-  EXPECT_EQ(first.output, "order accepted, created, audit passed\n");
+  EXPECT_EQ(first.output, "order accepted, stored, audit passed\n");
   EXPECT_NE(contents("README.md").find(first.output), std::string::npos);
 }
 

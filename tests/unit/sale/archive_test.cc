@@ -101,7 +101,7 @@ TEST_P(ArchiveTest, ArchivedOrdersAreStillKnown) {
   ASSERT_TRUE(sale_->archive(1).ok());
 
   EXPECT_EQ(stored(orders_[0]).status, OrderStatus::kPaid);
-  EXPECT_EQ(sale_->status(orders_[0])->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(orders_[0])->location, OrderLocation::kStored);
   EXPECT_EQ(states_of(orders_[3]), "unpaid>paid>refunding>refunded");
   EXPECT_TRUE(pay(orders_[0], "p0").is_repeated);
   EXPECT_TRUE(sale_->cancel(orders_[1], "no").is_repeated);
@@ -139,7 +139,7 @@ TEST_P(ArchiveTest, UntrimmedStreamShowsNoDeletedOrder) {
   const auto is_queued_alone = [&] {
     const auto states = sale_->orders_of(7);
     return states.ok() && states->size() == 1 && states->front().order->id == queued &&
-           states->front().kind == OrderState::Kind::kQueued;
+           states->front().location == OrderLocation::kQueued;
   };
   EXPECT_TRUE(is_queued_alone()) << "archived";
   EXPECT_EQ(sale_->cancel(gone, "no").outcome, ChangeOutcome::kTooLate) << "it is known";
@@ -436,7 +436,7 @@ TEST_P(ArchiveTest, ArchivedOrdersAreDeleted) {
   EXPECT_EQ(*sale_->delete_archived(1), 0U);
   EXPECT_THAT(changes(), IsEmpty());
 
-  EXPECT_EQ(sale_->status(orders_[0])->kind, OrderState::Kind::kUnknown);
+  EXPECT_EQ(sale_->status(orders_[0])->location, OrderLocation::kUnknown);
   const auto vouchers = archive().archived_vouchers();
   ASSERT_EQ(vouchers->size(), 1U);
   EXPECT_TRUE(vouchers->front().is_deleted);
@@ -506,15 +506,15 @@ TEST_P(ArchiveTest, DiscardedLettersGoWithTheirOrders) {
   }
   ASSERT_TRUE(sale_->archive(1).ok());
   EXPECT_EQ(sale_->discarded_letters()->size(), 2U);
-  EXPECT_EQ(sale_->status(11)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(11)->location, OrderLocation::kDeadLetter);
 
   ASSERT_TRUE(sale_->delete_archived(1).ok());
 
   const auto letters = *sale_->discarded_letters();
   ASSERT_EQ(letters.size(), 1U);
   EXPECT_EQ(letters[0].letter.order.field("voucherId"), "2");
-  EXPECT_EQ(sale_->status(11)->kind, OrderState::Kind::kUnknown);
-  EXPECT_EQ(sale_->status(12)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(11)->location, OrderLocation::kUnknown);
+  EXPECT_EQ(sale_->status(12)->location, OrderLocation::kDeadLetter);
 }
 
 }  // namespace

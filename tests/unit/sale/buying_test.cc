@@ -43,7 +43,7 @@ TEST_P(BuyingTest, ShortMemoryPreventsWholePurchase) {
   drain();
   const auto orders = sale_->orders_of(101);
   ASSERT_TRUE(orders.ok());
-  for (const OrderState& order : *orders) EXPECT_EQ(order.kind, OrderState::Kind::kCreated);
+  for (const OrderState& order : *orders) EXPECT_EQ(order.location, OrderLocation::kStored);
 
   ASSERT_EQ(client("CONFIG", "SET", "maxmemory", 0), Reply::ok());
   EXPECT_EQ(buy(1, 102, "request"), Outcome::kAccepted);
@@ -453,7 +453,7 @@ TEST(BuyingOutcomeTest, UnknownOutcomeHasOrderId) {
   const BuyResult unknown = sale->buy(1, 2);
   EXPECT_EQ(unknown.outcome, Outcome::kOutcomeUnknown);
   EXPECT_GT(unknown.order, 0);
-  EXPECT_EQ(sale->status(unknown.order)->kind, OrderState::Kind::kUnknown) << "it was undone";
+  EXPECT_EQ(sale->status(unknown.order)->location, OrderLocation::kUnknown) << "it was undone";
 }
 
 }  // namespace

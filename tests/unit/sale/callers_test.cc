@@ -132,8 +132,8 @@ TEST_P(CallersTest, SeeTheirOrdersWhileAWorkerStoresThem) {
     ASSERT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
     const auto state = sale_->status(bought.order);
     ASSERT_TRUE(state.ok()) << state.status();
-    EXPECT_TRUE(state->kind == OrderState::Kind::kQueued ||
-                state->kind == OrderState::Kind::kCreated);
+    EXPECT_TRUE(state->location == OrderLocation::kQueued ||
+                state->location == OrderLocation::kStored);
     const auto of_user = sale_->orders_of(user);
     ASSERT_TRUE(of_user.ok()) << of_user.status();
     EXPECT_EQ(of_user->size(), 1U) << user;

@@ -123,7 +123,7 @@ class CustomAdmissionTest : public SaleTest {
     const auto orders = sale_->orders_of(103);
     ASSERT_TRUE(orders.ok());
     ASSERT_EQ(orders->size(), 1U);
-    EXPECT_EQ(orders->front().kind, OrderState::Kind::kCreated);
+    EXPECT_EQ(orders->front().location, OrderLocation::kStored);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, CustomAdmissionTest, each_backend(), backend_name);

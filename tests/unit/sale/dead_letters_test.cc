@@ -39,10 +39,10 @@ class DeadLettersTest : public SaleTest {
     return orders;
   }
 
-  OrderState::Kind status(OrderId order) {
+  OrderLocation status(OrderId order) {
     const auto state = sale_->status(order);
     EXPECT_TRUE(state.ok()) << state.status();
-    return state.ok() ? state->kind : OrderState::Kind::kUnknown;
+    return state.ok() ? state->location : OrderLocation::kUnknown;
   }
 
   /// Returns the number of range reads of streams since the last call, inside and outside scripts.
@@ -71,7 +71,7 @@ TEST_P(DeadLettersTest, OneOfTenThousandIsFoundDirectly) {
   for (const OrderId order : {kFirst, kFirst + kLetters / 2, kFirst + kLetters - 1}) {
     EXPECT_TRUE(find_dead_letter(backend_.client(), SaleKeys{}, order)->has_value());
     EXPECT_LE(take_ranges_read(), kRangesMax);
-    EXPECT_EQ(status(order), OrderState::Kind::kFailed);
+    EXPECT_EQ(status(order), OrderLocation::kDeadLetter);
     EXPECT_LE(take_ranges_read(), kRangesMax);
   }
   EXPECT_FALSE(find_dead_letter(backend_.client(), SaleKeys{}, 5)->has_value());
@@ -86,23 +86,23 @@ TEST_P(DeadLettersTest, IndexFollowsBuryRetryAndDiscard) {
   EXPECT_EQ(indexed(orders[0]), Reply::bulk("dead " + letters[0].id));
   ASSERT_TRUE(*sale_->retry_dead_letter(letters[0].id));
   EXPECT_TRUE(indexed(orders[0]).is_nil());
-  EXPECT_EQ(status(orders[0]), OrderState::Kind::kQueued);
+  EXPECT_EQ(status(orders[0]), OrderLocation::kQueued);
   ASSERT_TRUE(*sale_->discard_dead_letter(letters[1].id, "why"));
   EXPECT_EQ(indexed(orders[1]), Reply::bulk("discarded " + sale_->discarded_letters()->at(0).id));
-  EXPECT_EQ(status(orders[1]), OrderState::Kind::kFailed);
-  EXPECT_EQ(status(orders[2]), OrderState::Kind::kFailed);
+  EXPECT_EQ(status(orders[1]), OrderLocation::kDeadLetter);
+  EXPECT_EQ(status(orders[2]), OrderLocation::kDeadLetter);
   drain();
-  EXPECT_EQ(status(orders[0]), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(orders[0]), OrderLocation::kStored);
   expect_audit_passes();
 }
 
 TEST_P(DeadLettersTest, EarlierVersionsLettersAreIndexedOnce) {
   constexpr OrderId kLetters = 2'500;  // a batch is 1,000
   bury_as_earlier_version(kFirst, kLetters);
-  EXPECT_EQ(status(kFirst + kLetters - 1), OrderState::Kind::kFailed);
+  EXPECT_EQ(status(kFirst + kLetters - 1), OrderLocation::kDeadLetter);
   take_ranges_read();
   for (OrderId order = kFirst; order < kFirst + 10; ++order) {
-    EXPECT_EQ(status(order), OrderState::Kind::kFailed);
+    EXPECT_EQ(status(order), OrderLocation::kDeadLetter);
   }
   EXPECT_LE(take_ranges_read(), 10);
 }
@@ -111,9 +111,9 @@ TEST_P(DeadLettersTest, DeadLetterOfEarlierVersionIsVisible) {
   die(1);
   bury_as_earlier_version(kFirst, 1);
   const OrderId order = die(2).back();
-  EXPECT_EQ(status(order), OrderState::Kind::kFailed);
-  EXPECT_EQ(status(kFirst), OrderState::Kind::kFailed);
-  EXPECT_EQ(status(kFirst + 1), OrderState::Kind::kUnknown);
+  EXPECT_EQ(status(order), OrderLocation::kDeadLetter);
+  EXPECT_EQ(status(kFirst), OrderLocation::kDeadLetter);
+  EXPECT_EQ(status(kFirst + 1), OrderLocation::kUnknown);
 }
 
 TEST_P(DeadLettersTest, IndexRepairsEarlierVersionsMoves) {
@@ -129,11 +129,11 @@ TEST_P(DeadLettersTest, IndexRepairsEarlierVersionsMoves) {
          "admitted", letters[1].entry);
   client("XDEL", "stream.orders.dead", letters[1].id);
   EXPECT_EQ(sale_->status(orders[0])->reason, letters[0].reason + "; discarded: old");
-  EXPECT_EQ(status(orders[1]), OrderState::Kind::kQueued);
+  EXPECT_EQ(status(orders[1]), OrderLocation::kQueued);
   EXPECT_TRUE(indexed(orders[1]).is_nil());
   drain();
-  EXPECT_EQ(status(orders[1]), OrderState::Kind::kCreated);
-  EXPECT_EQ(status(orders[2]), OrderState::Kind::kFailed);
+  EXPECT_EQ(status(orders[1]), OrderLocation::kStored);
+  EXPECT_EQ(status(orders[2]), OrderLocation::kDeadLetter);
   expect_audit_passes();
 }
 
@@ -141,7 +141,7 @@ TEST_P(DeadLettersTest, LostIndexIsRebuilt) {
   const std::vector<OrderId> orders = die(2);
   ASSERT_TRUE(*sale_->discard_dead_letter(sale_->dead_letters()->at(0).id, "why"));
   backend_.client()("DEL", "stream.orders.dead.orders");
-  for (const OrderId order : orders) EXPECT_EQ(status(order), OrderState::Kind::kFailed);
+  for (const OrderId order : orders) EXPECT_EQ(status(order), OrderLocation::kDeadLetter);
 }
 
 TEST_P(DeadLettersTest, InvalidEntryKeepsLookupsCorrect) {
@@ -150,7 +150,7 @@ TEST_P(DeadLettersTest, InvalidEntryKeepsLookupsCorrect) {
   drain();
   EXPECT_EQ(sale_->dead_letters()->size(), 2U);
   const OrderId order = die(1).front();
-  EXPECT_EQ(status(order), OrderState::Kind::kFailed);
+  EXPECT_EQ(status(order), OrderLocation::kDeadLetter);
 }
 
 }  // namespace

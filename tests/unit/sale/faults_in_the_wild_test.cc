@@ -138,10 +138,10 @@ TEST_P(FaultsWithADatabaseFileTest, HeldLockDelaysOrderWithoutAcknowledgement) {
     EXPECT_EQ(pending_entries(), Reply::integer(1));
     backend_.advance_ms(WorkerOptions{}.retry_after_ms);
   }
-  EXPECT_EQ(sale_->status(bought.order)->kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(sale_->status(bought.order)->location, OrderLocation::kQueued);
   other.exec("ROLLBACK");
   drain();
-  EXPECT_EQ(sale_->status(bought.order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(bought.order)->location, OrderLocation::kStored);
   EXPECT_EQ(pending_entries(), Reply::integer(0));
   expect_audit_passes();
 }
@@ -215,8 +215,8 @@ TEST_P(FaultsInTheWildTest, DatabaseChecksUserNotOrder) {
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id", "1001");
   backend_.client()("XADD", "stream.orders", "*", "userId", "5", "voucherId", "1", "id", "1002");
   drain();
-  EXPECT_EQ(sale_->status(1'001)->kind, OrderState::Kind::kCreated);
-  EXPECT_EQ(sale_->status(1'002)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(1'001)->location, OrderLocation::kStored);
+  EXPECT_EQ(sale_->status(1'002)->location, OrderLocation::kDeadLetter);
 }
 
 TEST_P(FaultsInTheWildTest, OrdersBeforeGroupCreationAreNotSkipped) {
@@ -233,7 +233,7 @@ TEST_P(FaultsInTheWildTest, RefusedOrderBecomesDeadLetter) {
   backend_.orders().poison([](const Order&) { return true; },
                            faults::FaultyOrderStore::Poison::kIsRefused);
   drain();
-  EXPECT_EQ(sale_->status(bought.order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(bought.order)->location, OrderLocation::kDeadLetter);
   EXPECT_EQ(sale_->dead_letters()->size(), 1U);
 }
 
@@ -243,11 +243,11 @@ TEST_P(FaultsInTheWildTest, AlwaysFailingMessageBecomesDeadLetter) {
   const BuyResult good = sale_->buy(1, 2);  // after it in the stream
   backend_.orders().poison([&](const Order& order) { return order.id == bad.order; });
   EXPECT_EQ(worker_->step().stored, 1U);
-  EXPECT_EQ(sale_->status(good.order)->kind, OrderState::Kind::kCreated);
-  EXPECT_EQ(sale_->status(bad.order)->kind, OrderState::Kind::kQueued) << "it will be tried again";
+  EXPECT_EQ(sale_->status(good.order)->location, OrderLocation::kStored);
+  EXPECT_EQ(sale_->status(bad.order)->location, OrderLocation::kQueued) << "it will be tried again";
   backend_.advance_ms(WorkerOptions{}.retry_after_ms);
   drain();
-  EXPECT_EQ(sale_->status(bad.order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(bad.order)->location, OrderLocation::kDeadLetter);
   EXPECT_EQ(sale_->dead_letters()->size(), 1U);
   const int writes = backend_.orders().writes();
   drain();

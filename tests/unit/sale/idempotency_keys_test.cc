@@ -69,7 +69,7 @@ class IdempotencyKeysTest : public SaleTest {
     drain();
     EXPECT_TRUE(backend_.orders().list({.voucher = 2})->empty());
     const OrderState state = sale_->status(second.order).value();
-    EXPECT_EQ(state.kind, OrderState::Kind::kFailed);
+    EXPECT_EQ(state.location, OrderLocation::kDeadLetter);
     EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(first));
     const std::string order = "order " + std::to_string(first);
     EXPECT_THAT(sale_->audit()->problems,
@@ -401,7 +401,7 @@ TEST_P(IdempotencyKeysTest, SecondOrderOfEvictedKeyIsDead) {
   drain();
   EXPECT_EQ(rows(), 1U);
   const OrderState state = sale_->status(second.order).value();
-  EXPECT_EQ(state.kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(state.location, OrderLocation::kDeadLetter);
   EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(first.order));
   backend_.client()("DEL", SaleKeys{}.stock(1));
   EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
@@ -441,9 +441,9 @@ TEST_P(IdempotencyKeysTest, HeldOrderOfKeyUsedElsewhereIsDead) {
   });
   drain();
   EXPECT_EQ(other.outcome, Outcome::kAccepted) << other.detail;
-  EXPECT_EQ(sale_->status(other.order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(other.order)->location, OrderLocation::kStored);
   const OrderState state = sale_->status(held.order).value();
-  EXPECT_EQ(state.kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(state.location, OrderLocation::kDeadLetter);
   EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(other.order));
   expect_audit_passes();
 }
@@ -458,14 +458,14 @@ TEST_P(IdempotencyKeysTest, HeldOrderOfRepeatedRequestIsDead) {
   });
   drain();
   EXPECT_FALSE(again.is_repeated);
-  EXPECT_EQ(sale_->status(again.order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale_->status(again.order)->location, OrderLocation::kStored);
   const std::vector<DeadLetter> letters = sale_->dead_letters().value();
   ASSERT_EQ(letters.size(), 1U);
   EXPECT_EQ(letters[0].reason,
             "the keyspace lost it, and meanwhile its request was repeated: order " +
                 std::to_string(again.order));
   EXPECT_FALSE(sale_->retry_dead_letter(letters[0].id).value());
-  EXPECT_EQ(sale_->status(held.order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(held.order)->location, OrderLocation::kDeadLetter);
   EXPECT_EQ(sale_->buy(1, 7, "click").order, again.order);
   expect_audit_passes();
 }

@@ -33,10 +33,10 @@ class LostWritesTest : public SaleTest {
     return result.order;
   }
 
-  OrderState::Kind status(OrderId order) {
+  OrderLocation status(OrderId order) {
     const auto state = sale_->status(order);
     EXPECT_TRUE(state.ok()) << state.status();
-    return state.ok() ? state->kind : OrderState::Kind::kUnknown;
+    return state.ok() ? state->location : OrderLocation::kUnknown;
   }
 
   std::vector<DeadLetter> letters() { return sale_->dead_letters().value(); }
@@ -221,7 +221,7 @@ TEST_P(LostOnServerTest, HeldBatchIsReadmittedAfterLostData) {
   });
   drain();
   EXPECT_EQ(rows(), 4);
-  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held), OrderLocation::kStored);
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
   expect_audit_passes();
 }
@@ -262,7 +262,7 @@ TEST_P(LostWritesTest, HeldOrdersAreReadmitted) {
   });
   drain();
   EXPECT_EQ(rows(), 8);
-  for (const OrderId order : held) EXPECT_EQ(status(order), OrderState::Kind::kCreated);
+  for (const OrderId order : held) EXPECT_EQ(status(order), OrderLocation::kStored);
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);
   EXPECT_EQ(buy(1, 5), Outcome::kLimitReached);
   EXPECT_EQ(buy_for(11, 19), 2);
@@ -282,9 +282,9 @@ TEST_P(LostWritesTest, HeldOrdersBeyondStockAreDeadLetters) {
   });
   drain();
   EXPECT_EQ(rows(), 5);
-  EXPECT_EQ(status(held[1]), OrderState::Kind::kCreated);
-  EXPECT_EQ(status(held[2]), OrderState::Kind::kFailed);
-  EXPECT_EQ(sale_->orders_of(3)->at(0).kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(status(held[1]), OrderLocation::kStored);
+  EXPECT_EQ(status(held[2]), OrderLocation::kDeadLetter);
+  EXPECT_EQ(sale_->orders_of(3)->at(0).location, OrderLocation::kDeadLetter);
   const std::vector<DeadLetter> dead = letters();
   ASSERT_EQ(dead.size(), 2U);
   EXPECT_EQ(dead[0].reason, "the keyspace lost it, and meanwhile its stock was sold again");
@@ -305,8 +305,8 @@ TEST_P(LostWritesTest, HeldOrdersBeyondStockAreDeadLetters) {
   ASSERT_TRUE(*sale_->discard_dead_letter(dead[1].id, "refunded"));
   drain();
   EXPECT_EQ(rows(), 6);
-  EXPECT_EQ(status(held[2]), OrderState::Kind::kCreated);
-  EXPECT_EQ(status(held[3]), OrderState::Kind::kFailed);
+  EXPECT_EQ(status(held[2]), OrderLocation::kStored);
+  EXPECT_EQ(status(held[3]), OrderLocation::kDeadLetter);
   expect_audit_passes();
   backend_.client()("DEL", "seckill:stock:1");
   EXPECT_EQ(buy(1, 19), Outcome::kSoldOut);
@@ -322,8 +322,8 @@ TEST_P(LostWritesTest, HeldOrderOfRepeatBuyerIsDead) {
     again = order_of(1);
   });
   drain();
-  EXPECT_EQ(status(held), OrderState::Kind::kFailed);
-  EXPECT_EQ(status(again), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held), OrderLocation::kDeadLetter);
+  EXPECT_EQ(status(again), OrderLocation::kStored);
   EXPECT_EQ(letters().at(0).reason, "the keyspace lost it, and meanwhile its user bought again");
   expect_audit_passes();
 }
@@ -336,8 +336,8 @@ TEST_P(LostWritesTest, HeldOrderKeepsDayAndTime) {
     EXPECT_EQ(buy_for(1, 2), 2);
   });
   drain();
-  EXPECT_EQ(status(held[0]), OrderState::Kind::kCreated);
-  EXPECT_EQ(status(held[1]), OrderState::Kind::kFailed) << "user 1 has two of this day";
+  EXPECT_EQ(status(held[0]), OrderLocation::kStored);
+  EXPECT_EQ(status(held[1]), OrderLocation::kDeadLetter) << "user 1 has two of this day";
   EXPECT_EQ(buy(1, 1), Outcome::kDayLimitReached);
   EXPECT_EQ(buy_for(3, 9), 1) << "the limit of the sale";
   drain();
@@ -358,7 +358,7 @@ TEST_P(LostWritesTest, OrdersHeldInOutageAreReadmitted) {
   backend_.orders().fail_writes(absl::OkStatus());
   backend_.advance_ms(WorkerOptions{}.pause_ms_max);
   drain();
-  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held), OrderLocation::kStored);
   EXPECT_EQ(rows(), 3);
   expect_audit_passes();
 }
@@ -378,7 +378,7 @@ TEST_P(LostWritesTest, OrderHeldByTwoWorkersIsReadmittedOnce) {
   worker_->step();
   drain(*second);
   drain();
-  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held), OrderLocation::kStored);
   EXPECT_EQ(rows(), 2);
   EXPECT_EQ(backend_.client()("GET", "seckill:stock:1"), Reply::bulk("7"));
   EXPECT_TRUE(letters().empty());
@@ -398,7 +398,7 @@ TEST_P(LostWritesTest, HeldOrdersWaitForAnothersRebuild) {
   backend_.client()("HDEL", "seckill:voucher:1", "closed", "closed_run", "closed_at");
   backend_.advance_ms(WorkerOptions{}.pause_ms_max);
   drain();
-  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held), OrderLocation::kStored);
   EXPECT_EQ(rows(), 2);
   expect_audit_passes();
 }
@@ -413,7 +413,7 @@ TEST_P(LostWritesTest, HeldOrderOutlivesItsDeletedEntry) {
   backend_.client()("XDEL", "stream.orders", entries.elements()[0].elements()[0].text());
   backend_.advance_ms(WorkerOptions{}.retry_after_ms);
   drain();
-  EXPECT_EQ(status(held), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(held), OrderLocation::kStored);
   expect_audit_passes();
 }
 
@@ -517,8 +517,8 @@ TEST_P(LostInRushTest, NoHeldOrderIsLostByFlushes) {
   for (const OrderId order : held) {
     const auto state = sale->status(order);
     ASSERT_TRUE(state.ok()) << state.status();
-    EXPECT_NE(state->kind, OrderState::Kind::kQueued) << order;
-    if (state->kind == OrderState::Kind::kUnknown) ++unknown;
+    EXPECT_NE(state->location, OrderLocation::kQueued) << order;
+    if (state->location == OrderLocation::kUnknown) ++unknown;
   }
   EXPECT_LE(unknown, given_up);
   const auto report = sale->audit();

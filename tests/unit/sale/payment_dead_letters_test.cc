@@ -116,7 +116,7 @@ TEST_P(DeadPaymentsTest, DeadOrderWithDeadEventKeepsItsStatus) {
   ASSERT_EQ(letters.size(), 2U);
 
   ASSERT_TRUE(*sale_->retry_dead_letter(letters[1].id)) << "the payment first";
-  EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(order)->location, OrderLocation::kDeadLetter);
   retry_all();
   drain();
 

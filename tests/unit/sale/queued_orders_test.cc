@@ -41,10 +41,10 @@ class QueuedOrdersTest : public SaleTest {
     return orders;
   }
 
-  static OrderState::Kind status(Sale& sale, OrderId order) {
+  static OrderLocation status(Sale& sale, OrderId order) {
     const auto state = sale.status(order);
     EXPECT_TRUE(state.ok()) << state.status();
-    return state.ok() ? state->kind : OrderState::Kind::kFailed;
+    return state.ok() ? state->location : OrderLocation::kDeadLetter;
   }
 
  private:
@@ -62,8 +62,8 @@ TEST_P(QueuedOrdersTest, OwnOrdersNeedNoRead) {
   const std::vector<OrderId> orders = buy_many(*sale);
   const BuyResult single = sale->buy(1, 1'000'000);
   take_entries_read();
-  for (const OrderId order : orders) EXPECT_EQ(status(*sale, order), OrderState::Kind::kQueued);
-  EXPECT_EQ(status(*sale, single.order), OrderState::Kind::kQueued);
+  for (const OrderId order : orders) EXPECT_EQ(status(*sale, order), OrderLocation::kQueued);
+  EXPECT_EQ(status(*sale, single.order), OrderLocation::kQueued);
   EXPECT_EQ(take_entries_read(), 0U);
 }
 
@@ -71,11 +71,11 @@ TEST_P(QueuedOrdersTest, OrdersOfOthersAreReadOnce) {
   const std::vector<OrderId> orders = buy_many(*sale_);
   const auto other = open_sale();
   take_entries_read();
-  for (const OrderId order : orders) EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
+  for (const OrderId order : orders) EXPECT_EQ(status(*other, order), OrderLocation::kQueued);
   EXPECT_EQ(take_entries_read(), orders.size());
   const OrderId later = buy_many(*sale_, 1).front();
-  EXPECT_EQ(status(*other, later), OrderState::Kind::kQueued);
-  EXPECT_EQ(status(*other, later + 1'000), OrderState::Kind::kUnknown);
+  EXPECT_EQ(status(*other, later), OrderLocation::kQueued);
+  EXPECT_EQ(status(*other, later + 1'000), OrderLocation::kUnknown);
   EXPECT_EQ(take_entries_read(), 1U);
 }
 
@@ -86,10 +86,10 @@ TEST_P(QueuedOrdersTest, StoredOrdersAreNotRead) {
   const auto other = open_sale();
   const OrderId queued = buy_many(*sale_, 1).front();
   take_entries_read();
-  EXPECT_EQ(status(*other, queued), OrderState::Kind::kQueued);
+  EXPECT_EQ(status(*other, queued), OrderLocation::kQueued);
   EXPECT_EQ(take_entries_read(), 1U);
   drain();
-  EXPECT_EQ(status(*other, queued), OrderState::Kind::kCreated);
+  EXPECT_EQ(status(*other, queued), OrderLocation::kStored);
 }
 
 TEST_P(QueuedOrdersTest, PendingOrdersAreQueued) {
@@ -99,14 +99,14 @@ TEST_P(QueuedOrdersTest, PendingOrdersAreQueued) {
   backend_.client()("XREADGROUP", "GROUP", "g1", "stranger", "COUNT", 2, "STREAMS", "stream.orders",
                     ">");
   const auto other = open_sale();
-  for (const OrderId order : others) EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
-  EXPECT_EQ(status(*other, orders.back() + 1'000), OrderState::Kind::kUnknown);
+  for (const OrderId order : others) EXPECT_EQ(status(*other, order), OrderLocation::kQueued);
+  EXPECT_EQ(status(*other, orders.back() + 1'000), OrderLocation::kUnknown);
 }
 
 TEST_P(QueuedOrdersTest, RefusedOrderIsUnknown) {
   const OrderId accepted = buy_many(*sale_, 1).front();
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // it gets the next id
-  EXPECT_EQ(status(*sale_, accepted + 1), OrderState::Kind::kUnknown);
+  EXPECT_EQ(status(*sale_, accepted + 1), OrderLocation::kUnknown);
 }
 
 TEST_P(QueuedOrdersTest, StrangersReadBacklogOnce) {
@@ -119,7 +119,7 @@ TEST_P(QueuedOrdersTest, StrangersReadBacklogOnce) {
     EXPECT_EQ(other->cancel(made_up, "no").outcome, ChangeOutcome::kUnknownOrder);
     EXPECT_EQ(other->use(made_up).outcome, ChangeOutcome::kUnknownOrder);
     EXPECT_EQ(other->refund(made_up, "no").outcome, ChangeOutcome::kUnknownOrder);
-    EXPECT_EQ(status(*other, made_up), OrderState::Kind::kUnknown);
+    EXPECT_EQ(status(*other, made_up), OrderLocation::kUnknown);
   }
   EXPECT_EQ(take_entries_read(), static_cast<std::size_t>(kOrders));
 }
@@ -185,7 +185,7 @@ TEST_P(QueuedOrdersTest, OrdersOfUserAreReadFromTheirPages) {
 
   ASSERT_EQ(found->size(), 1U);
   EXPECT_EQ(found->front().order->id, orders[1'699]);
-  EXPECT_EQ(found->front().kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(found->front().location, OrderLocation::kQueued);
   EXPECT_LE(take_entries_read(), QueuedOrders::kPageEntries);
 }
 
@@ -193,7 +193,7 @@ TEST_P(QueuedOrdersTest, QueuedOrderIsReadFromItsPage) {
   const auto own = open_sale();
   std::vector<OrderId> orders = buy_many(*own);
   for (const OrderId of_other : buy_many(*sale_, 100)) orders.push_back(of_other);
-  EXPECT_EQ(status(*own, orders.back() + 1'000), OrderState::Kind::kUnknown);
+  EXPECT_EQ(status(*own, orders.back() + 1'000), OrderLocation::kUnknown);
   take_entries_read();
   for (const std::size_t i : {std::size_t{0}, std::size_t{1'700}, orders.size() - 1}) {
     const PayRequest payment{.order = orders[i], .payment = "p", .amount_cents = 1};
@@ -229,10 +229,10 @@ TEST_P(QueuedOrdersTest, RetriedOrderIsFoundBehindItsPage) {
 TEST_P(QueuedOrdersTest, RestartedStreamIsRead) {
   buy_many(*sale_, 10);
   const auto other = open_sale();
-  EXPECT_EQ(status(*other, 1), OrderState::Kind::kUnknown);
+  EXPECT_EQ(status(*other, 1), OrderLocation::kUnknown);
   backend_.client()("DEL", "stream.orders");
   const OrderId order = buy_many(*sale_, 1).front();
-  EXPECT_EQ(status(*other, order), OrderState::Kind::kQueued);
+  EXPECT_EQ(status(*other, order), OrderLocation::kQueued);
 }
 
 TEST_P(QueuedOrdersTest, OnlyForgottenOrdersAreSearchedInStream) {
@@ -286,7 +286,7 @@ TEST_P(QueuedOrdersOnServerTest, NewConnectionForgetsOnlyOnOtherServer) {
     for (const OrderId order : orders) {
       const auto state = sale->status(order);
       ASSERT_TRUE(state.ok()) << state.status();
-      EXPECT_EQ(state->kind, OrderState::Kind::kQueued);
+      EXPECT_EQ(state->location, OrderLocation::kQueued);
     }
   };
   const auto wait_for_connection = [&] {

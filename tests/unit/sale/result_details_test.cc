@@ -231,10 +231,10 @@ TEST_P(VoucherSummaryTest, LostVoucherHasNoCounts) {
 // ---- Names ----
 
 TEST(EnumNamesTest, EachValueHasItsName) {
-  EXPECT_EQ(order_state_name(OrderState::Kind::kUnknown), "unknown");
-  EXPECT_EQ(order_state_name(OrderState::Kind::kQueued), "queued");
-  EXPECT_EQ(order_state_name(OrderState::Kind::kCreated), "created");
-  EXPECT_EQ(order_state_name(OrderState::Kind::kFailed), "failed");
+  EXPECT_EQ(order_location_name(OrderLocation::kUnknown), "unknown");
+  EXPECT_EQ(order_location_name(OrderLocation::kQueued), "queued");
+  EXPECT_EQ(order_location_name(OrderLocation::kStored), "stored");
+  EXPECT_EQ(order_location_name(OrderLocation::kDeadLetter), "dead letter");
   EXPECT_EQ(order_status_name(OrderStatus::kCreated), "created");
   EXPECT_EQ(order_result_name(OrderResult::Kind::kStored), "stored");
   EXPECT_EQ(order_result_name(OrderResult::Kind::kAlreadyStored), "already stored");

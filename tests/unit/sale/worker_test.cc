@@ -36,7 +36,7 @@ class WorkerTest : public SaleTest {
     for (const OrderId order : orders) {
       const auto state = sale_->status(order);
       ASSERT_TRUE(state.ok()) << state.status();
-      EXPECT_EQ(state->kind, OrderState::Kind::kCreated) << order;
+      EXPECT_EQ(state->location, OrderLocation::kStored) << order;
     }
   }
 
@@ -56,11 +56,11 @@ TEST_P(WorkerTest, AcceptedOrderIsQueuedThenCreated) {
   const BuyResult bought = sale_->buy(1, 7);
   const auto queued = sale_->status(bought.order);
   ASSERT_TRUE(queued.ok()) << queued.status();
-  EXPECT_EQ(queued->kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(queued->location, OrderLocation::kQueued);
   drain();
   const auto created = sale_->status(bought.order);
   ASSERT_TRUE(created.ok() && created->order.has_value());
-  EXPECT_EQ(created->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(created->location, OrderLocation::kStored);
   EXPECT_EQ(created->order->user, 7);
   EXPECT_EQ(created->order->voucher, 1);
   EXPECT_EQ(created->order->limit, 2);
@@ -68,7 +68,7 @@ TEST_P(WorkerTest, AcceptedOrderIsQueuedThenCreated) {
   const auto orders = sale_->orders_of(7);
   ASSERT_TRUE(orders.ok());
   EXPECT_EQ(orders->size(), 1U);
-  EXPECT_EQ(sale_->status(bought.order + 1)->kind, OrderState::Kind::kUnknown);
+  EXPECT_EQ(sale_->status(bought.order + 1)->location, OrderLocation::kUnknown);
   expect_audit_passes();
 }
 
@@ -86,11 +86,11 @@ TEST_P(WorkerTest, OrdersOfUserIncludeQueuedAndFailed) {
   const auto states = sale_->orders_of(7);
   ASSERT_TRUE(states.ok()) << states.status();
   ASSERT_EQ(states->size(), 3U);
-  const std::pair<OrderId, OrderState::Kind> expected[] = {{created, OrderState::Kind::kCreated},
-                                                           {queued, OrderState::Kind::kQueued},
-                                                           {failed, OrderState::Kind::kFailed}};
+  const std::pair<OrderId, OrderLocation> expected[] = {{created, OrderLocation::kStored},
+                                                        {queued, OrderLocation::kQueued},
+                                                        {failed, OrderLocation::kDeadLetter}};
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ((*states)[i].kind, expected[i].second);
+    EXPECT_EQ((*states)[i].location, expected[i].second);
     ASSERT_TRUE((*states)[i].order.has_value());
     EXPECT_EQ((*states)[i].order->id, expected[i].first);
     EXPECT_EQ((*states)[i].order->user, 7);
@@ -113,10 +113,10 @@ TEST_P(WorkerTest, RestartStoresReadButUnstoredOrders) {
   EXPECT_EQ(worker_->step().kind, StepKind::kPaused);
   EXPECT_EQ(pending_entries(), 20);
   for (const OrderId order : orders)
-    EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kQueued);
+    EXPECT_EQ(sale_->status(order)->location, OrderLocation::kQueued);
   restart();
   for (const OrderId order : orders)
-    EXPECT_EQ(sale_->status(order)->kind, OrderState::Kind::kQueued);
+    EXPECT_EQ(sale_->status(order)->location, OrderLocation::kQueued);
   drain();
   expect_created(orders);
   EXPECT_EQ(pending_entries(), 0);
@@ -243,7 +243,7 @@ TEST_P(WorkerTest, OrderFailingLikeOutageIsIsolated) {
     expect_created(orders);
     const auto failed = sale_->status(bad);
     ASSERT_TRUE(failed.ok()) << failed.status();
-    EXPECT_EQ(failed->kind, OrderState::Kind::kFailed);
+    EXPECT_EQ(failed->location, OrderLocation::kDeadLetter);
     EXPECT_THAT(failed->reason, ::testing::HasSubstr("poison"));
     EXPECT_EQ(pending_entries(), 0);
     expect_audit_passes();
@@ -271,12 +271,12 @@ TEST_P(WorkerTest, OrderFailingAloneWaitsForOthers) {
     worker_->step();
     backend_.advance_ms(1'000);
   }
-  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(sale_->status(bad)->location, OrderLocation::kQueued);
   EXPECT_EQ(faulty_orders(), 0);
   const auto others = accept(1, 2, 10);
   drain();
   expect_created(others);
-  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(bad)->location, OrderLocation::kDeadLetter);
   expect_audit_passes();
 }
 
@@ -347,18 +347,18 @@ TEST_P(WorkerTest, BadOrderIsBuriedWithReasonAndRetriable) {
   expect_created(orders);
   const auto failed = sale_->status(bad);
   ASSERT_TRUE(failed.ok());
-  EXPECT_EQ(failed->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(failed->location, OrderLocation::kDeadLetter);
   EXPECT_FALSE(failed->reason.empty());
   expect_audit_passes();
 
   restart();
-  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(bad)->location, OrderLocation::kDeadLetter);
   const auto letters = sale_->dead_letters();
   ASSERT_TRUE(letters.ok());
   ASSERT_EQ(letters->size(), 1U);
   EXPECT_TRUE(*sale_->retry_dead_letter(letters->front().id));
   EXPECT_FALSE(*sale_->retry_dead_letter(letters->front().id)) << "once";
-  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(sale_->status(bad)->location, OrderLocation::kQueued);
   expect_audit_passes();
   drain();
   expect_created({bad});
@@ -384,7 +384,7 @@ TEST_P(WorkerTest, DeliveriesAreNotCountedAsFaults) {
     worker_->step();
     restart();
   }
-  EXPECT_EQ(sale_->status(bad)->kind, OrderState::Kind::kQueued);
+  EXPECT_EQ(sale_->status(bad)->location, OrderLocation::kQueued);
   drain();
   expect_created({bad});
 }
@@ -538,7 +538,7 @@ TEST_P(WorkerTest, OrderRefusedByDatabaseIsBuried) {
                            faults::FaultyOrderStore::Poison::kIsRefused);
   drain();
   expect_created({orders[0], orders[2]});
-  EXPECT_EQ(sale_->status(orders[1])->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->status(orders[1])->location, OrderLocation::kDeadLetter);
   expect_audit_passes();
 }
 
@@ -599,9 +599,9 @@ TEST_P(WorkerTest, DiscardedOrderStaysAdmittedAndFailed) {
   EXPECT_FALSE(*sale_->retry_dead_letter(letter.id));
   const auto state = sale_->status(orders[1]);
   ASSERT_TRUE(state.ok()) << state.status();
-  EXPECT_EQ(state->kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(state->location, OrderLocation::kDeadLetter);
   EXPECT_EQ(state->reason, letter.reason + "; discarded: sold elsewhere");
-  EXPECT_EQ(sale_->orders_of(2)->at(0).kind, OrderState::Kind::kFailed);
+  EXPECT_EQ(sale_->orders_of(2)->at(0).location, OrderLocation::kDeadLetter);
   const auto report = sale_->audit();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->passed()) << ::testing::PrintToString(report->problems);

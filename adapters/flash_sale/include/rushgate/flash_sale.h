@@ -185,7 +185,7 @@ class FlashSale {
   }
   /// Returns the summary of every voucher, in ascending order of ids.
   absl::StatusOr<std::vector<VoucherSummary>> vouchers() { return sale_.summaries(); }
-  /// Returns the state of an order: queued, created or failed.
+  /// Returns where an order is: queued, stored or among the dead letters.
   absl::StatusOr<OrderState> status(OrderId order) { return sale_.status(order); }
   /// Checks that nothing was oversold, doubled or lost. Names each contradicting order.
   absl::StatusOr<AuditReport> audit(const OnAuditProgress& on_progress = {}) {

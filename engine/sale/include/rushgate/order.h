@@ -67,21 +67,22 @@ inline bool has_key_at(const Order& order, std::int64_t time_ms) {
 
 // ---- Where an order is ----
 
+/// Where an accepted order is. Not its status, which it has in the database.
+enum class OrderLocation : std::uint8_t {
+  kUnknown,     // nowhere: no such order was accepted
+  kQueued,      // in the order stream, not yet stored
+  kStored,      // in the database
+  kDeadLetter,  // among the dead letters
+};
+/// Returns "unknown", "queued", "stored" or "dead letter".
+std::string_view order_location_name(OrderLocation location);
+
 /// The state of an order.
 struct OrderState {
-  enum class Kind : std::uint8_t {
-    kUnknown,  // no such order was accepted
-    kQueued,   // accepted, not yet stored
-    kCreated,  // stored
-    kFailed,   // among the dead letters
-  };
-  Kind kind = Kind::kUnknown;
-  std::optional<Order> order = {};  // set if created; from orders_of() always
-  std::string reason = {};          // if failed
+  OrderLocation location = OrderLocation::kUnknown;
+  std::optional<Order> order = {};  // set if stored; from orders_of() always
+  std::string reason = {};          // of a dead letter
 };
-
-/// Returns "unknown", "queued", "created" or "failed".
-std::string_view order_state_name(OrderState::Kind kind);
 
 // ---- Payments and changes ----
 

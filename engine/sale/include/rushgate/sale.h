@@ -207,10 +207,10 @@ class Sale {
   /// Returns the state of an order; an accepted one is never unknown. Reads indexes. For an order that
   /// this sale did not accept itself, also reads the order stream's new entries since the last call.
   absl::StatusOr<OrderState> status(OrderId order);
-  /// Returns every accepted order of a user: created ones, then queued ones, then failed ones.
+  /// Returns every accepted order of a user: stored ones, then queued ones, then dead letters.
   /// Reads the new entries of the order stream since the last call, the parts of the backlog that
   /// have an order of this user, and all dead letters, in portions. OrderStore::list() returns the
-  /// created ones alone.
+  /// stored ones alone.
   absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
 
   /// Returns the recorded changes of all orders above the position `after`, in ascending order, at

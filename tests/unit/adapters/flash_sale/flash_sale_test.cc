@@ -46,10 +46,10 @@ absl::Status refusal(const std::string& place, const FlashSaleOptions& options =
   return FlashSale::open(place, options).status();
 }
 
-OrderState::Kind state_of(FlashSale& sale, OrderId order) {
+OrderLocation state_of(FlashSale& sale, OrderId order) {
   const auto state = sale.status(order);
   EXPECT_TRUE(state.ok()) << state.status();
-  return state.ok() ? state->kind : OrderState::Kind::kUnknown;
+  return state.ok() ? state->location : OrderLocation::kUnknown;
 }
 
 /// Sells one piece and stores the order.
@@ -58,7 +58,7 @@ BuyResult sell(FlashSale& sale, std::int64_t user) {
   BuyResult bought = sale.buy(7, user, "click of " + std::to_string(user));
   EXPECT_EQ(bought.outcome, Outcome::kAccepted) << bought.detail;
   EXPECT_TRUE(sale.drain().ok());
-  EXPECT_EQ(state_of(sale, bought.order), OrderState::Kind::kCreated);
+  EXPECT_EQ(state_of(sale, bought.order), OrderLocation::kStored);
   return bought;
 }
 
@@ -171,7 +171,7 @@ TEST_F(FlashSaleTest, DrainOutlastsRestartOfRedis) {
     if (!std::exchange(is_back, true)) server.restart();
   });
   EXPECT_TRUE(drained.ok()) << drained;
-  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderLocation::kStored);
 }
 
 /// Like several processes of a host: each has connections and an opened file of its own.
@@ -306,13 +306,13 @@ TEST_F(FlashSaleTest, WorkersStartOnRequest) {
   ASSERT_NE(sale, nullptr);
   EXPECT_TRUE(sale->publish(coffee()).ok());
   const BuyResult bought = sale->buy(7, 1);
-  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kQueued);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderLocation::kQueued);
   EXPECT_FALSE(sale->backlog()->empty);
   EXPECT_TRUE(sale->start_workers().ok());
   EXPECT_EQ(sale->start_workers().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(sale->drain().ok());
   EXPECT_TRUE(sale->backlog()->empty);
-  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderLocation::kStored);
   sale->stop_workers();
   EXPECT_EQ(sale->stored(), 1U) << "counted after the workers have ended";
 }
@@ -339,7 +339,7 @@ TEST_F(FlashSaleTest, WorkersTakeOverFromDrain) {
   EXPECT_THAT(std::string(failed.message()), HasSubstr("injected fault"));
   EXPECT_TRUE(sale->start_workers().ok());
   EXPECT_TRUE(sale->drain().ok());
-  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kCreated);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderLocation::kStored);
 }
 
 /// One thread and a manual clock.
@@ -356,10 +356,10 @@ TEST_F(FlashSaleTest, ManualEngineNeedsNoThread) {
   EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kNotStarted);
   manual.advance_ms(1'000);
   const BuyResult bought = sale->buy(7, 1);
-  EXPECT_EQ(state_of(*sale, bought.order), OrderState::Kind::kQueued);
+  EXPECT_EQ(state_of(*sale, bought.order), OrderLocation::kQueued);
   EXPECT_TRUE(sale->drain().ok());
   const auto state = sale->status(bought.order);
-  EXPECT_EQ(state->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(state->location, OrderLocation::kStored);
   EXPECT_EQ(state->order->created_at_ms, clock.now_ms());
 }
 

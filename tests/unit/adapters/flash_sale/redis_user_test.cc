@@ -126,7 +126,7 @@ class DocumentedUserTest : public ::testing::Test {
     EXPECT_EQ(sale.buy({.voucher = kFree, .user = 11, .idempotency_key = "11"}).outcome,
               Outcome::kAccepted)
         << "repeated";
-    EXPECT_EQ(sale.status(paid).value().kind, OrderState::Kind::kCreated);
+    EXPECT_EQ(sale.status(paid).value().location, OrderLocation::kStored);
     EXPECT_THAT(sale.sale().orders_of(1).value(), SizeIs(1));
     EXPECT_THAT(sale.vouchers().value(), SizeIs(2));
     EXPECT_TRUE(sale.sale().voucher(kFree).value().has_value());

@@ -112,7 +112,7 @@ TEST(SubmitBuyTest, SaleWithoutThreadsNeedsNoClock) {
                                [&](const BuyResult& result) { order = result.order; }));
   EXPECT_EQ(sale->poll(), 1U);
   EXPECT_TRUE(sale->drain().ok());
-  EXPECT_EQ(sale->status(order)->kind, OrderState::Kind::kCreated);
+  EXPECT_EQ(sale->status(order)->location, OrderLocation::kStored);
 }
 
 TEST(SubmitBuyTest, DrainDecidesFirst) {
