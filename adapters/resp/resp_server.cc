@@ -19,8 +19,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "absl/container/flat_hash_set.h"
-#include "adapters/resp/connection.h"
 #include "adapters/resp/file_reservation.h"
+#include "adapters/resp/resp_connection.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/process_info.h"

@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/exit_code.h"
-#include "apps/log.h"
 #include "apps/say.h"
+#include "apps/stderr_log.h"
 #include <rushgate/engine.h>
 
 namespace rushgate {

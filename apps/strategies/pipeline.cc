@@ -5,7 +5,7 @@
 // commands, and between two pipelines. So this is (a) again, only faster.
 #include <vector>
 
-#include "apps/strategies/admission.h"
+#include "apps/strategies/keyspace_admission.h"
 #include "apps/strategies/strategies.h"
 
 namespace rushgate::strategies {

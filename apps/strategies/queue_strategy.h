@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "apps/strategies/admission.h"
 #include "apps/strategies/background.h"
+#include "apps/strategies/keyspace_admission.h"
 #include <rushgate/ids.h>
 #include <rushgate/queues.h>
 #include <rushgate/script.h>

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kSingleDeletesMax = 1024;
 
 // Returns the begin of a deleted range: above all segments before `first`, not above `first`, and
-// of another length than a segment's key (see StreamOfSegment in database.cc).
+// of another length than a segment's key (see StreamOfSegment in rocksdb_database.cc).
 std::string range_begin(std::uint64_t stream, StreamId first) {
   if (const std::optional<StreamId> previous = first.previous()) {
     return SegmentKey(stream, *previous).successor();

@@ -14,8 +14,8 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "storage/rocksdb/database.h"
-#include "storage/rocksdb/stream_segments.h"
+#include "storage/rocksdb/rocksdb_database.h"
+#include "storage/rocksdb/segment_search.h"
 #include <rushgate/store.h>
 
 namespace rushgate {

@@ -13,11 +13,11 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "storage/rocksdb/batch_writer.h"
-#include "storage/rocksdb/database.h"
 #include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/rocksdb_database.h"
 #include "storage/rocksdb/rocksdb_status.h"
-#include "storage/rocksdb/stream_segments.h"
+#include "storage/rocksdb/segment_search.h"
 #include "storage/rocksdb/write_failure.h"
 #include <rushgate/rocksdb_store.h>
 

@@ -5,7 +5,7 @@
 
 #include <SQLiteCpp/Transaction.h>
 
-#include "storage/sqlite/connection.h"
+#include "storage/sqlite/sqlite_connection.h"
 #include "tests/bench/shop.h"
 
 namespace rushgate::bench {

@@ -19,7 +19,7 @@
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/command_families.h"
 #include "engine/redis/commands/help_reply.h"
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 
 namespace rushgate {
 namespace {

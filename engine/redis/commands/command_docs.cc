@@ -11,7 +11,7 @@
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/command_syntax.h"
 #include "engine/redis/commands/errors.h"
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 #include "engine/redis/commands/reply_allowance.h"
 
 namespace rushgate {

@@ -15,7 +15,7 @@
 #include "engine/redis/commands/glob.h"
 #include "engine/redis/commands/help_reply.h"
 #include "engine/redis/commands/key_specs.h"
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 #include "engine/redis/commands/reply_allowance.h"
 
 namespace rushgate {

@@ -13,7 +13,7 @@
 #include "engine/redis/commands/errors.h"
 #include "engine/redis/commands/memory_limit.h"
 #include "engine/redis/commands/monitor.h"
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 #include "engine/redis/commands/tracking_table.h"
 #include "engine/redis/commands/transactions.h"
 #include "engine/redis/script/script_errors.h"

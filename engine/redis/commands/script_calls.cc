@@ -8,7 +8,7 @@
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/dispatch.h"
 #include "engine/redis/commands/memory_limit.h"
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 #include "engine/redis/script/function_library.h"
 #include "engine/redis/script/lua_host.h"
 #include "engine/redis/script/script_errors.h"

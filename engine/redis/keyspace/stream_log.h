@@ -123,7 +123,7 @@ class StreamLog {
   /// entry: in Redis it is gone.
   [[nodiscard]] bool is_last_node_gone(StreamId last, const StreamNodePosition& position) const;
 
-  // ---- Trimming (stream_trim.cc) ----
+  // ---- Trimming (stream_trimming.cc) ----
 
   /// The effect of a trim.
   struct Cut {

@@ -1,4 +1,4 @@
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 
 #include <algorithm>
 #include <utility>

@@ -16,7 +16,7 @@
 #include "adapters/resp/output_queue.h"
 #include "adapters/resp/request_parser.h"
 #include "adapters/resp/shared_buffers.h"
-#include "engine/redis/commands/program_commands.h"
+#include "engine/redis/commands/program_command_table.h"
 #include "engine/redis/executor/served_session.h"
 #include <rushgate/resp_server.h>
 

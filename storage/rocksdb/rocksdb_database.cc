@@ -1,4 +1,4 @@
-#include "storage/rocksdb/database.h"
+#include "storage/rocksdb/rocksdb_database.h"
 
 #include <linux/magic.h>
 #include <sys/vfs.h>

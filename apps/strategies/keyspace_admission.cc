@@ -1,4 +1,4 @@
-#include "apps/strategies/admission.h"
+#include "apps/strategies/keyspace_admission.h"
 
 #include <string>
 

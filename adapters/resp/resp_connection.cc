@@ -1,4 +1,4 @@
-#include "adapters/resp/connection.h"
+#include "adapters/resp/resp_connection.h"
 
 #include <algorithm>
 #include <array>

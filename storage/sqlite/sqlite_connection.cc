@@ -1,4 +1,4 @@
-#include "storage/sqlite/connection.h"
+#include "storage/sqlite/sqlite_connection.h"
 
 #include <sys/stat.h>
 

@@ -9,8 +9,8 @@
 #include <rocksdb/iterator.h>
 
 #include "absl/container/flat_hash_map.h"
-#include "storage/rocksdb/database.h"
 #include "storage/rocksdb/layout.h"
+#include "storage/rocksdb/rocksdb_database.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include <rushgate/stream_id.h>
 

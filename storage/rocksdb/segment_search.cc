@@ -1,4 +1,4 @@
-#include "storage/rocksdb/stream_segments.h"
+#include "storage/rocksdb/segment_search.h"
 
 #include <rocksdb/options.h>
 

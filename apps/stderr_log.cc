@@ -1,4 +1,4 @@
-#include "apps/log.h"
+#include "apps/stderr_log.h"
 
 #include <poll.h>
 #include <unistd.h>
