@@ -8,7 +8,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/keyspace/keyspace_time.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/lost_requests.h"
 #include "engine/sale/scripts/admission.h"
 

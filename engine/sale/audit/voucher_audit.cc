@@ -6,7 +6,6 @@
 
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/key_audit.h"
-#include "engine/sale/model/sale_day.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/payment_scripts.h"
 #include "engine/sale/stream/dead_letters.h"

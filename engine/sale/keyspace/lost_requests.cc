@@ -12,7 +12,7 @@
 
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/keyspace/keyspace_time.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/stream/unstored_orders.h"

@@ -1,5 +1,5 @@
 // The terms of a voucher: one table, from which packing, the voucher's hash, vouchers.json, the
-// table of versions, differences and checks are derived.
+// table of versions, differences and checks are derived. The days of a limit per user and day.
 #pragma once
 
 #include <array>
@@ -15,6 +15,13 @@
 #include <rushgate/voucher.h>
 
 namespace rushgate {
+
+/// Returns the number of the day since 1970-01-01 at a fixed UTC offset; negative before it. Rounds
+/// down, as the admission script does.
+constexpr std::int64_t sale_day(std::int64_t ms_since_1970, std::int64_t utc_offset_minutes) {
+  const std::int64_t local_ms = ms_since_1970 + utc_offset_minutes * kMinuteMs;
+  return local_ms / kDayMs - (local_ms % kDayMs < 0 ? 1 : 0);
+}
 
 /// The most pieces in a term. Lua computes integers exactly below 2^53: with this bound, also sums of
 /// several terms.

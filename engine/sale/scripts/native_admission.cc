@@ -19,7 +19,6 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
-#include "engine/sale/model/sale_day.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/held_orders.h"

@@ -12,7 +12,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
-#include "engine/sale/model/sale_day.h"
+#include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/held_orders.h"
 #include "engine/sale/scripts/payment_scripts.h"
 #include <rushgate/reply.h>

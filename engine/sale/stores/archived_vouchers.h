@@ -1,6 +1,7 @@
 // Which vouchers are archived.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -12,11 +13,21 @@
 namespace rushgate {
 
 /// Returns the archived vouchers, in ascending order of ids; none if the store keeps no archive.
-absl::StatusOr<std::vector<ArchivedVoucher>> read_archived(OrderStore& orders);
+inline absl::StatusOr<std::vector<ArchivedVoucher>> read_archived(OrderStore& orders) {
+  if (orders.archive() == nullptr) return std::vector<ArchivedVoucher>{};
+  return orders.archive()->archived_vouchers();
+}
 
 /// Returns true if the voucher is one of `archived`, which are as read_archived() returned them.
-bool is_archived(std::span<const ArchivedVoucher> archived, VoucherId voucher);
+inline bool is_archived(std::span<const ArchivedVoucher> archived, VoucherId voucher) {
+  const auto id_of = [](const ArchivedVoucher& one) { return one.last.voucher.id; };
+  return std::ranges::binary_search(archived, voucher, {}, id_of);
+}
 /// Returns true if the sale of the voucher is archived. Its orders may still move.
-absl::StatusOr<bool> is_archived(const SaleStores& stores, VoucherId voucher);
+inline absl::StatusOr<bool> is_archived(const SaleStores& stores, VoucherId voucher) {
+  const auto archived = read_archived(stores.orders);
+  if (!archived.ok()) return archived.status();
+  return is_archived(*archived, voucher);
+}
 
 }  // namespace rushgate

@@ -6,7 +6,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/holds.h"
-#include "engine/sale/keyspace/keyspace_time.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/scripts/held_orders.h"
 #include "engine/sale/stores/archived_vouchers.h"
 #include "engine/sale/stream/dead_letters.h"

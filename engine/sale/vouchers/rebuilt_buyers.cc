@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/core/base/concat.h"
-#include "engine/sale/model/sale_day.h"
+#include "engine/sale/model/voucher_terms.h"
 
 namespace rushgate {
 

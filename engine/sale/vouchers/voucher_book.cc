@@ -12,7 +12,7 @@
 #include "engine/core/base/log.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
-#include "engine/sale/keyspace/keyspace_time.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/lost_requests.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/voucher_scripts.h"

@@ -1,8 +1,7 @@
-#include "engine/sale/model/sale_day.h"
-
 #include <random>
 
 #include "engine/core/base/time_units.h"
+#include "engine/sale/model/voucher_terms.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/random_seed.h>
 

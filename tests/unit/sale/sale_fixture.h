@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sale/scripts/keyspace_run.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/sale/sale_backends.h"

@@ -1,12 +1,26 @@
-// The server, and the history of its data, at the end of a connection.
+// Which run of a keyspace this is, and what time it has.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
+#include "absl/status/statusor.h"
 #include <rushgate/client.h>
+#include <rushgate/script.h>
 
 namespace rushgate {
+
+/// Returns the keyspace's time, in ms since 1970 UTC. Sends one request.
+absl::StatusOr<std::int64_t> keyspace_time_ms(Client& client);
+
+/// Returns the script that names the run. The native implementation returns a new name each time an
+/// engine is opened. The Lua script (on Redis) returns an empty one: a server's runs say nothing
+/// about the processes that use it. Only in this script do the two differ, on purpose.
+const Script& keyspace_run_script();
+NativeScript native_keyspace_run();
+inline constexpr std::string_view kNativeKeyspaceRun = "rushgate.keyspace_run";
 
 /// Detects a new connection that may lead to a keyspace that lost writes. Thread-safe.
 ///
