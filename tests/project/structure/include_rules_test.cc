@@ -42,8 +42,8 @@ TEST(IncludeRulesTest, ModulesNeverIncludeHigherModules) {
                 "engine/core/base must not include engine/core/time/clock.h");
   expect_broken("engine/redis/keyspace/hash.cc", R"("engine/core/client/reply.h")",
                 "engine/redis/keyspace must not include engine/core/client/reply.h");
-  expect_broken("engine/redis/executor/turn.cc", R"("engine/sale/sale_impl.h")",
-                "engine/redis/executor must not include engine/sale/sale_impl.h");
+  expect_broken("engine/redis/executor/turn.cc", R"("engine/sale/sale_parts.h")",
+                "engine/redis/executor must not include engine/sale/sale_parts.h");
   expect_broken("engine/sale/sale.cc", R"("engine/redis/executor/turn.h")",
                 "engine/sale must not include engine/redis/executor/turn.h");
   expect_broken("engine/core/client/client.h", R"(<engine/redis/keyspace/hash.h>)",
@@ -100,7 +100,7 @@ TEST(IncludeRulesTest, EngineDoesNoInputOrOutput) {
                 "engine/ must not include rocksdb/db.h");
   expect_broken("engine/core/store/store.h", R"("rocksdb/db.h")",
                 "engine/ must not include rocksdb/db.h");
-  expect_broken("engine/sale/sale_impl.h", "<sqlite3.h>", "engine/ must not include sqlite3.h");
+  expect_broken("engine/sale/sale_parts.h", "<sqlite3.h>", "engine/ must not include sqlite3.h");
   expect_broken("engine/core/client/client.cc", "<sys/socket.h>",
                 "engine/ must not include sys/socket.h");
   expect_broken("engine/core/client/client.cc", "<boost/asio.hpp>",
@@ -138,14 +138,14 @@ TEST(IncludeRulesTest, AnyIncludeStyleIsChecked) {
   const std::vector<Violation> violations =
       check_includes("engine/core/base/x.h",
                      "#pragma once\n"
-                     "// #include \"engine/sale/sale_impl.h\"\n"
+                     "// #include \"engine/sale/sale_parts.h\"\n"
                      "#include <string>\n"
                      "\n"
-                     " #  include\t\"engine/sale/sale_impl.h\"");
+                     " #  include\t\"engine/sale/sale_parts.h\"");
   ASSERT_EQ(violations.size(), 1U);
   EXPECT_EQ(violations[0].file, "engine/core/base/x.h");
   EXPECT_EQ(violations[0].line, 5U);
-  EXPECT_EQ(violations[0].rule, "engine/core/base must not include engine/sale/sale_impl.h");
+  EXPECT_EQ(violations[0].rule, "engine/core/base must not include engine/sale/sale_parts.h");
 }
 
 }  // namespace
