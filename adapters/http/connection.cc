@@ -100,14 +100,15 @@ std::string reply_bytes(const HttpAnswer& answer, bool keeps_alive, bool has_bod
   const auto reason = beast::http::obsolete_reason(static_cast<beast::http::status>(answer.status));
   std::string bytes =
       concat("HTTP/1.1 ", answer.status, " ", reason, "\r\nContent-Type: ", answer.type,
-             "\r\nCache-Control: no-store"
-             "\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'"
+             "\r\nCache-Control: ", answer.caching, "\r\nContent-Security-Policy: ", answer.policy,
              "\r\nX-Content-Type-Options: nosniff\r\n");
   for (const auto& [name, value] : answer.fields) {
     bytes += concat(name, ": ", value, "\r\n");
   }
   // The end of a body that goes on is that of the connection.
-  if (answer.events == nullptr) bytes += concat("Content-Length: ", answer.body.size(), "\r\n");
+  constexpr int kNotModified = 304;  // whose length would be that of the page
+  if (answer.events == nullptr && answer.status != kNotModified)
+    bytes += concat("Content-Length: ", answer.body.size(), "\r\n");
   if (!keeps_alive) bytes += "Connection: close\r\n";
   bytes += "\r\n";
   if (has_body) bytes += answer.body;

@@ -179,7 +179,8 @@ Json board_json(const VoucherSummary& summary, double rate) {
   return {{"id", number_json(summary.voucher.id)},
           {"free", summary.free ? Json(*summary.free) : Json(nullptr)},
           {"admitted", summary.admitted ? Json(*summary.admitted) : Json(nullptr)},
-          {"per_second", rate}};
+          {"per_second", rate},
+          {"version", summary.version}};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,10 @@ struct HttpAnswer {
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> fields = {};  // further header fields
   std::string body = {};
-  std::shared_ptr<EventStream> events = {};  // instead of a body; null: none
+  std::string_view policy =
+      "default-src 'none'; frame-ancestors 'none'";  // Content-Security-Policy
+  std::string_view caching = "no-store";             // Cache-Control
+  std::shared_ptr<EventStream> events = {};          // instead of a body; null: none
 };
 
 /// Gets the reply to a request, once, on any thread.

@@ -79,7 +79,7 @@ absl::Status HttpServer::Impl::check_options() const {
        {options_.header_timeout_ms, options_.transfer_timeout_ms, options_.idle_timeout_ms}) {
     if (timeout < 1) return absl::InvalidArgumentError("each timeout must be at least 1 ms");
   }
-  return absl::OkStatus();
+  return http::check_facts(options_);
 }
 
 absl::Status HttpServer::Impl::start() {

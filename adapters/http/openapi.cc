@@ -233,6 +233,15 @@ constexpr std::string_view kSchemas = R"json({
           "warnings": {"type": "array", "items": {"type": "string"}}}}}},
   "Health": {"type": "object", "required": ["status"], "additionalProperties": false,
     "properties": {"status": {"enum": ["ok", "ready"]}}},
+  "Server": {"type": "object", "required": ["now_ms", "payment_url", "currency", "demands_user_token",
+      "demands_operator_token"], "additionalProperties": false, "properties": {
+      "now_ms": {"description": "Milliseconds since 1970.", "type": "integer"},
+      "payment_url": {"description": "Where a buyer pays, with {order} and others in it.",
+                      "type": ["string", "null"]},
+      "currency": {"description": "By ISO 4217.", "type": ["string", "null"]},
+      "demands_user_token": {"description": "Buyers' routes need one.", "type": "boolean"},
+      "demands_operator_token": {"description": "False: they are for the same machine alone.",
+                                 "type": "boolean"}}},
   "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
   "Problem": {"description": "RFC 9457.", "type": "object", "required": ["type", "title", "status"],
     "properties": {

@@ -217,6 +217,9 @@ std::span<const Route> routes() {
       {.method = "GET", .path = "/readyz", .access = kAnyone, .lane = kNow, .handler = get_readiness,
        .operation = "getReadiness", .summary = "Replies with 200 while the sale can sell.",
        .replies = {{200, "Health"}}},
+      {.method = "GET", .path = "/v1/server", .access = kAnyone, .lane = kNow, .handler = get_server,
+       .operation = "getServer", .summary = "Returns the server's time, and what pages need to know of it.",
+       .replies = {{200, "Server"}}},
       {.method = "GET", .path = "/openapi.json", .access = kAnyone, .lane = kNow, .handler = get_openapi,
        .operation = "getOpenapi", .summary = "Returns this document.", .replies = {{200, "Document"}}},
       // clang-format on

@@ -126,6 +126,7 @@ HttpAnswer get_audit(RouteCall& call);
 HttpAnswer get_health(RouteCall& call);
 HttpAnswer get_readiness(RouteCall& call);
 HttpAnswer get_openapi(RouteCall& call);
+HttpAnswer get_server(RouteCall& call);
 
 // ---- Purchases and payments ----
 

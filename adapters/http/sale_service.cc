@@ -9,6 +9,7 @@
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
+#include "adapters/http/pages/pages.h"
 #include "adapters/http/target.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/letter_case.h"
@@ -160,6 +161,7 @@ SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options)
     : sale_(sale),
       logger_(options.logger),
       guard_(options.operator_token, options.user_key, options.origins),
+      facts_(options),
       ids_(random_name() + "-"),
       board_(sale),
       audits_(sale),
@@ -202,6 +204,7 @@ std::optional<HttpAnswer> SaleService::check(Pending& pending) const {
   HttpCall& http = pending.call.http;
   if (http.host.empty()) return problem(kInvalidRequest, "the header field Host is missing");
   if (http.has_field_twice) return problem(kInvalidRequest, "a header field is there twice");
+  if (auto page = answer_page(http, facts_.has_test_provider)) return page;
   const auto target = parse_target(http.target);
   if (!target) return problem(kInvalidRequest, "the path is malformed");
   std::string fault;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "adapters/http/access.h"
 #include "adapters/http/batcher.h"
@@ -44,6 +45,19 @@ class AuditDesk {
   WorkPool thread_;  // ends first
 };
 
+/// What the server tells its pages about itself: GET /v1/server.
+struct ShownFacts {
+  explicit ShownFacts(const HttpServerOptions& options);
+
+  bool has_test_provider = false;
+  std::string payment_url;  // empty: none
+  std::string currency;     // empty: unknown
+  bool demands_user_token = false;
+  bool demands_operator_token = false;
+};
+/// Returns the fault of the options that are shown.
+absl::Status check_facts(const HttpServerOptions& options);
+
 /// Thread-safe. Does not own the sale, which must outlive it.
 class SaleService {
  public:
@@ -58,6 +72,7 @@ class SaleService {
   [[nodiscard]] OrderFeed& order_feed() { return order_feed_; }
   [[nodiscard]] VoucherFeed& voucher_feed() { return voucher_feed_; }
   [[nodiscard]] StreamPlaces& places() { return places_; }
+  [[nodiscard]] const ShownFacts& facts() const { return facts_; }
 
  private:
   /// A request on its way to its reply.
@@ -82,6 +97,7 @@ class SaleService {
   FlashSale& sale_;
   const std::shared_ptr<spdlog::logger> logger_;  // may be null
   const Guard guard_;
+  const ShownFacts facts_;
   const std::string ids_;  // the ids of requests begin with it
   std::atomic<std::int64_t> requests_{0};
   VoucherBoard board_;

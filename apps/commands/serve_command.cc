@@ -65,6 +65,8 @@ struct ServeArguments {
   std::filesystem::path tls_key;
   std::filesystem::path token_file;  // empty: none
   std::filesystem::path user_key_file;
+  std::string payment_url;  // empty: none
+  std::string currency;     // empty: unknown
   std::filesystem::path vouchers_file;
   int workers = 1;
 };
@@ -297,6 +299,8 @@ int run_serve(ServeArguments arguments) {
   if (arguments.http) {
     arguments.http->tls_certificate = arguments.tls_certificate;
     arguments.http->tls_key = arguments.tls_key;
+    arguments.http->payment_url = arguments.payment_url;
+    arguments.http->currency = arguments.currency;
   }
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
@@ -488,6 +492,18 @@ void add_http_options(CLI::App& command, ServeArguments& arguments) {
       ->check(not_empty())
       ->needs(http)
       ->type_name("F");
+  command
+      .add_option("--payment-url", arguments.payment_url,
+                  "Where the buyer's page sends a buyer to pay, with {order}, {voucher},\n"
+                  "{amount_cents}, {user} and {return} in it; test: a page that takes no money")
+      ->check(not_empty())
+      ->needs(http)
+      ->type_name("URL");
+  command
+      .add_option("--currency", arguments.currency, "The currency of prices on the pages: EUR, …")
+      ->check(not_empty())
+      ->needs(http)
+      ->type_name("C");
 }
 
 void add_tls_options(CLI::App& command, ServeArguments& arguments) {

@@ -35,6 +35,14 @@ struct HttpServerOptions {
   /// "https://shop.example".
   std::vector<std::string> origins = {};
 
+  /// Where the buyer's page sends a buyer to pay: an address with "{order}", "{voucher}",
+  /// "{amount_cents}", "{user}" and "{return}", the address of the order's page, in it. It begins with
+  /// "https://", "http://" or "/". Empty: the page names the amount alone. "test" is a page of the
+  /// server that records a payment without money, if its client may use operators' routes: for demos.
+  std::string payment_url = {};
+  /// The currency of prices on the pages, by ISO 4217: "EUR". Empty: they are plain numbers.
+  std::string currency = {};
+
   /// A certificate chain and its key, in PEM. Both are empty: no TLS.
   std::filesystem::path tls_certificate = {};
   std::filesystem::path tls_key = {};

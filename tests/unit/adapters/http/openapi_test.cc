@@ -239,7 +239,7 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
   call("POST /v1/dead-letters/{letter}/retry", "/v1/dead-letters/1-1/retry");
   call("POST /v1/dead-letters/{letter}/discard", "/v1/dead-letters/1-1/discard",
        R"({"reason": "no"})");
-  for (const char* const path : {"/healthz", "/readyz", "/openapi.json"}) {
+  for (const char* const path : {"/healthz", "/readyz", "/v1/server", "/openapi.json"}) {
     call("GET " + std::string(path), path);
   }
   call("GET /v1/events", "/v1/events");
