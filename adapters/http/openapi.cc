@@ -279,6 +279,7 @@ Json query_parameter(std::string_view name) {
       {"after", "string", "`next` of the page before, or the position of an event."},
       {"limit", "Integer", "From 1 to 1000; by default 100."},
       {"order", "OrderId", "Only those of this order."},
+      {"reference", "string", "Only those with this reference."},
       {"state", "string", "Only those in this state."},
       {"user", "User", "Only those of this user."},
       {"voucher", "Integer", "Only those of this voucher."}};

@@ -38,6 +38,7 @@ struct RouteCall {
   std::optional<VoucherId> only_voucher = {};
   std::optional<OrderId> only_order = {};
   std::optional<UserId> only_user = {};
+  std::optional<std::string> only_reference = {};
 
   [[nodiscard]] FlashSale& sale() const;
 };

@@ -35,6 +35,7 @@ bool is_among(std::string_view name, std::span<const std::string_view> names) {
 std::string read_parameter(std::string_view name, const std::string& value, RouteCall& call) {
   if (name == "after") call.after = value;
   if (name == "state") call.state = value;
+  if (name == "reference") call.only_reference = value;
   if (name == "user") {
     call.only_user = UserId(value);
     return call.only_user->find_fault();

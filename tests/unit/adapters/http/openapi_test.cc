@@ -217,7 +217,7 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
          body);
   }
   call("GET /v1/orders/{order}", "/v1/orders/999");
-  call("GET /v1/orders", "/v1/orders?state=paid&user=1&voucher=9&limit=1");
+  call("GET /v1/orders", "/v1/orders?state=paid&user=1&voucher=9&reference=x&limit=1");
   call("GET /v1/changes", "/v1/changes?voucher=9&order=" + order.substr(11));
   call("GET /v1/counts", "/v1/counts");
 

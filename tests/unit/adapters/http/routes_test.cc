@@ -212,6 +212,30 @@ TEST(HttpOrderTest, OrdersOfUserArePaged) {
   EXPECT_EQ(second["orders"][0]["order"], last);
 }
 
+TEST(HttpOrderTest, OrdersAreFoundByReference) {
+  const ServedSale served;
+  served.publish(7, 9);
+  std::string last;
+  for (const char* const user : {"1", "2", "3", "4"}) {
+    const std::string reference = user == std::string("3") ? "till 5" : "till 4";
+    const HttpReply bought = served.call(
+        "POST", "/v1/vouchers/7/orders",
+        R"({"user": ")" + std::string(user) + R"(", "reference": ")" + reference + "\"}");
+    last = bought.json()["order"];
+  }
+  ASSERT_TRUE(served.sale().drain().ok());
+  const Json first = served.call("GET", "/v1/orders?reference=till%204&limit=2").json();
+  EXPECT_EQ(first["orders"].size(), 2);
+  const Json second = served
+                          .call("GET", "/v1/orders?reference=till%204&limit=2&after=" +
+                                           first["next"].get<std::string>())
+                          .json();
+  ASSERT_EQ(second["orders"].size(), 1);
+  EXPECT_EQ(second["orders"][0]["order"], last);
+  EXPECT_EQ(second["next"], nullptr);
+  EXPECT_TRUE(served.call("GET", "/v1/orders?reference=none").json()["orders"].empty());
+}
+
 TEST(HttpWaitingTest, UserWaitsAndLeaves) {
   const ServedSale served;
   const Voucher voucher = {.id = 7, .stock = 1, .waiting_max = 5};
