@@ -105,13 +105,14 @@ class Browser:
                 if element.is_displayed() and (text is None or text in element.text):
                     return element
             return None
-        return eventually(look, f'{selector} with {text!r}; the page has: {self.text()[:600]}')
+        return eventually(look, lambda: f'{selector} with {text!r}; the page has: {self.text()[:600]}')
 
     def has(self, selector):
         return any(one.is_displayed() for one in self.driver.find_elements(By.CSS_SELECTOR, selector))
 
     def click(self, selector, text=None):
-        self.find(selector, text).click()
+        """Clicks, again if the page replaced the element meanwhile."""
+        eventually(lambda: self.find(selector, text).click() or True, f'a click on {selector}')
 
     def type(self, selector, text):
         field = self.find(selector)
@@ -149,6 +150,15 @@ class Browser:
                 self.screen(width, is_dark=is_dark)
                 self.check_page(test)
             self.click(language_button)
+
+    def check_extremes(self, test):
+        """Checks the page as a phone in the dark and as a large screen show it, in a language each."""
+        self.screen(360, is_dark=True)
+        self.check_page(test)
+        self.screen(1920)
+        self.click('#language')
+        self.check_page(test)
+        self.click('#language')
 
     def unnamed(self):
         """Returns the controls without a name for a screen reader."""

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -13,7 +14,7 @@ NEVER = '9999-12-31T23:59:59.999Z'
 
 
 def eventually(look, what, seconds=10):
-    """Returns what `look()` returns as soon as that is true."""
+    """Returns what `look()` returns as soon as that is true. `what`: a text, or a function that makes it."""
     end = time.monotonic() + seconds
     error = None
     while time.monotonic() < end:
@@ -24,11 +25,12 @@ def eventually(look, what, seconds=10):
         except Exception as wrong:  # an element that is gone, for instance
             error = wrong
         time.sleep(0.02)
-    raise AssertionError(f'not within {seconds} s: {what}') from error
+    raise AssertionError(f'not within {seconds} s: {what() if callable(what) else what}') from error
 
 
 class Served:
-    def __init__(self, *options):
+    def __init__(self, *options, token=None):
+        self.token = token
         self.folder = tempfile.mkdtemp(prefix='rushgate-pages-')
         self.options = options
         self.port = 0
@@ -43,6 +45,9 @@ class Served:
         said = ''
         for line in self.process.stdout:
             said += line
+            found = re.search(r'serving on \S+ port (\d+)', line)
+            if found:
+                self.redis_port = int(found[1])
             found = re.search(r'serving HTTP on \S+ port (\d+)', line)
             if found:
                 self.port = int(found[1])
@@ -65,6 +70,8 @@ class Served:
     def call(self, method, path, body=None, **fields):
         """Sends a request. Returns the JSON of the reply, which must not be a refusal."""
         headers = {'Content-Type': 'application/json'}
+        if self.token:
+            headers['Authorization'] = f'Bearer {self.token}'
         headers.update({name.replace('_', '-'): value for name, value in fields.items()})
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
@@ -73,6 +80,13 @@ class Served:
                 return json.load(reply)
         except urllib.error.HTTPError as refusal:
             raise AssertionError(f'{method} {path}: {refusal.read().decode()}') from refusal
+
+    def redis(self, *words):
+        """Sends a command to the keyspace."""
+        text = f'*{len(words)}\r\n' + ''.join(f'${len(word)}\r\n{word}\r\n' for word in words)
+        with socket.create_connection(('127.0.0.1', self.redis_port)) as connection:
+            connection.sendall(text.encode())
+            return connection.recv(1000)
 
     def publish(self, voucher, title, stock, **terms):
         return self.call('PUT', f'/v1/vouchers/{voucher}',

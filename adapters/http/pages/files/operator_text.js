@@ -1,0 +1,62 @@
+// The operator's page in two languages.
+
+export const texts = {
+  en: {
+    skip: 'Skip to the contents', operations: 'Operations', sections: 'Sections', darkColours: 'Dark colours', lightColours: 'Light colours',
+    overview: 'Overview', vouchers: 'Vouchers', orders: 'Orders', letters: 'Dead letters', auditAndBackup: 'Audit and backup', leave: 'Sign out',
+    days: '{days} d {clock}', offline: 'The connection is lost. The figures are old; they come back by themselves.', back: 'Back', keep: 'Leave it', failed: 'This did not work: {detail}', none: 'None', more: 'Show more', loading: 'Loading…',
+    signIn: 'Sign in', token: 'Operators’ token', tokenHint: 'The line in the file of --token-file. It is kept until this tab is closed.', wrongToken: 'This is not the token.', onlyHere: 'Without --token-file, this page works on the server’s own machine alone.',
+    ready: 'Selling', notReady: 'Not selling', unreachable: 'No connection',
+
+    perSecond: 'Purchases a second', refusedPerSecond: 'Refused a second', backlog: 'To be stored', oldest: 'oldest {time}', unpaid: 'Unpaid', paid: 'Paid', p99: 'Slowest 1 %', counted: '{time} ago', since: '{n} in all', ofThem: '{n} on sale', noFigures: 'not counted', noStatistics: 'This server has no figures: they come with GET /v1/statistics.',
+    purchasesChart: 'Purchases a second', refusalsChart: 'Refusals a second, by reason', latencyChart: 'Time of a purchase in the engine', latencyNow: 'Latency of the last seconds', vouchersSelling: 'Selling now', nothingSells: 'Nothing is being bought at the moment.', allVouchers: 'All vouchers',
+    accepted: 'Accepted', refused: 'Refused', sold_out: 'Sold out', limit_reached: 'Limit per person', not_started: 'Not started', overloaded: 'Overloaded', unavailable: 'Unavailable', others: 'Other reasons',
+    enginePurchases: 'Purchases in the engine', lanePurchases: 'Purchases by HTTP', lanePayments: 'Payments by HTTP', laneChanges: 'Changes by HTTP', laneReads: 'Reads by HTTP', quantile: 'Percentile', noRequests: 'no requests',
+    allWell: 'Everything works.', keyspaceFault: 'The keyspace is unusable: {detail}', paused: 'Orders are not being stored: {detail}', hasLetters: { one: '{n} order could not be stored.', other: '{n} orders could not be stored.' }, look: 'Look', backlogGrows: 'Orders wait longer than {time} to be stored.', 
+
+    publish: 'Publish a voucher', filter: 'Find by title or number', state: 'State', any: 'Any', soon: 'Soon', open: 'On sale', soldOut: 'Sold out', closed: 'Ended', count: '{n} of {of}', left: '{free} of {stock} left', unknownLeft: 'not counted', rate: '{rate}/s', soldOutAt: 'sold out {time}', noVouchers: 'No voucher is published yet.', noMatch: 'Nothing matches.',
+    number: 'Number', title: 'Title', stock: 'Stock', begin: 'Begins', end: 'Ends', never: 'never', price: 'Price of a piece', payment: 'Minutes to pay', perUser: 'Limit per person', perDay: 'Limit per person and day', total: 'Limit in all', offset: 'Days’ UTC offset, min', waitingMax: 'Places on the waiting list', restock: 'Returned pieces are sold again', restore: 'A cancelled order frees its buyer’s limit', zeroIsNone: '0: none', localTime: 'in the time of this browser', endHint: 'empty: never',
+    version: 'Version {n}', terms: 'Version of the terms', admitted: 'Orders accepted', free: 'Free', change: 'Change', close: 'End the sale now', refundAll: 'Refund all orders', whatChanges: 'What changes', nothingChanges: 'Nothing changes.', field: 'Field', was: 'Now', becomes: 'Then', publishIt: 'Publish', publishChanges: { one: 'Publish {n} change', other: 'Publish {n} changes' },
+    belowSold: 'Fewer than are sold already ({n}): the server refuses this.', inPast: 'The sale begins at once.', endsAtOnce: 'The sale ends at once.', fewerFree: '{n} pieces leave the sale.', moreFree: '{n} more pieces are sold.', priceChanged: 'Orders made before keep their price.', wrongNumber: 'Not a number', wrongTitle: 'Needed', needsPrice: 'A time to pay needs a price.',
+    changedMeanwhile: 'Another change came first. The form now shows the voucher as it is; look at it again.', closeTitle: 'End the sale of “{title}”?', closeText: 'Nobody can buy it from this moment. Unpaid orders may still be paid.', refundAllTitle: 'Refund all orders of “{title}”?', refundAllText: 'Every created, paid or used order becomes refunded, and its payments are due back. Unpaid orders are cancelled. This cannot be undone.', refundedAll: '{n} orders were changed.', ordersOfVoucher: 'Its orders',
+
+    search: 'Search', searchFor: 'What', byOrder: 'Order number', byUser: 'Buyer', byReference: 'Reference', find: 'Find', notFound: 'No such order.', searching: 'Searched up to order {order}…', ofState: 'Only', ofVoucher: 'Voucher',
+    order: 'Order', buyer: 'Buyer', voucher: 'Voucher', pieces: 'Pieces', amount: 'Amount', reference: 'Reference', key: 'Idempotency key', boughtAt: 'Accepted', storedAt: 'Stored', dueAt: 'To be paid until', reason: 'Reason', history: 'History', payments: 'Payments', noPayments: 'No payment.', by: 'by {actor}',
+    'state-queued': 'Queued', 'state-failed': 'Dead letter', 'state-created': 'Created', 'state-unpaid': 'Unpaid', 'state-paid': 'Paid', 'state-used': 'Used', 'state-refunding': 'Refunding', 'state-cancelled': 'Cancelled', 'state-refunded': 'Refunded', 'state-kept': 'Kept', 'state-due': 'Due back',
+    use: 'Record its use', cancel: 'Cancel', refund: 'Refund', confirmRefund: 'Money was returned', cancelTitle: 'Cancel order {order}?', cancelText: 'Its pieces are given back. This cannot be undone.', refundTitle: 'Refund order {order}?', refundText: 'Its payments become due back, and its pieces are given back. This cannot be undone.', useTitle: 'Record the use of order {order}?', useText: 'A used order can only be refunded.', confirmTitle: 'Was payment {payment} returned?', confirmText: 'Confirm it when the provider has returned the money: {amount}.', reasonNeeded: 'Say why: it stays in the history.', repeatedUse: 'This order was used before.', tooLate: 'Another change came first: the order is {state}.',
+
+    noLetters: 'No dead letters. Every accepted order can be stored.', letterHint: 'These orders were accepted and could not be stored. Mend the cause, then try again.', retry: 'Try again', discard: 'Discard', discardTitle: 'Discard this order?', discardText: 'It stays accepted, but is never stored. This cannot be undone. Pay the buyer back by hand if need be.', retried: 'It is in the queue again.', stays: 'It stays: its stock is not there, or it is gone.', discarded: 'It is discarded.', 
+
+    audit: 'Audit', auditHint: 'Compares keyspace and database, order by order. The sale goes on meanwhile.', beginAudit: 'Begin an audit', repair: 'Repair what is safe to repair', repairTitle: 'Repair the sale?', repairText: 'The audit first mends contradictions that are safe to mend: it appends lost events again, and rebuilds holds.', running: 'Running since {time}', passed: 'Passed', notPassed: 'Failed', auditFailed: 'The audit could not be made: {detail}', never_audited: 'No audit since the server started.', endedAt: 'Ended {time}', problems: 'Contradictions', warnings: 'Warnings', repairs: 'Repairs', money: 'Money', received: 'Received', kept: 'Kept', due: 'Due back', refunded: 'Refunded', ordersChecked: '{n} of {of} orders', vouchersChecked: '{n} of {of} vouchers', auditTable: 'Per voucher', created: 'Stored', queued: 'Queued', dead: 'Dead', 
+    backup: 'Backup', backupHint: 'Copies keyspace and database while the sale goes on.', beginBackup: 'Back up now', backupDone: 'The backup is complete.', noBackup: 'This server has no backup.',
+  },
+  zh: {
+    skip: '跳到内容', operations: '运营台', sections: '栏目', darkColours: '深色模式', lightColours: '浅色模式',
+    overview: '总览', vouchers: '商品', orders: '订单', letters: '死信', auditAndBackup: '审计与备份', leave: '退出登录',
+    days: '{days} 天 {clock}', offline: '连接已断开，数据可能过时，将自动恢复。', back: '返回', keep: '不做更改', failed: '操作失败：{detail}', none: '无', more: '显示更多', loading: '加载中…',
+    signIn: '登录', token: '运营令牌', tokenHint: '即 --token-file 文件中的那一行，仅保存到本标签页关闭为止。', wrongToken: '令牌不正确。', onlyHere: '未设置 --token-file 时，本页只能在服务器本机使用。',
+    ready: '销售中', notReady: '无法销售', unreachable: '无连接',
+
+    perSecond: '每秒成交', refusedPerSecond: '每秒拒绝', backlog: '等待入库', oldest: '最久 {time}', unpaid: '未付款', paid: '已付款', p99: '最慢的 1%', counted: '{time}前统计', since: '共 {n}', ofThem: '{n} 个在售', noFigures: '未统计', noStatistics: '服务器没有统计数据（GET /v1/statistics）。',
+    purchasesChart: '每秒购买请求', refusalsChart: '每秒拒绝（按原因）', latencyChart: '引擎内购买耗时', latencyNow: '最近几秒的延迟', vouchersSelling: '正在热卖', nothingSells: '目前没有购买。', allVouchers: '全部商品',
+    accepted: '成交', refused: '拒绝', sold_out: '已售罄', limit_reached: '超出每人限购', not_started: '尚未开始', overloaded: '过载', unavailable: '不可用', others: '其他原因',
+    enginePurchases: '引擎内购买', lanePurchases: 'HTTP 购买', lanePayments: 'HTTP 付款', laneChanges: 'HTTP 变更', laneReads: 'HTTP 读取', quantile: '百分位', noRequests: '无请求',
+    allWell: '一切正常。', keyspaceFault: '键空间不可用：{detail}', paused: '订单暂停入库：{detail}', hasLetters: { other: '{n} 个订单无法入库。' }, look: '查看', backlogGrows: '订单等待入库超过 {time}。', 
+
+    publish: '发布商品', filter: '按标题或编号查找', state: '状态', any: '全部', soon: '即将开始', open: '在售', soldOut: '已售罄', closed: '已结束', count: '{n} / {of}', left: '剩余 {free} / {stock}', unknownLeft: '未统计', rate: '{rate}/秒', soldOutAt: '{time} 售罄', noVouchers: '尚未发布商品。', noMatch: '没有匹配项。',
+    number: '编号', title: '标题', stock: '库存', begin: '开始', end: '结束', never: '永不', price: '单价', payment: '付款时限（分钟）', perUser: '每人限购', perDay: '每人每日限购', total: '总限购', offset: '日界相对 UTC 的偏移（分钟）', waitingMax: '候补名额', restock: '退回的商品重新销售', restore: '取消订单后恢复限购额度', zeroIsNone: '0 表示不限', localTime: '浏览器所在时区', endHint: '留空表示永不',
+    version: '版本 {n}', terms: '条款版本', admitted: '已受理订单', free: '剩余', change: '修改', close: '立即结束销售', refundAll: '全部退款', whatChanges: '变更预览', nothingChanges: '没有变更。', field: '字段', was: '当前', becomes: '变更后', publishIt: '发布', publishChanges: { other: '发布 {n} 项变更' },
+    belowSold: '少于已售数量（{n}），服务器将拒绝。', inPast: '销售立即开始。', endsAtOnce: '销售立即结束。', fewerFree: '减少 {n} 件在售。', moreFree: '增加 {n} 件在售。', priceChanged: '此前的订单保持原价。', wrongNumber: '不是数字', wrongTitle: '必填', needsPrice: '设付款时限须先定价。',
+    changedMeanwhile: '已有其他变更先生效。表单现显示最新内容，请重新确认。', closeTitle: '结束 “{title}” 的销售？', closeText: '从现在起无法购买，未付款订单仍可付款。', refundAllTitle: '退还 “{title}” 的所有订单？', refundAllText: '所有已创建、已付款或已使用的订单将退款，未付款订单将取消。此操作无法撤销。', refundedAll: '已变更 {n} 个订单。', ordersOfVoucher: '其订单',
+
+    search: '搜索', searchFor: '内容', byOrder: '订单号', byUser: '购买人', byReference: '备注', find: '查找', notFound: '没有该订单。', searching: '已搜索到订单 {order}…', ofState: '仅显示', ofVoucher: '商品编号',
+    order: '订单', buyer: '购买人', voucher: '商品', pieces: '数量', amount: '金额', reference: '备注', key: '幂等键', boughtAt: '受理时间', storedAt: '入库时间', dueAt: '付款截止', reason: '原因', history: '历史', payments: '付款', noPayments: '没有付款。', by: '由 {actor}',
+    'state-queued': '排队中', 'state-failed': '死信', 'state-created': '已创建', 'state-unpaid': '未付款', 'state-paid': '已付款', 'state-used': '已使用', 'state-refunding': '退款中', 'state-cancelled': '已取消', 'state-refunded': '已退款', 'state-kept': '已入账', 'state-due': '待退回',
+    use: '登记使用', cancel: '取消', refund: '退款', confirmRefund: '款项已退回', cancelTitle: '取消订单 {order}？', cancelText: '商品将释放，且无法撤销。', refundTitle: '退还订单 {order}？', refundText: '款项转为待退回，商品将释放。此操作无法撤销。', useTitle: '登记订单 {order} 已使用？', useText: '已使用的订单只能退款。', confirmTitle: '付款 {payment} 已退回？', confirmText: '请在支付平台退款完成后确认：{amount}。', reasonNeeded: '请填写原因，将记入历史。', repeatedUse: '该订单此前已使用。', tooLate: '已有其他变更：订单状态为{state}。',
+
+    noLetters: '没有死信，所有受理的订单均可入库。', letterHint: '这些订单已受理但无法入库。请先排除原因，再重试。', retry: '重试', discard: '丢弃', discardTitle: '丢弃此订单？', discardText: '订单保持受理，但永不入库，且无法撤销。必要时请手动退款。', retried: '已重新进入队列。', stays: '仍保留：库存不足，或已不存在。', discarded: '已丢弃。', 
+
+    audit: '审计', auditHint: '逐单核对键空间与数据库，期间照常销售。', beginAudit: '开始审计', repair: '修复可安全修复的问题', repairTitle: '修复销售数据？', repairText: '审计将先修复可安全修复的矛盾：补记丢失的事件，重建占用。', running: '{time} 开始，进行中', passed: '通过', notPassed: '未通过', auditFailed: '审计无法完成：{detail}', never_audited: '服务器启动以来尚未审计。', endedAt: '结束于 {time}', problems: '矛盾', warnings: '警告', repairs: '修复', money: '款项', received: '收到', kept: '入账', due: '待退回', refunded: '已退回', ordersChecked: '订单 {n} / {of}', vouchersChecked: '商品 {n} / {of}', auditTable: '按商品', created: '已入库', queued: '排队', dead: '死信', 
+    backup: '备份', backupHint: '在销售进行时复制键空间与数据库。', beginBackup: '立即备份', backupDone: '备份完成。', noBackup: '此服务器不支持备份。',
+  },
+};
