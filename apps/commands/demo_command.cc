@@ -1,12 +1,16 @@
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,24 +19,31 @@
 #include "adapters/flash_sale/sale_directory.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
+#include "apps/commands/http_address.h"
 #include "apps/commands/run_replay.h"
+#include "apps/demo/demo_pages.h"
 #include "apps/demo/second_act.h"
 #include "apps/exit_code.h"
 #include "apps/input/demo_input.h"
 #include "apps/order_json.h"
 #include "apps/say.h"
 #include "apps/signals.h"
+#include <rushgate/flash_sale.h>
+#include <rushgate/http_server.h>
 
 namespace rushgate {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kHttpAddress = "127.0.0.1:8080";
+
 struct DemoArguments {
   DemoOptions input;
   ReplayArguments replay;
   bool fast = false;
   bool json = false;
+  std::optional<HttpServerOptions> http;  // of --http
 };
 
 /// Returns `rushgate-demo` in the current directory. If that is not writable, it is in the
@@ -50,12 +61,31 @@ std::int64_t late_ms(const DemoArguments& arguments) {
   return arguments.fast ? kFastMs : arguments.input.seconds * 1'000 * 2 / 5;
 }
 
+/// Keeps the pages open until SIGINT or SIGTERM. Returns an exit code.
+int keep_serving(DemoArguments& arguments) {
+  const auto sale = open_sale(arguments.replay.sale);
+  if (!sale.ok()) return fail(sale.status());
+  if (const absl::Status started = (*sale)->start_workers(); !started.ok()) return fail(started);
+  const auto server = serve_demo(**sale, *arguments.http, false);
+  if (!server.ok()) return fail(server.status());
+  say("the pages stay open until Ctrl+C\n");
+  constexpr std::chrono::milliseconds kLook{50};
+  while (interrupt_signal() == 0) std::this_thread::sleep_for(kLook);
+  return kExitOk;
+}
+
 /// Sells and pays on the sale of the first act. In JSON, its report is a field of the first one's.
-int run_second_act(const DemoArguments& arguments, const Report& first) {
+int run_second_act(DemoArguments& arguments, const Report& first) {
   SaleArguments options = arguments.replay.sale;
   options.create = true;
   const auto sale = open_sale(options);
   if (!sale.ok()) return fail(sale.status());
+  std::unique_ptr<HttpServer> server;
+  if (arguments.http) {
+    auto served = serve_demo(**sale, *arguments.http, false);
+    if (!served.ok()) return fail(served.status());
+    server = *std::move(served);
+  }
   const auto second = patiently(options.patience, [&] { return SecondAct(**sale).run(); });
   if (arguments.json) {
     nlohmann::ordered_json json = to_json(first);
@@ -82,11 +112,21 @@ int run_demo(DemoArguments& arguments) {
   replay.requests = files->requests;
   replay.vouchers = files->vouchers;
   replay.real_time = !arguments.fast;
+  if (arguments.http) {
+    replay.accompany =
+        [&arguments](FlashSale& sale) -> absl::StatusOr<std::shared_ptr<const void>> {
+      auto server = serve_demo(sale, *arguments.http, true);
+      if (!server.ok()) return server.status();
+      return std::shared_ptr<const void>(*std::move(server));
+    };
+  }
   const ReplayEnd first = run_replay(replay);
   if (!first.report) return first.exit_code;
   const bool has_second = first.exit_code == kExitOk && interrupt_signal() == 0;
   if (!has_second || !arguments.json) print_report(*first.report, arguments.json);
-  return has_second ? run_second_act(arguments, *first.report) : first.exit_code;
+  const int exit_code = has_second ? run_second_act(arguments, *first.report) : first.exit_code;
+  if (!arguments.http || exit_code != kExitOk || interrupt_signal() != 0) return exit_code;
+  return keep_serving(arguments);
 }
 
 }  // namespace
@@ -116,6 +156,16 @@ void add_demo(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   command->add_flag("--fast", arguments->fast, "Run at full speed, not in real time");
   command->add_flag("--json", arguments->json, "The tables as JSON");
+  command
+      ->add_option_function<std::string>(
+          "--http",
+          [arguments](const std::string& text) {
+            arguments->http = parse_http_address(text.empty() ? kHttpAddress : text);
+          },
+          "Serve the pages on this address meanwhile, and after that until Ctrl+C")
+      ->expected(0, 1)
+      ->default_str(kHttpAddress)
+      ->type_name("A:PORT");
   command->callback([&invocation, command, arguments] {
     check_durability(arguments->replay.sale, *command);
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {

@@ -378,6 +378,9 @@ ReplayEnd run_replay(const ReplayArguments& arguments) {
   const auto sale = open_sale(options);
   if (!sale.ok()) return {.exit_code = fail(sale.status())};
   note_interrupts();
+  absl::StatusOr<std::shared_ptr<const void>> companion;
+  if (arguments.accompany) companion = arguments.accompany(**sale);
+  if (arguments.accompany && !companion.ok()) return {.exit_code = fail(companion.status())};
   return Run(arguments, *input, **sale).run();
 }
 

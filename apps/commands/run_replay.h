@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "apps/replay/report.h"
 #include "apps/sale_at.h"
 
@@ -18,6 +21,8 @@ struct ReplayArguments {
   std::size_t batch = 128;
   bool real_time = false;
   bool skip_bad = false;
+  /// Called with the sale. What it returns lives as long as the sale.
+  std::function<absl::StatusOr<std::shared_ptr<const void>>(FlashSale& sale)> accompany = {};
 };
 
 struct ReplayEnd {

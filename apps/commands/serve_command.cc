@@ -25,6 +25,7 @@
 #include "adapters/resp/file_reservation.h"
 #include "apps/commands/command_line.h"
 #include "apps/commands/commands.h"
+#include "apps/commands/http_address.h"
 #include "apps/exit_code.h"
 #include "apps/input/file_text.h"
 #include "apps/say.h"
@@ -442,22 +443,6 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
                    "For tests: allow the command DEBUG, with which any client can stop all others");
   command.add_flag("--manual-clock", arguments.manual_clock,
                    "For tests: only RUSHGATE.ADVANCE milliseconds moves the clock");
-}
-
-/// Reads ADDRESS:PORT. The address of IPv6 is in brackets.
-HttpServerOptions parse_http_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const auto port = parse_uint64(colon == std::string::npos ? "" : text.substr(colon + 1));
-  if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {
-    throw CLI::ValidationError("--http", "'" + text + "' is not ADDRESS:PORT");
-  }
-  HttpServerOptions options;
-  options.port = static_cast<std::uint16_t>(*port);
-  options.bind_address = text.substr(0, colon);
-  if (options.bind_address.starts_with('[') && options.bind_address.ends_with(']')) {
-    options.bind_address = options.bind_address.substr(1, options.bind_address.size() - 2);
-  }
-  return options;
 }
 
 void add_http_options(CLI::App& command, ServeArguments& arguments) {
