@@ -271,7 +271,7 @@ TEST(HttpHostileTest, MalformedRequestsAreRefused) {
 TEST(HttpHostileTest, PathTricksFindNothing) {
   const ServedSale served;
   for (const char* const path :
-       {"/", "//healthz", "/healthz/", "/v1/vouchers/", "/v1/../healthz", "/%2e%2e/healthz",
+       {"//", "//healthz", "/healthz/", "/v1/vouchers/", "/v1/../healthz", "/%2e%2e/healthz",
         "/v1%2fvouchers", "/v1/vouchers/7/orders/..", "/HEALTHZ"}) {
     EXPECT_EQ(served.call("GET", path).problem(), "not-found") << path;
   }
