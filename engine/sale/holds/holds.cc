@@ -10,6 +10,7 @@
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/scripts/held_orders.h"
+#include "engine/sale/scripts/hold_forged_closing.lua.h"
 #include "engine/sale/scripts/payment_scripts.h"
 
 namespace rushgate {
@@ -60,14 +61,8 @@ void visit_deadlines(const Reply& page,
   }
 }
 
-// KEYS held, voucher. ARGV the field that says so, 1 to remove it.
 const Script& forged_closing_script() {
-  static const Script* const kScript = new Script(R"lua(
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
-if redis.call('EXISTS', KEYS[2]) == 0 or redis.call('HEXISTS', KEYS[2], 'closed') == 1 then return 0 end
-if ARGV[2] == '1' then redis.call('HDEL', KEYS[1], ARGV[1]) end
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kHoldForgedClosing);
   return *kScript;
 }
 
@@ -150,7 +145,7 @@ absl::Status expire(Client& client, const SaleKeys& keys,
       }
       const std::int64_t outcome = reply->elements()[0].integer();
       if (outcome == payment_scripts::kDone) ++expired.ended;
-      const bool is_closed = outcome == payment_scripts::kRebuilding;
+      const bool is_closed = outcome == payment_scripts::kVoucherClosed;
       if (is_closed && (expired.closed.empty() || expired.closed.back() != voucher)) {
         expired.closed.push_back(voucher);
       }
@@ -165,11 +160,8 @@ absl::Status expire(Client& client, const SaleKeys& keys,
 
 Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
                    std::span<const OrderId> orders, const HoldEnd& end) {
-  const std::array<std::string, 9> names = {
-      keys.voucher(voucher), keys.stock(voucher),   keys.buyers(voucher),
-      keys.days(voucher),    keys.deadlines(),      keys.held(),
-      keys.order_stream,     keys.waiting(voucher), keys.waiting_orders(voucher)};
-  const std::vector<std::string_view> views(names.begin(), names.end());
+  const lua::VoucherKeys names = payment_scripts::keys_of(keys, voucher);
+  const auto views = names.in_order();
   std::vector<std::string> arguments = {concat(voucher), end.only_due ? "1" : "0",
                                         std::string(end.reason), std::string(end.actor)};
   for (const OrderId order : orders) arguments.push_back(concat(order));

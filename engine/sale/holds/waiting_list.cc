@@ -1,7 +1,6 @@
 #include "engine/sale/holds/waiting_list.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -14,12 +13,6 @@
 namespace rushgate {
 namespace {
 
-std::array<std::string, 9> key_names(const SaleKeys& keys, VoucherId voucher) {
-  return {keys.voucher(voucher), keys.stock(voucher),   keys.buyers(voucher),
-          keys.days(voucher),    keys.deadlines(),      keys.held(),
-          keys.order_stream,     keys.waiting(voucher), keys.waiting_orders(voucher)};
-}
-
 std::optional<WaitOutcome> outcome_of(std::int64_t code) {
   switch (code) {
     case payment_scripts::kJoined:
@@ -31,11 +24,11 @@ std::optional<WaitOutcome> outcome_of(std::int64_t code) {
       return WaitOutcome::kNoWaitingList;
     case payment_scripts::kNotOnSale:
       return WaitOutcome::kNotOnSale;
-    case payment_scripts::kLimitReached:
+    case payment_scripts::kMayNotBuy:
       return WaitOutcome::kLimitReached;
-    case payment_scripts::kWaitRebuilding:
+    case payment_scripts::kListClosed:
       return WaitOutcome::kOverloaded;
-    case payment_scripts::kUnknownVoucher:
+    case payment_scripts::kNoSuchVoucher:
       return WaitOutcome::kUnknownVoucher;
     case payment_scripts::kIsFree:
       return WaitOutcome::kFree;
@@ -49,8 +42,8 @@ std::optional<WaitOutcome> outcome_of(std::int64_t code) {
 absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& keys,
                                              VoucherId voucher, const UserId& user, OrderId order) {
   constexpr std::size_t kParts = 3;
-  const auto names = key_names(keys, voucher);
-  const std::vector<std::string_view> views(names.begin(), names.end());
+  const lua::VoucherKeys names = payment_scripts::keys_of(keys, voucher);
+  const auto views = names.in_order();
   const DecimalText voucher_text(voucher);
   const std::string user_text = user.text();
   const DecimalText order_text(order);
@@ -110,8 +103,8 @@ absl::Status leave_waiting_list(Client& client, const SaleKeys& keys, VoucherId 
 absl::StatusOr<bool> serve_waiting_portion(Client& client, const SaleKeys& keys,
                                            VoucherId voucher) {
   constexpr std::int64_t kPortion = 256;
-  const auto names = key_names(keys, voucher);
-  const std::vector<std::string_view> views(names.begin(), names.end());
+  const lua::VoucherKeys names = payment_scripts::keys_of(keys, voucher);
+  const auto views = names.in_order();
   const DecimalText voucher_text(voucher);
   const DecimalText portion(kPortion);
   const std::string_view arguments[] = {voucher_text, portion};
@@ -133,8 +126,8 @@ absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId 
 absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleKeys& keys,
                                                      VoucherId voucher) {
   constexpr std::size_t kParts = 3;
-  const auto names = key_names(keys, voucher);
-  const std::vector<std::string_view> views(names.begin(), names.end());
+  const lua::VoucherKeys names = payment_scripts::keys_of(keys, voucher);
+  const auto views = names.in_order();
   const Reply reply = client.run(payment_scripts::look_at_waiting_list(), views, {});
   const bool is_look = reply.is_aggregate() && reply.elements().size() == kParts;
   if (!is_look) return to_status(reply, concat("looking at the list of voucher ", voucher));

@@ -14,183 +14,64 @@
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/sale/scripts/entry_time.h"
+#include "engine/sale/scripts/owner_acknowledge.lua.h"
+#include "engine/sale/scripts/owner_claim.lua.h"
+#include "engine/sale/scripts/owner_codes.lua.h"
+#include "engine/sale/scripts/owner_confirm.lua.h"
+#include "engine/sale/scripts/owner_declare_lost.lua.h"
+#include "engine/sale/scripts/owner_draw.lua.h"
+#include "engine/sale/scripts/owner_renew.lua.h"
 
 namespace rushgate {
 namespace {
 
-/// The reply of the scripts.
-enum Standing : int {
-  kOurs = 0,
-  kLost = 1,      // of this database or of none, without the database's checkpoint
-  kAnothers = 2,  // it belongs to another database
-  kForeign = 3,   // another system made the order stream
-};
-
-// KEYS owner of the stream, …
-// ARGV identity, and of this copy of the database: id, place, name, lease in ms, private (1/0), a
-// checkpoint that it has
-//
-// find_other_copy() renews the lease of this copy. Returns nothing, or why it cannot:
-// - {'open', the name of another copy that has the lease, the ms left of it};
-// - for a claim, {'newer', the name of the copy that had the lease last, a checkpoint that it
-//   recorded, the one that this copy has instead}.
-// A copy in the same place replaces that one. A lease that ends later than any can was granted before
-// the clock was set back. It is ignored. A keyspace in the process of the copy is nobody else's.
-constexpr const char* kLease = R"lua(
-local owner = KEYS[1]
-local identity, copy, place, name, lease_ms, is_private, recorded = unpack(ARGV, 1, 7)
-local function find_other_copy(is_claim)
-  if copy == '' then return nil end
-  local now = time_ms()
-  local held = redis.call('HMGET', owner, 'instance', 'instance_place', 'instance_name',
-                          'instance_until', 'recorded')
-  local left = held[1] and tonumber(held[4] or 0) - now or 0
-  local is_same = held[1] == copy or held[2] == place and place ~= ''
-  if not is_same and is_private ~= '1' and left > 0 and left <= tonumber(lease_ms) then
-    return {'open', held[3], left}
-  end
-  local known, new = tonumber(held[5] or 0), tonumber(recorded)
-  if is_claim and held[1] and not is_same and known > new then
-    return {'newer', held[3], known, new}
-  end
-  if known < new then redis.call('HSET', owner, 'recorded', recorded) end
-  redis.call('HSET', owner, 'instance', copy, 'instance_place', place, 'instance_name', name,
-             'instance_until', string.format('%.0f', now + tonumber(lease_ms)))
-  return nil
-end
-)lua";
-
-std::string with_lease(const char* script) { return concat(kEntryTimeLua, kLease, script); }
-
-// KEYS owner of the stream, owner of the prefix, order stream, vouchers
-// ARGV as of kLease, then adopt (1/0). The checkpoint is the database's.
-//
-// A lease without an owner is of a copy that ended between its claim and its confirmation.
 const Script& claim_script() {
-  static const Script* const kScript = new Script(with_lease(R"lua(
-local of_stream, of_prefix = redis.call('HGET', owner, 'identity'), redis.call('GET', KEYS[2])
-if of_stream and of_stream ~= identity or of_prefix and of_prefix ~= identity then return 2 end
-if not of_stream and ARGV[8] ~= '1' and redis.call('EXISTS', KEYS[3]) == 1
-   and redis.call('EXISTS', KEYS[4]) == 0 then return 3 end
-if not of_stream then
-  redis.call('HDEL', owner, 'instance', 'instance_place', 'instance_name', 'instance_until', 'recorded')
-end
-local other = find_other_copy(true)
-if other then return other end
-if tonumber(redis.call('HGET', owner, 'checkpoint') or 0) < tonumber(recorded) then return 1 end
-if not of_stream then redis.call('HSET', owner, 'identity', identity) end
-if not of_prefix then redis.call('SET', KEYS[2], identity) end
-return 0
-)lua"));
+  static const Script* const kScript = new Script(lua::kOwnerClaim);
   return *kScript;
 }
 
-// KEYS owner of the stream, owner of the prefix, lost requests. ARGV identity, checkpoint, a new name
-// of the loss
 const Script& confirm_script() {
-  static const Script* const kScript = new Script(R"lua(
-local of_stream, of_prefix = redis.call('HGET', KEYS[1], 'identity'), redis.call('GET', KEYS[2])
-if of_stream and of_stream ~= ARGV[1] or of_prefix and of_prefix ~= ARGV[1] then return 2 end
-redis.call('HSET', KEYS[1], 'identity', ARGV[1])
-redis.call('SET', KEYS[2], ARGV[1])
-if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) < tonumber(ARGV[2]) then
-  redis.call('HSET', KEYS[1], 'checkpoint', ARGV[2])
-  redis.call('DEL', KEYS[3])
-  redis.call('HSET', KEYS[3], 'loss', ARGV[3])
-end
-return 0
-)lua");
+  static const Script* const kScript = new Script(lua::kOwnerConfirm);
   return *kScript;
 }
 
-// KEYS owner of the stream, voucher, stock, vouchers, held, waiting, waiting orders, buyers
-// ARGV checkpoint, the voucher's id, 1 if the database has no version of it in force
-//
-// A waiting user of an older list may have got a piece since: the order's id is used.
-//
-// Another process may have confirmed the claim meanwhile, and rebuilt the voucher. Then the
-// checkpoint is there.
-//
-// A first version may be in force here before the database knows. If it is not, another system's
-// keys stay, for they may be adopted. So do the terms of an adoption that is not finished: they say
-// that the buyers are still to be stored.
 const Script& declare_lost_script() {
-  static const Script* const kScript = new Script(R"lua(
-if tonumber(redis.call('HGET', KEYS[1], 'checkpoint') or 0) >= tonumber(ARGV[1]) then return 0 end
-local is_adopting = false
-if ARGV[3] == '1' then
-  local is_in_force = redis.pcall('HEXISTS', KEYS[2], 'version') == 1
-                      or redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1
-  if not is_in_force and redis.call('EXISTS', KEYS[3], KEYS[8]) > 0 then return 0 end
-  is_adopting = redis.pcall('HEXISTS', KEYS[2], 'adopting') == 1
-end
-redis.call('SADD', KEYS[4], ARGV[2])
-redis.call('HSET', KEYS[5], 'closed:' .. ARGV[2], 'lost')
-redis.call('DEL', KEYS[3], KEYS[6], KEYS[7])
-if not is_adopting then redis.call('DEL', KEYS[2]) end
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kOwnerDeclareLost);
   return *kScript;
 }
-
-// KEYS owner of the stream. ARGV as of kLease. Without an owner, the next draw or claim finds it lost.
-constexpr const char* kRenew = R"lua(
-if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
-return find_other_copy() or 0
-)lua";
-
-// KEYS owner of the stream. ARGV as of kLease
-constexpr const char* kDraw = R"lua(
-local of_stream = redis.call('HGET', owner, 'identity')
-if not of_stream then return -1 end
-if of_stream ~= identity then return -2 end
-local other = find_other_copy()
-if other then return other end
-return redis.call('HINCRBY', owner, 'checkpoint', 1)
-)lua";
-
-// KEYS owner of the stream, order stream. ARGV as of kLease, then the group and the entries. A
-// keyspace that lost its owner has lost the entries, too.
-constexpr const char* kAcknowledge = R"lua(
-if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
-local other = find_other_copy()
-if other then return other end
-return redis.call('XACK', KEYS[2], ARGV[8], unpack(ARGV, 9))
-)lua";
 
 // Workers free memory, so they continue when memory is exhausted.
-std::string without_memory(const char* script) {
-  return concat("#!lua flags=allow-oom\n", with_lease(script));
+Script without_memory(std::string_view script) {
+  return Script(concat("#!lua flags=allow-oom\n", script));
 }
 
 const Script& renew_script() {
-  static const Script* const kScript = new Script(with_lease(kRenew));
+  static const Script* const kScript = new Script(lua::kOwnerRenew);
   return *kScript;
 }
 
 const Script& renew_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(kRenew));
+  static const Script* const kScript = new Script(without_memory(lua::kOwnerRenew));
   return *kScript;
 }
 
 const Script& draw_script() {
-  static const Script* const kScript = new Script(with_lease(kDraw));
+  static const Script* const kScript = new Script(lua::kOwnerDraw);
   return *kScript;
 }
 
 const Script& draw_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(kDraw));
+  static const Script* const kScript = new Script(without_memory(lua::kOwnerDraw));
   return *kScript;
 }
 
 const Script& acknowledge_script() {
-  static const Script* const kScript = new Script(with_lease(kAcknowledge));
+  static const Script* const kScript = new Script(lua::kOwnerAcknowledge);
   return *kScript;
 }
 
 const Script& acknowledge_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(kAcknowledge));
+  static const Script* const kScript = new Script(without_memory(lua::kOwnerAcknowledge));
   return *kScript;
 }
 
@@ -248,11 +129,11 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   if (standing.is_aggregate()) return other_instance(standing);
   if (!standing.is_integer()) return to_status(standing, "claiming the keyspace");
   switch (standing.integer()) {
-    case kOurs:
+    case lua::owner_codes::kOurs:
       return true;
-    case kLost:
+    case lua::owner_codes::kLost:
       return false;
-    case kForeign:
+    case lua::owner_codes::kForeign:
       return absl::FailedPreconditionError(concat(
           "the stream ", keys_.order_stream,
           " was made by another system: adopt it, or use another name (SaleKeys::order_stream)"));
@@ -310,7 +191,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   const std::string_view arguments[] = {state.identity, checkpoint, loss};
   const Reply confirmed = client.run(confirm_script(), names, arguments);
   if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
-  if (confirmed.integer() != kOurs) return anothers_keyspace(keys_);
+  if (confirmed.integer() != lua::owner_codes::kOurs) return anothers_keyspace(keys_);
   if (options_.logger && !on_sale->empty()) {
     log_warning(*options_.logger,
                 concat("the keyspace has lost writes (the database has checkpoint ",
@@ -413,7 +294,7 @@ absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
   return to_status(reply, "leasing the keyspace");
 }
 
-/// Runs a script of kLease with its arguments and `more`. Returns its reply, which is no lease of
+/// Runs a script of lease.lua with its arguments and `more`. Returns its reply, which is no lease of
 /// another copy. Runs `without_memory` instead if memory is short.
 absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script,
                                                 const Script& without_memory,
@@ -448,8 +329,10 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
   const auto drawn = run_leased(client, draw_script(), draw_without_memory_script(), keys, {});
   if (!drawn.ok()) return drawn.status();
   if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
-  if (drawn->integer() == -1) return absl::NotFoundError("the keyspace has lost its writes");
-  if (drawn->integer() < 0) return anothers_keyspace(keys_);
+  if (drawn->integer() == lua::owner_draw::kLost) {
+    return absl::NotFoundError("the keyspace has lost its writes");
+  }
+  if (drawn->integer() == lua::owner_draw::kAnothers) return anothers_keyspace(keys_);
   return drawn->integer();
 }
 

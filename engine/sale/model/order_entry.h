@@ -21,7 +21,7 @@ inline constexpr std::string_view kAdmittedField =
 /// Of a dead letter: its order takes no stock and is no buyer's. The keyspace lost the order, and
 /// sold its stock to another user.
 inline constexpr std::string_view kNoStockField = "no_stock";
-/// Of an event of an order that was admitted before: its kind (payment_scripts.cc). Entries
+/// Of an event of an order that was admitted before: its kind (scripts/cancel.lua). Entries
 /// without it are orders.
 inline constexpr std::string_view kEventField = "event";
 

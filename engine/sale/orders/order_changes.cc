@@ -214,9 +214,9 @@ OrderChanges::Verdict OrderChanges::judge_payment(const Reply& reply, const PayR
       {scripts::kRepeated, &OrderChanges::judge_repeated},
       {scripts::kIdReused, &OrderChanges::judge_reused_id},
       {scripts::kWrongAmount, &OrderChanges::judge_wrong_amount},
-      {scripts::kEnded, &OrderChanges::judge_ended_hold},
+      {scripts::kHoldEnded, &OrderChanges::judge_ended_hold},
       {scripts::kNotHeld, &OrderChanges::judge_without_hold},
-      {scripts::kRebuilding, &OrderChanges::judge_closed_voucher},
+      {scripts::kVoucherClosed, &OrderChanges::judge_closed_voucher},
       {scripts::kDead, &OrderChanges::judge_dead_order},
   };
   const auto outcome = outcome_in(reply);
@@ -395,13 +395,13 @@ ChangeResult OrderChanges::record_surplus(const PayRequest& request, const Order
   const DecimalText amount(request.amount_cents);
   const std::string_view arguments[] = {id, voucher, user, request.payment, amount, reason};
   Reply reply = client_.run(scripts::record_surplus(), keys, arguments);
-  if (outcome_in(reply) == scripts::kRebuilding) {
+  if (outcome_in(reply) == scripts::kVoucherClosed) {
     const absl::Status verified = owner_.verify(client_);
     if (!verified.ok()) return failure(verified);
     reply = client_.run(scripts::record_surplus(), keys, arguments);
   }
   const auto outcome = outcome_in(reply);
-  if (outcome == scripts::kRebuilding) return overloaded("the keyspace lost its writes");
+  if (outcome == scripts::kVoucherClosed) return overloaded("the keyspace lost its writes");
   if (!outcome) return failure(reply, concat("recording payment ", request.payment));
   if (*outcome == scripts::kIdReused) {
     return refused(concat("payment ", request.payment,
@@ -441,7 +441,7 @@ OrderChanges::Verdict OrderChanges::judge_cancellation(OrderId order, const std:
   }
   const auto outcome = outcome_in(cancelled.elements()[0]);
   if (outcome == scripts::kDone) return done(OrderStatus::kCancelled);
-  if (outcome == scripts::kEnded || outcome == scripts::kNotHeld) {
+  if (outcome == scripts::kHoldEnded || outcome == scripts::kNotHeld) {
     // It ended between the two requests.
     return {changed_meanwhile(), Cure::kTryAgain};
   }
@@ -684,12 +684,11 @@ absl::Status OrderChanges::end_refund(OrderId id) {
 absl::StatusOr<std::optional<std::int64_t>> OrderChanges::give_back(const Order& order,
                                                                     std::int64_t epoch) {
   const VoucherId voucher = order.voucher;
-  const std::array<std::string, 10> names = {keys_.voucher(voucher), keys_.stock(voucher),
-                                             keys_.buyers(voucher),  keys_.days(voucher),
-                                             keys_.refunds(voucher), keys_.deadlines(),
-                                             keys_.held(),           keys_.order_stream,
-                                             keys_.waiting(voucher), keys_.waiting_orders(voucher)};
-  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const lua::VoucherKeys names = scripts::keys_of(keys_, voucher);
+  const std::string refunds = keys_.refunds(voucher);
+  const auto shared = names.in_order();
+  std::vector<std::string_view> keys(shared.begin(), shared.end());
+  keys.push_back(refunds);
   const DecimalText id(order.id);
   const std::string user = order.user.text();
   const DecimalText quantity(order.quantity);

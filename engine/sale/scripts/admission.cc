@@ -7,8 +7,14 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/sale/scripts/admission.lua.h"
 
 namespace rushgate {
+
+const Script& admission_script() {
+  static const Script* const kScript = new Script(lua::kAdmission, std::string(kNativeAdmission));
+  return *kScript;
+}
 
 AdmissionRequests::AdmissionRequests(const Client& client, const SaleKeys& keys,
                                      std::int64_t request_ttl_ms)

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/sale/scripts/admission_codes.lua.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -18,20 +19,19 @@
 
 namespace rushgate {
 
-/// The admission script's reply. The first three codes are those of the systems that Rushgate's
-/// users migrate from.
+/// The admission script's reply: lua::admission_codes.
 enum class AdmissionCode : std::uint8_t {
-  kAccepted = 0,
-  kSoldOut = 1,
-  kLimitReached = 2,     // this user's, over the whole sale
-  kDayLimitReached = 3,  // this user's, today
-  kNotStarted = 4,
-  kEnded = 5,
-  kUnknownVoucher = 6,  // the keyspace has no such voucher
-  kKeyReused = 7,       // the idempotency key came with another user or voucher before
-  kStockMissing = 8,    // the voucher is known, but its stock is lost: it must be rebuilt
-  kRebuilding = 9,      // admission is closed by a rebuild
-  kServesFirst = 10,    // waiting users must be served first
+  kAccepted = lua::admission_codes::kAccepted,
+  kSoldOut = lua::admission_codes::kSoldOut,
+  kLimitReached = lua::admission_codes::kLimitReached,
+  kDayLimitReached = lua::admission_codes::kDayLimitReached,
+  kNotStarted = lua::admission_codes::kNotStarted,
+  kEnded = lua::admission_codes::kEnded,
+  kUnknownVoucher = lua::admission_codes::kUnknownVoucher,
+  kKeyReused = lua::admission_codes::kKeyReused,
+  kStockMissing = lua::admission_codes::kStockMissing,
+  kRebuilding = lua::admission_codes::kRebuilding,
+  kServesFirst = lua::admission_codes::kServesFirst,
 };
 
 /// Returns "accepted", "sold out", …

@@ -1,6 +1,6 @@
 // The values of SaleKeys::held() and SaleKeys::deadlines(). Both have blocks of held orders, whose ids
 // differ in the last digit only. The orders of one admission call have consecutive ids, so ten of them
-// are one write.
+// are one write. scripts/held_orders.lua does the same.
 #pragma once
 
 #include <array>
@@ -53,10 +53,6 @@ struct DeadlineBlock {
   /// Takes the first block off a member. Both parts are empty if it is malformed.
   static DeadlineBlock take(std::string_view& member);
 };
-
-/// The same in Lua: hold_of(held, order), set_hold(held, order, hold or nil), deadline_of(orders),
-/// orders_of(deadline). block_of(held, order) fails if the order cannot be held.
-extern const char* const kHeldOrdersLua;
 
 /// The held orders as a native script reads and changes them. Works on one block at a time. Methods
 /// throw ScriptError.

@@ -1,4 +1,4 @@
-// The admission script in C++. It does the same as admission_script.cc, line by line, with three
+// The admission script in C++. It does the same as scripts/admission.lua, line by line, with three
 // differences.
 //
 // The Lua script checks everything before its first change: on Redis the writes of a failed script

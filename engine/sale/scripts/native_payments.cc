@@ -1,4 +1,4 @@
-// The scripts of payment_scripts.cc that pay, cancel, find due orders and remove held ones, in C++:
+// The scripts that pay, cancel, find due orders and remove held ones, in C++:
 // the same keys, arguments, replies and effects, with two exceptions. cancel() leaves a voucher with
 // waiting users to the Lua script (kServes). And a failure half-way leaves nothing behind: the call is
 // rolled back, or of several payments the one that failed. In Lua, earlier writes stay on a Redis, so
@@ -20,8 +20,8 @@
 namespace rushgate::payment_scripts {
 namespace {
 
-Reply reply_of(Outcome outcome) { return Reply::array({Reply::integer(outcome)}); }
-Reply reply_of(Outcome outcome, std::string_view text) {
+Reply reply_of(int outcome) { return Reply::array({Reply::integer(outcome)}); }
+Reply reply_of(int outcome, std::string_view text) {
   return Reply::array({Reply::integer(outcome), Reply::bulk(text)});
 }
 
@@ -92,8 +92,8 @@ class Paying {
     }
     const Hold hold(held_.find(order));
     if (hold.text.empty()) return reply_of(kNotHeld);
-    if (!hold.is_open()) return reply_of(kEnded, hold.text);
-    if (is_closed(hold.voucher())) return reply_of(kRebuilding, hold.voucher());
+    if (!hold.is_open()) return reply_of(kHoldEnded, hold.text);
+    if (is_closed(hold.voucher())) return reply_of(kVoucherClosed, hold.voucher());
     if (const auto dead = call_.hash_get(call_.key(kDeadOrders), order)) {
       return reply_of(kDead, *dead);
     }
@@ -132,11 +132,11 @@ Reply run_pay(NativeCall& call) {
 /// Cancels orders of one voucher.
 class Cancellation {
  public:
-  explicit Cancellation(NativeCall& call) : call_(call), held_(call, call.key(kHeld)) {
-    call.hash_get_integers(call.key(kVoucher), kFields, fields_);
-    const bool is_lost = !field(kVersion) || !call.get_integer(call.key(kStock));
-    is_closed_ = is_lost || call.hash_get(call.key(kVoucher), "closed").has_value() ||
-                 is_closed(call, call.key(kHeld), call.argument(kId));
+  explicit Cancellation(NativeCall& call) : call_(call), held_(call, call.key(Keys::kHeld)) {
+    call.hash_get_integers(call.key(Keys::kVoucher), kFields, fields_);
+    const bool is_lost = !field(kVersion) || !call.get_integer(call.key(Keys::kStock));
+    is_closed_ = is_lost || call.hash_get(call.key(Keys::kVoucher), "closed").has_value() ||
+                 is_closed(call, call.key(Keys::kHeld), call.argument(kId));
     restocks_ = field(kRestock) != 0;
     restores_allowance_ = field(kAllowance) != 0;
   }
@@ -153,18 +153,7 @@ class Cancellation {
     return Reply::array(std::move(replies));
   }
 
-  enum Key : std::size_t {
-    kVoucher,
-    kStock,
-    kBuyers,
-    kDays,
-    kDeadlines,
-    kHeld,
-    kStream,
-    kWaitingKey,
-    kWaitingOrdersKey,
-    kKeys
-  };
+  using Keys = lua::VoucherKeys;
   enum Argument : std::size_t { kId, kOnlyDue, kReason, kActor, kFirstOrder };
 
  private:
@@ -190,8 +179,8 @@ class Cancellation {
     held_.select(order);
     const Hold hold(held_.find(order));
     if (hold.text.empty()) return reply_of(kNotHeld);
-    if (!hold.is_open()) return reply_of(kEnded, hold.text);
-    if (is_closed_) return reply_of(kRebuilding);
+    if (!hold.is_open()) return reply_of(kHoldEnded, hold.text);
+    if (is_closed_) return reply_of(kVoucherClosed);
     const bool only_due = call_.argument(kOnlyDue) == "1";
     if (only_due && hold.due_ms() > call_.now_ms()) return reply_of(kNotDue);
     if (hold.voucher() != call_.argument(kId)) return reply_of(kNotHeld);
@@ -209,7 +198,7 @@ class Cancellation {
         {"userId", hold.user()},          {"voucherId", hold.voucher()},
         {"keeps", keeps.view()},          {"reason", call_.argument(kReason)},
         {"actor", call_.argument(kActor)}};
-    call_.stream_append(call_.key(kStream), fields);
+    call_.stream_append(call_.key(Keys::kStream), fields);
   }
 
   /// Gives the user's allowance back, and notes the pieces.
@@ -217,7 +206,7 @@ class Cancellation {
     const std::int64_t quantity = hold.quantity();
     pieces_ += quantity;
     if (!restores_allowance_) return;
-    const std::string_view buyers = call_.key(kBuyers);
+    const std::string_view buyers = call_.key(Keys::kBuyers);
     if (field(kCounted).value_or(0) == 0) {
       call_.set_remove(buyers, hold.user());
     } else if (call_.hash_increment_by(buyers, hold.user(), -quantity) <= 0) {
@@ -229,9 +218,9 @@ class Cancellation {
   /// Gives the pieces of all orders of this call back.
   void give_back_pieces() {
     if (pieces_ == 0) return;
-    const std::string_view voucher = call_.key(kVoucher);
+    const std::string_view voucher = call_.key(Keys::kVoucher);
     if (restocks_) {
-      call_.increment_by(call_.key(kStock), pieces_);
+      call_.increment_by(call_.key(Keys::kStock), pieces_);
       if (field(kTotal).value_or(0) > 0) call_.hash_increment_by(voucher, "admitted", -pieces_);
     }
     if (restocks_ && !restores_allowance_) call_.hash_increment_by(voucher, "given_back", pieces_);
@@ -239,7 +228,7 @@ class Cancellation {
   }
 
   void free_day(const Hold& hold) {
-    const std::string_view days = call_.key(kDays);
+    const std::string_view days = call_.key(Keys::kDays);
     const auto known = call_.hash_get(days, hold.user());
     if (!known) return;
     const std::string_view text = *known;
@@ -267,7 +256,7 @@ class Cancellation {
 };
 
 Reply run_cancel(NativeCall& call) {
-  if (call.key_count() != Cancellation::kKeys ||
+  if (call.key_count() != Cancellation::Keys::kCount ||
       call.argument_count() <= Cancellation::kFirstOrder) {
     throw ScriptError("ERR cancelling needs nine keys, and four arguments before the first order");
   }

@@ -1,5 +1,5 @@
-// The scripts that end the hold of an unpaid order, and give pieces back. Their replies are
-// documented here; the Lua is in payment_scripts.cc.
+// The scripts that end the hold of an unpaid order, and give pieces back. The Lua is in
+// engine/sale/scripts.
 //
 // An order is unpaid while SaleKeys::held() has its hold. The script that replaces the hold by its end
 // wins. It also appends the event to the order stream, from which a worker applies it to the database.
@@ -10,24 +10,20 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/sale/scripts/payment_codes.lua.h"
+#include "engine/sale/scripts/voucher_keys.lua.h"
+#include "engine/sale/scripts/waiting_codes.lua.h"
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 
 namespace rushgate::payment_scripts {
 
 /// The first element of each reply.
-enum Outcome : int {
-  kDone = 0,
-  kRepeated = 1,     // this payment is known: {1, "paid" or "surplus payment"}
-  kIdReused = 2,     // the payment id came with another order or amount: {2, "<order> <amount>"}
-  kWrongAmount = 3,  // {3, the amount that is due}
-  kEnded = 4,        // the hold ended before, and that is not stored yet: {4, its end}
-  kNotHeld = 5,      // the keyspace knows nothing of this order
-  kRebuilding = 6,   // its voucher is closed by a rebuild, or lost
-  kNotDue = 7,       // its payment is not due yet
-  kServes = 8,       // only of the native cancel(): run cancel_serving() instead
-  kOutdated = 9,     // the voucher was rebuilt after the order was read: {9, the epoch of that}
-  kDead = 10,        // the order is a dead letter: {10, SaleKeys::dead_letter_orders()}
-};
+using namespace lua::payment_codes;
+
+/// Returns the keys of a voucher and of all orders.
+lua::VoucherKeys keys_of(const SaleKeys& keys, VoucherId voucher);
 
 /// Ends holds by payments. Checks the payment ids against SaleKeys::payments().
 ///
@@ -58,8 +54,7 @@ inline constexpr std::size_t kStoredBatchMax = 1'000;
 /// Ends the holds of orders of one voucher, and gives their pieces back as the voucher's terms say.
 /// Sells them to waiting users.
 ///
-/// KEYS voucher, stock, buyers, days, deadlines, held, order stream, waiting, their orders.
-/// ARGV voucher, only due orders (1/0), reason, actor, orders.
+/// KEYS keys_of(). ARGV voucher, only due orders (1/0), reason, actor, orders.
 /// Returns a reply for each order, in their order: {0}, {4, …}, {5}, {6} or {7}. {0, 1} instead of {0}
 /// says that more waiting users may be served than one script may serve (256): call
 /// serve_waiting().
@@ -92,38 +87,26 @@ const Script& remove_ended();
 /// It counts the orders as the database has them in its epoch, so a caller that read the order in an
 /// earlier epoch must read it again.
 ///
-/// KEYS voucher, stock, buyers, days, refunds, deadlines, held, order stream, waiting, their orders.
-/// ARGV order, user, quantity, admitted at (ms), voucher, the database's epoch before the order was
-/// read.
+/// KEYS keys_of(), then the refunds. ARGV order, user, quantity, admitted at (ms), voucher, the
+/// database's epoch before the order was read.
 /// Returns {0, keeps_of() of the order, 1 if more users may be served as by cancel()}, {6} or {9, …}.
 const Script& give_back();
 
 /// Sells free pieces to users that wait for them, in the order of their arrival.
 ///
-/// KEYS voucher, stock, buyers, days, deadlines, held, order stream, waiting, their orders.
-/// ARGV voucher, the most users. Returns the number of users served or dropped.
+/// KEYS keys_of(). ARGV voucher, the most users. Returns the number of users served or dropped.
 const Script& serve_waiting();
 
 /// The first element of the reply of wait().
-enum WaitOutcome : int {
-  kJoined = 0,        // {0, its order, its place}
-  kWaitsAlready = 1,  // {1, its order, its place}
-  kListFull = 2,
-  kNoList = 3,        // the voucher has no waiting list
-  kNotOnSale = 4,     // not started, or ended
-  kLimitReached = 5,  // the user may not buy any more
-  kWaitRebuilding = 6,
-  kUnknownVoucher = 7,  // the keyspace does not know it
-  kIsFree = 8,          // pieces are free: buy one
-};
+using namespace lua::waiting_codes;
 /// Adds a user to the waiting list.
 ///
-/// KEYS as serve_waiting(). ARGV voucher, user, the order that the user will get.
+/// KEYS keys_of(). ARGV voucher, user, the order that the user will get.
 const Script& wait();
 
 /// Looks at the waiting list at one moment.
 ///
-/// KEYS as serve_waiting(). Returns {users, 1 if a waiting user could be served, the version in force or
+/// KEYS keys_of(). Returns {users, 1 if a waiting user could be served, the version in force or
 /// 0 if the voucher is closed or lost}.
 const Script& look_at_waiting_list();
 

@@ -1,27 +1,14 @@
-// The scripts that put a voucher into the keyspace, and rebuild it after a loss. Their replies are
-// documented here; the Lua is in voucher_scripts.cc.
+// The scripts that put a voucher into the keyspace, and rebuild it after a loss. The Lua is in
+// engine/sale/scripts.
 #pragma once
 
+#include "engine/sale/scripts/voucher_codes.lua.h"
 #include <rushgate/script.h>
 
 namespace rushgate::voucher_scripts {
 
 /// The first element of each reply.
-enum Outcome : int {
-  kDone = 0,
-  kRefused = 1,  // the new stock is below the sold number; {1, the difference}
-  kAlreadyDone =
-      2,         // this version, or a later one, is in force; {2, its values of the terms' fields}
-  kMissing = 3,  // the voucher's stock, or all of it, is missing: rebuild
-  kRebuilding = 4,      // admission is closed by a rebuild
-  kLostTheRebuild = 5,  // another rebuild began
-  kTooManyBuyers = 6,   // to be converted; {6, their number}
-  kAnothers = 7,        // the keyspace belongs to another database
-  kUnclaimed = 8,       // it belongs to none: it lost all of its writes
-  kNeedsDays = 9,       // the limit per day needs the days of earlier purchases: rebuild
-  kForeign = 10,        // another system made these keys; {10, free, admitted}
-  kLostRequests = 11,   // restore all idempotency keys first (lost_requests.h)
-};
+using namespace lua::voucher_codes;
 
 /// Puts a version of a voucher in force, if it is newer than the present one. The stock changes by
 /// the difference of the published stocks.
@@ -74,7 +61,7 @@ const Script& load_holds();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
 /// KEYS voucher, stock, vouchers, buyers, held, waiting. ARGV token, free, taken, counted, its id, the
-/// number of buyers, given back, withheld (payment_scripts.cc), the database's epoch before the
+/// number of buyers, given back, withheld (give_back.lua), the database's epoch before the
 /// orders were read, then field and value of each of the terms (append_terms()).
 const Script& finish_rebuild();
 /// Gives a rebuild up, and leaves no key of the voucher. Returns {0} or {5}.

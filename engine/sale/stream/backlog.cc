@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/sale/scripts/consumer_remove.lua.h"
 #include "engine/sale/stream/consumers.h"
 #include "engine/sale/stream/group_progress.h"
 
@@ -44,14 +45,8 @@ absl::Status adopt_from(std::string_view from, Client& client, const SaleKeys& k
   }
 }
 
-// KEYS order stream. ARGV group, consumer
-//
-// Removing a consumer also removes its pending entries, so it must have none.
 const Script& remove_consumer_script() {
-  static const Script* const kScript = new Script(R"lua(
-if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) > 0 then return 0 end
-return redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
-)lua");
+  static const Script* const kScript = new Script(lua::kConsumerRemove);
   return *kScript;
 }
 

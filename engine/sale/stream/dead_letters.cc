@@ -5,6 +5,13 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/scripts/letter_bury.lua.h"
+#include "engine/sale/scripts/letter_bury_without_stock.lua.h"
+#include "engine/sale/scripts/letter_delete_discarded.lua.h"
+#include "engine/sale/scripts/letter_discard.lua.h"
+#include "engine/sale/scripts/letter_find.lua.h"
+#include "engine/sale/scripts/letter_index.lua.h"
+#include "engine/sale/scripts/letter_retry.lua.h"
 #include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
@@ -16,149 +23,38 @@ constexpr std::string_view kReasonField = "reason";
 constexpr std::string_view kDeadKind = "dead";
 constexpr std::string_view kDiscardedKind = "discarded";
 
-// The index: order -> "dead <letter>" or "discarded <letter>", and for each stream the id up to
-// which it is indexed. An earlier version appends letters without indexing them. So a newly
-// appended letter may follow a missing one: then it does not move that id.
-//
-// A letter with an event of an order is not the order's: it has none here.
-constexpr const char* kIndex = R"lua(
-local function order_of(fields)
-  for i = 1, #fields, 2 do
-    if fields[i] == 'event' then return nil end
-    if fields[i] == 'id' then return string.match(fields[i + 1], '^[1-9]%d*$') end
-  end
-end
-local function indexed_to(index, kind) return redis.call('HGET', index, kind .. '_to') or '0-0' end
-local function is_whole(stream, index, kind)
-  return #redis.call('XRANGE', stream, '(' .. indexed_to(index, kind), '+', 'COUNT', 1) == 0
-end
-local function note(index, kind, letter, fields, was_whole)
-  local order = order_of(fields)
-  if order then redis.call('HSET', index, order, kind .. ' ' .. letter) end
-  if was_whole then redis.call('HSET', index, kind .. '_to', letter) end
-end
-)lua";
-
-Script with_index(const char* text) { return Script(concat(kIndex, text)); }
-
-// KEYS order stream, dead letters, faults, index.
-// ARGV group, entry, reason, voucher and id of SeenEnds or "", field, value, …
 const Script& bury_script() {
-  static const Script* const kScript = new Script(with_index(R"lua(
--- Returns true if an order of the voucher was cancelled after the entry `seen`, or may have been.
-local function may_have_ended(voucher, seen)
-  local later = redis.call('XRANGE', KEYS[1], '(' .. seen, '+', 'COUNT', 1000)
-  for _, entry in ipairs(later) do
-    local event, its_voucher
-    for i = 1, #entry[2], 2 do
-      if entry[2][i] == 'event' then event = entry[2][i + 1] end
-      if entry[2][i] == 'voucherId' then its_voucher = entry[2][i + 1] end
-    end
-    if event == 'cancelled' and its_voucher == voucher then return true end
-  end
-  return #later == 1000
-end
-
--- The copy first: a script that fails half-way keeps what it did.
-if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
-if ARGV[4] ~= '' and may_have_ended(ARGV[4], ARGV[5]) then return 0 end
-local was_whole = is_whole(KEYS[2], KEYS[4], 'dead')
-local fields = {unpack(ARGV, 6)}
-local letter = redis.call('XADD', KEYS[2], '*', 'entry', ARGV[2], 'reason', ARGV[3], unpack(fields))
-note(KEYS[4], 'dead', letter, fields, was_whole)
-redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
-redis.call('HDEL', KEYS[3], ARGV[2])
-return 1
-)lua"));
+  static const Script* const kScript = new Script(lua::kLetterBury);
   return *kScript;
 }
 
-// KEYS dead letters, index. ARGV entry, reason, field, value, …
 const Script& bury_without_stock_script() {
-  static const Script* const kScript = new Script(with_index(R"lua(
-local was_whole = is_whole(KEYS[1], KEYS[2], 'dead')
-local fields = {unpack(ARGV, 3)}
-local letter = redis.call('XADD', KEYS[1], '*', 'entry', ARGV[1], 'reason', ARGV[2], 'no_stock', 1,
-                          unpack(fields))
-note(KEYS[2], 'dead', letter, fields, was_whole)
-return 1
-)lua"));
+  static const Script* const kScript = new Script(lua::kLetterBuryWithoutStock);
   return *kScript;
 }
 
-// KEYS dead letters, order stream, index. ARGV id
 const Script& retry_script() {
-  static const Script* const kScript = new Script(with_index(R"lua(
-local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
-if not found or #found[2] <= 4 then return 0 end
-if found[2][5] == 'no_stock' then return 2 end
-local fields, admitted = found[2], false
-for i = 5, #fields, 2 do admitted = admitted or fields[i] == 'admitted' end
-local order = order_of(fields)
-local is_noted = order and redis.call('HGET', KEYS[3], order) == 'dead ' .. ARGV[1]
-local add = {'XADD', KEYS[2], '*', unpack(fields, 5)}
-if not admitted then add[#add + 1] = 'admitted'; add[#add + 1] = fields[2] end
-redis.call(unpack(add))
-redis.call('XDEL', KEYS[1], ARGV[1])
-if is_noted then redis.call('HDEL', KEYS[3], order) end
-return 1
-)lua"));
+  static const Script* const kScript = new Script(lua::kLetterRetry);
   return *kScript;
 }
 
-// KEYS dead letters, discarded letters, index. ARGV id, why
 const Script& discard_script() {
-  static const Script* const kScript = new Script(with_index(R"lua(
-local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
-if not found then return 0 end
-local was_whole = is_whole(KEYS[2], KEYS[3], 'discarded')
-local letter = redis.call('XADD', KEYS[2], '*', 'dead', ARGV[1], 'why', ARGV[2], unpack(found[2]))
-note(KEYS[3], 'discarded', letter, found[2], was_whole)
-redis.call('XDEL', KEYS[1], ARGV[1])
-return 1
-)lua"));
+  static const Script* const kScript = new Script(lua::kLetterDiscard);
   return *kScript;
 }
 
-// KEYS discarded letters, index. ARGV letter, its order or ''
 const Script& delete_discarded_script() {
-  static const Script* const kScript = new Script(R"lua(
-if redis.call('HGET', KEYS[2], ARGV[2]) == 'discarded ' .. ARGV[1] then
-  redis.call('HDEL', KEYS[2], ARGV[2])
-end
-return redis.call('XDEL', KEYS[1], ARGV[1])
-)lua");
+  static const Script* const kScript = new Script(lua::kLetterDeleteDiscarded);
   return *kScript;
 }
 
-// KEYS dead letters, discarded letters, index. ARGV order
-//
-// Returns the kind of letter and the letter; 0 if there is none; 1 if some are not indexed.
 const Script& find_script() {
-  static const Script* const kScript = new Script(with_index(R"lua(
-local place = redis.call('HGET', KEYS[3], ARGV[1])
-if place then
-  local kind, letter = string.match(place, '^(%a+) (%d+%-%d+)$')
-  local found = letter and redis.call('XRANGE', kind == 'dead' and KEYS[1] or KEYS[2], letter, letter)[1]
-  if found and order_of(found[2]) == ARGV[1] then return {kind, found} end
-  redis.call('HDEL', KEYS[3], ARGV[1])
-end
-local has_all = is_whole(KEYS[1], KEYS[3], 'dead') and is_whole(KEYS[2], KEYS[3], 'discarded')
-return has_all and 0 or 1
-)lua"));
+  static const Script* const kScript = new Script(lua::kLetterFind);
   return *kScript;
 }
 
-// KEYS dead or discarded letters, index. ARGV kind, portion
-//
-// Returns the number of letters that it read.
 const Script& index_script() {
-  static const Script* const kScript = new Script(with_index(R"lua(
-local from = '(' .. indexed_to(KEYS[2], ARGV[1])
-local letters = redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', ARGV[2])
-for _, letter in ipairs(letters) do note(KEYS[2], ARGV[1], letter[1], letter[2], true) end
-return #letters
-)lua"));
+  static const Script* const kScript = new Script(lua::kLetterIndex);
   return *kScript;
 }
 
@@ -277,8 +173,8 @@ absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const
   constexpr int kLooksMax = 10;
   for (int look = 0; look < kLooksMax; ++look) {
     const Reply found = client.run(find_script(), names, arguments);
-    if (found == Reply::integer(0)) return std::nullopt;
-    if (found != Reply::integer(1)) return read_found(found);
+    if (found == Reply::integer(lua::letter_find::kNone)) return std::nullopt;
+    if (found != Reply::integer(lua::letter_find::kNotIndexed)) return read_found(found);
     if (const absl::Status indexed = index_dead_letters(client, keys); !indexed.ok()) {
       return indexed;
     }

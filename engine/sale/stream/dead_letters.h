@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/model/order_entry.h"
+#include "engine/sale/scripts/letter_retry.lua.h"
 #include <rushgate/client.h>
 #include <rushgate/dead_letter.h>
 #include <rushgate/sale_keys.h>
@@ -61,9 +62,12 @@ struct DeadLettersPosition {
 absl::StatusOr<DeadLettersPosition> dead_letters_position(Client& client, const SaleKeys& keys);
 
 enum class Retry : std::uint8_t {
-  kNone = 0,          // no letter has this id (any more), or it has none of its order's fields
-  kDone = 1,          // it is back in the order stream
-  kNeedsRestore = 2,  // it has no stock: VoucherBook::restore() may give it some
+  /// No letter has this id (any more), or it has none of its order's fields.
+  kNone = lua::letter_retry::kGone,
+  /// It is back in the order stream.
+  kDone = lua::letter_retry::kDone,
+  /// It has no stock: VoucherBook::restore() may give it some.
+  kNeedsRestore = lua::letter_retry::kNoStock,
 };
 /// Returns "none", "done" or "needs restore".
 std::string_view retry_name(Retry retry);

@@ -28,7 +28,7 @@ struct RebuiltBuyers {
   std::map<OrderId, std::string> ended;        // as describe_end() says; not stored yet
   absl::btree_map<std::string, Order> of_key;  // by idempotency keys that have not expired
   std::int64_t taken = 0;                      // pieces, from the stock
-  std::int64_t given_back = 0;                 // as payment_scripts.cc counts them
+  std::int64_t given_back = 0;                 // as admission_rules.lua counts them
   std::int64_t withheld = 0;
   bool counted = false;                          // a set cannot hold the counts
   bool with_days = false;                        // there is a limit per day

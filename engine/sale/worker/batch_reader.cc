@@ -8,6 +8,7 @@
 #include "engine/core/base/log.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/scripts/group_make.lua.h"
 #include "engine/sale/stream/backlog.h"
 #include "engine/sale/stream/consumers.h"
 
@@ -20,17 +21,8 @@ constexpr std::string_view kClaimFromStart = "0-0";
 // The most entries of one request: buyers wait until it ends.
 constexpr std::size_t kReadPerCall = 1'000;
 
-// KEYS order stream, owner of the stream. ARGV group, identity
-//
-// The group begins at the start of the stream: orders may have been admitted before any worker ran.
-// In a keyspace that lost its owner meanwhile, the stream would look like another system's.
 const Script& make_group_script() {
-  static const Script* const kScript = new Script(R"lua(
-if redis.call('HGET', KEYS[2], 'identity') ~= ARGV[2] then return 0 end
-local made = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0', 'MKSTREAM')
-if made.err and not string.find(made.err, 'BUSYGROUP', 1, true) then return made end
-return 1
-)lua");
+  static const Script* const kScript = new Script(lua::kGroupMake);
   return *kScript;
 }
 

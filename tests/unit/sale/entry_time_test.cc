@@ -1,6 +1,4 @@
 // Entries of the order stream have the time by which a script decided.
-#include "engine/sale/scripts/entry_time.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/sale/scripts/admission.h"
+#include "engine/sale/scripts/entry_time.lua.h"
 #include "engine/sale/scripts/payment_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/stream_id.h>
@@ -123,8 +122,8 @@ class EntryIdTest : public SaleTest {
  protected:
   /// Appends at this time to a stream whose last id is `last`. Returns the entry's id.
   std::string id_after(std::string_view last, std::int64_t now_ms) {
-    static const Script kAppend(
-        concat(kEntryTimeLua, "return append_entry(KEYS[1], tonumber(ARGV[1]), 'field', 'value')"));
+    static const Script kAppend(concat(
+        lua::kEntryTime, "return append_entry(KEYS[1], tonumber(ARGV[1]), 'field', 'value')"));
     Client& client = backend_.client();
     client("DEL", "stream");
     if (!last.empty()) {

@@ -1,8 +1,15 @@
-#include "engine/sale/scripts/entry_time.h"
-
-namespace rushgate {
-
-const char* const kEntryTimeLua = R"lua(
+-- The time of an entry in the order stream.
+--
+-- Each rule about time (the window of a sale, the days, the deadlines) is checked again later by the
+-- id of the entry. So a script that decides appends at the time that it decided by. A Redis before
+-- 7.2 would give `XADD *` a later one: it reads the clock once more. Ids only ascend, so the time of
+-- an entry does not go back where the clock does.
+--
+-- time_ms()                           the keyspace's time, ms since 1970 UTC
+-- time_of_next_entry(stream, now)     the time of an entry that is appended now
+-- append_entry(stream, now, …)        appends the fields and values, and returns the id; fails only as
+--                                     `XADD *` does, and changes nothing then
+-- luacheck: push ignore 211
 local function time_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -31,6 +38,4 @@ local function append_entry(stream, now, ...)
   end
   return redis.call('XADD', stream, next_id, ...)
 end
-)lua";
-
-}  // namespace rushgate
+-- luacheck: pop

@@ -1,26 +1,19 @@
-// The admission script in Lua. Its native implementation is in native_admission.cc; both do the
-// same.
-#include "engine/core/base/concat.h"
-#include "engine/sale/scripts/admission.h"
-#include "engine/sale/scripts/entry_time.h"
-#include "engine/sale/scripts/held_orders.h"
+-- KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  6 deadlines  7 held
+--       [8… request, one for each user]
+-- ARGV  1 voucher
+--       2 '' or '<quantity> <how long the result of a request is kept (ms)> <bytes of a request's key
+--         before the idempotency key> <reference>'
+--       3 user  4 order  [5 user …]
+--
+-- '' means one piece, no reference and no request, the usual case.
+--
+-- Returns the reply for one user, or an array of replies for several, which are decided on in
+-- order. All checks of a user precede the first change for that user. A failure for one of several
+-- users fails only that user's reply.
+-- #include "admission_codes.lua"
+-- #include "entry_time.lua"
+-- #include "held_orders.lua"
 
-namespace rushgate {
-namespace {
-
-// KEYS  1 voucher  2 stock  3 buyers  4 days  5 order stream  6 deadlines  7 held
-//       [8… request, one for each user]
-// ARGV  1 voucher
-//       2 '' or '<quantity> <how long the result of a request is kept (ms)> <bytes of a request's key
-//         before the idempotency key> <reference>'
-//       3 user  4 order  [5 user …]
-//
-// '' means one piece, no reference and no request, the usual case.
-//
-// Returns the reply for one user, or an array of replies for several, which are decided on in
-// order. All checks of a user precede the first change for that user. A failure for one of several
-// users fails only that user's reply.
-constexpr const char* kText = R"lua(
 local voucher, pieces, ttl, prefix, reference = ARGV[1], '1', 0, 0, ''
 if ARGV[2] ~= '' then
   pieces, ttl, prefix, reference = string.match(ARGV[2], '^(%d+) (%d+) (%d+) (.*)$')
@@ -56,32 +49,32 @@ local function admit(i)
     local known = redis.call('GET', request)
     if known then
       local its_user, its_wanted, code, its_order = string.match(known, '^([^ ]+) ([^ ]+) (%d+) ([^ ]+)$')
-      if its_user ~= user or its_wanted ~= wanted then return 7 end
+      if its_user ~= user or its_wanted ~= wanted then return KEY_REUSED end
       return {tonumber(code), its_order}
     end
   end
 
-  if terms[1] then return 9 end
-  if not terms[2] then return 6 end
-  if now < tonumber(terms[2]) then return 4 end
-  if now >= tonumber(terms[3]) then return 5 end
-  if terms[13] then return 10 end
+  if terms[1] then return REBUILDING end
+  if not terms[2] then return UNKNOWN_VOUCHER end
+  if now < tonumber(terms[2]) then return NOT_STARTED end
+  if now >= tonumber(terms[3]) then return ENDED end
+  if terms[13] then return SERVES_FIRST end
 
   local stock = redis.call('GET', KEYS[2])
-  if not stock then return 8 end
+  if not stock then return STOCK_MISSING end
   if not is_integer(stock) then return redis.error_reply(not_an_integer) end
-  if tonumber(stock) < quantity then return 1 end
+  if tonumber(stock) < quantity then return SOLD_OUT end
   if total > 0 then
     if not is_integer(admitted) then return redis.error_reply('ERR hash value is not an integer') end
-    if tonumber(admitted) + quantity > total then return 1 end
+    if tonumber(admitted) + quantity > total then return SOLD_OUT end
   end
 
   if not counted then
-    if quantity > 1 or redis.call('SISMEMBER', KEYS[3], user) == 1 then return 2 end
+    if quantity > 1 or redis.call('SISMEMBER', KEYS[3], user) == 1 then return LIMIT_REACHED end
   else
     local bought = redis.call('HGET', KEYS[3], user) or '0'
     if not is_integer(bought) then return redis.error_reply('ERR hash value is not an integer') end
-    if per_user > 0 and tonumber(bought) + quantity > per_user then return 2 end
+    if per_user > 0 and tonumber(bought) + quantity > per_user then return LIMIT_REACHED end
   end
 
   local today, bought_today = 0, 0
@@ -90,7 +83,7 @@ local function admit(i)
     local day, count = string.match(redis.call('HGET', KEYS[4], user) or '', '^(%-?%d+):(%d+)$')
     day = tonumber(day)
     if day and day >= today then today, bought_today = day, tonumber(count) end
-    if bought_today + quantity > per_day then return 3 end
+    if bought_today + quantity > per_day then return DAY_LIMIT_REACHED end
   end
 
   local entry = {'userId', user, 'voucherId', voucher, 'id', order, 'limit', per_user,
@@ -126,9 +119,9 @@ local function admit(i)
     unpaid[#unpaid + 1] = order
   end
   if request then
-    redis.call('SET', request, user .. ' ' .. wanted .. ' 0 ' .. order, 'PXAT', key_until)
+    redis.call('SET', request, user .. ' ' .. wanted .. ' ' .. ACCEPTED .. ' ' .. order, 'PXAT', key_until)
   end
-  return 0
+  return ACCEPTED
 end
 
 -- The orders of one call have one deadline, so they are one member.
@@ -149,14 +142,3 @@ for i = 1, users do
 end
 set_deadline()
 return replies
-)lua";
-
-}  // namespace
-
-const Script& admission_script() {
-  static const Script* const kScript =
-      new Script(concat(kEntryTimeLua, kHeldOrdersLua, kText), std::string(kNativeAdmission));
-  return *kScript;
-}
-
-}  // namespace rushgate
