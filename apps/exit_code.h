@@ -35,6 +35,7 @@ inline int exit_code_of(Outcome outcome) {
     case Outcome::kSoldOut:
     case Outcome::kLimitReached:
     case Outcome::kDayLimitReached:
+    case Outcome::kTokenRefused:
     case Outcome::kNotStarted:
     case Outcome::kEnded:
     case Outcome::kKeyReused:

@@ -74,7 +74,7 @@ class SaleArgumentReader {
   std::string fault_;
 };
 
-/// Reads `voucher user [QUANTITY pieces] [KEY key] [REFERENCE reference]`.
+/// Reads `voucher user [QUANTITY pieces] [KEY key] [REFERENCE reference] [TOKEN token]`.
 std::optional<Reply> read_request(const Request& from, BuyRequest& request) {
   SaleArgumentReader arguments(from);
   request.voucher = arguments.integer("voucher");
@@ -86,6 +86,8 @@ std::optional<Reply> read_request(const Request& from, BuyRequest& request) {
       request.idempotency_key = arguments.text();
     } else if (arguments.accept("REFERENCE")) {
       request.reference = arguments.text();
+    } else if (arguments.accept("TOKEN")) {
+      request.purchase_token = arguments.text();
     } else {
       arguments.fail("syntax error");
     }
@@ -94,6 +96,7 @@ std::optional<Reply> read_request(const Request& from, BuyRequest& request) {
     arguments.fail(concat("QUANTITY must be from 1 to ", BuyRequest::kQuantityMax));
   }
   arguments.bound("KEY", request.idempotency_key.size(), Order::kIdempotencyKeyBytesMax);
+  arguments.bound("TOKEN", request.purchase_token.size(), BuyRequest::kPurchaseTokenBytesMax);
   arguments.bound("REFERENCE", request.reference.size(), Order::kReferenceBytesMax);
   return arguments.error();
 }
@@ -282,7 +285,7 @@ struct SaleCommand {
 
 constexpr std::array kSaleCommands = {
     SaleCommand{"sale.buy", -3, false, LaneOf::kPurchases, nullptr,
-                "voucher user [QUANTITY pieces] [KEY key] [REFERENCE reference]",
+                "voucher user [QUANTITY pieces] [KEY key] [REFERENCE reference] [TOKEN token]",
                 "Buys pieces of a voucher for a user."},
     SaleCommand{"sale.pay", 4, false, LaneOf::kPayments, nullptr, "order payment amount",
                 "Pays an order."},

@@ -21,6 +21,8 @@ std::string_view error_code_of(Outcome outcome) {
       return "LIMIT";
     case Outcome::kDayLimitReached:
       return "DAYLIMIT";
+    case Outcome::kTokenRefused:
+      return "TOKENREFUSED";
     case Outcome::kNotStarted:
       return "NOTSTARTED";
     case Outcome::kEnded:

@@ -39,20 +39,21 @@ constexpr std::string_view kSchemas = R"json({
       "payment_ms": {"$ref": "#/components/schemas/Integer"},
       "restock": {"type": "boolean"}, "restore_allowance": {"type": "boolean"},
       "waiting_max": {"$ref": "#/components/schemas/Integer"},
+      "needs_token": {"description": "Whether a purchase needs a purchase token.", "type": "boolean"},
       "limits": {"type": "object", "additionalProperties": false, "properties": {
         "total": {"$ref": "#/components/schemas/Integer"},
         "per_user": {"$ref": "#/components/schemas/Integer"},
         "per_user_day": {"$ref": "#/components/schemas/Integer"},
         "utc_offset_minutes": {"$ref": "#/components/schemas/Integer"}}}}},
   "Voucher": {"type": "object", "required": ["id", "title", "stock", "begin_ms", "end_ms",
-      "price_cents", "payment_ms", "restock", "restore_allowance", "waiting_max", "limits", "version",
+      "price_cents", "payment_ms", "restock", "restore_allowance", "waiting_max", "needs_token", "limits", "version",
       "free", "admitted"],
     "additionalProperties": false, "properties": {
       "id": {"$ref": "#/components/schemas/Integer"}, "title": {"type": "string"},
       "stock": {"type": "integer"}, "begin_ms": {"type": "integer"}, "end_ms": {"type": "integer"},
       "price_cents": {"type": "integer"}, "payment_ms": {"type": "integer"},
       "restock": {"type": "boolean"}, "restore_allowance": {"type": "boolean"},
-      "waiting_max": {"type": "integer"},
+      "waiting_max": {"type": "integer"}, "needs_token": {"type": "boolean"},
       "limits": {"type": "object", "required": ["total", "per_user", "per_user_day",
           "utc_offset_minutes"], "additionalProperties": false, "properties": {
         "total": {"type": "integer"}, "per_user": {"type": "integer"},
@@ -88,7 +89,9 @@ constexpr std::string_view kSchemas = R"json({
     "properties": {
       "user": {"$ref": "#/components/schemas/User"},
       "quantity": {"$ref": "#/components/schemas/Integer"},
-      "reference": {"description": "Kept with the order; at most 64 bytes.", "type": "string"}}},
+      "reference": {"description": "Kept with the order; at most 64 bytes.", "type": "string"},
+      "purchase_token": {"description": "The user's, for a voucher that needs one; at most 64 bytes.",
+                         "type": "string"}}},
   "AcceptedOrder": {"type": "object", "required": ["order", "user", "voucher", "state", "quantity",
       "repeated"], "additionalProperties": false, "properties": {
       "order": {"$ref": "#/components/schemas/OrderId"},

@@ -34,6 +34,8 @@ const ProblemType* problem_type_of(Outcome outcome) {
       return &kLimitReached;
     case Outcome::kDayLimitReached:
       return &kDayLimitReached;
+    case Outcome::kTokenRefused:
+      return &kTokenRefused;
     case Outcome::kNotStarted:
       return &kNotStarted;
     case Outcome::kEnded:
@@ -108,11 +110,16 @@ std::optional<HttpAnswer> read_purchase(const RouteCall& call, BuyRequest& reque
   body->require("user", body->read("user", request.user));
   body->read("quantity", request.quantity);
   body->read("reference", request.reference);
+  body->read("purchase_token", request.purchase_token);
   if (request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax) {
     body->note("quantity", concat("must be from 1 to ", BuyRequest::kQuantityMax));
   }
   if (request.reference.size() > Order::kReferenceBytesMax) {
     body->note("reference", concat("must have at most ", Order::kReferenceBytesMax, " bytes"));
+  }
+  if (request.purchase_token.size() > BuyRequest::kPurchaseTokenBytesMax) {
+    body->note("purchase_token",
+               concat("must have at most ", BuyRequest::kPurchaseTokenBytesMax, " bytes"));
   }
   if (request.idempotency_key.size() > Order::kIdempotencyKeyBytesMax ||
       !is_printable(request.idempotency_key)) {

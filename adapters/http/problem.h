@@ -37,6 +37,8 @@ inline constexpr ProblemType kSoldOut{"sold-out", 409, "Sold out"};
 inline constexpr ProblemType kLimitReached{"limit-reached", 409, "The user may not buy any more"};
 inline constexpr ProblemType kDayLimitReached{"day-limit-reached", 409,
                                               "The user may not buy any more today"};
+inline constexpr ProblemType kTokenRefused{"token-refused", 409,
+                                           "The purchase token is missing, wrong or spent"};
 inline constexpr ProblemType kNotStarted{"not-started", 409, "The sale has not started"};
 inline constexpr ProblemType kEnded{"ended", 409, "The sale has ended"};
 inline constexpr ProblemType kTooLate{"too-late", 409, "Another change of the order came first"};
@@ -61,13 +63,12 @@ inline constexpr ProblemType kOutcomeUnknown{
     "outcome-unknown", 504, "It is unknown whether this was done: repeat the request", 1};
 
 inline constexpr std::array kProblemTypes = {
-    kInvalidRequest, kUnauthorized,    kForbidden,        kNotFound,
-    kUnknownVoucher, kUnknownOrder,    kMethodNotAllowed, kSoldOut,
-    kLimitReached,   kDayLimitReached, kNotStarted,       kEnded,
-    kTooLate,        kRefused,         kNoWaitingList,    kWaitingListFull,
-    kPiecesFree,     kVersionChanged,  kBodyTooLarge,     kUnsupportedType,
-    kKeyReused,      kHeaderTooLarge,  kFailed,           kOverloaded,
-    kUnavailable,    kOutcomeUnknown};
+    kInvalidRequest,  kUnauthorized,     kForbidden,      kNotFound,       kUnknownVoucher,
+    kUnknownOrder,    kMethodNotAllowed, kSoldOut,        kLimitReached,   kDayLimitReached,
+    kTokenRefused,    kNotStarted,       kEnded,          kTooLate,        kRefused,
+    kNoWaitingList,   kWaitingListFull,  kPiecesFree,     kVersionChanged, kBodyTooLarge,
+    kUnsupportedType, kKeyReused,        kHeaderTooLarge, kFailed,         kOverloaded,
+    kUnavailable,     kOutcomeUnknown};
 
 /// Returns the reply. `more` has further members.
 HttpAnswer problem(const ProblemType& type, std::string_view detail = {},

@@ -117,7 +117,7 @@ std::span<const Route> routes() {
        .operation = "buy",
        .summary = "Buys. A repetition with the same `Idempotency-Key` gets the order of the first request, as it is now.",
        .body = "Purchase", .replies = {{201, "AcceptedOrder"}, {200, "AcceptedOrder"}},
-       .problems = {kUnknownVoucher, kSoldOut, kLimitReached, kDayLimitReached, kNotStarted, kEnded, kRefused,
+       .problems = {kUnknownVoucher, kSoldOut, kLimitReached, kDayLimitReached, kTokenRefused, kNotStarted, kEnded, kRefused,
                     kKeyReused, kOutcomeUnknown}},
       {.method = "GET", .path = "/v1/vouchers/{voucher}/waiting", .access = kOperator, .lane = kReads,
        .handler = list_waiting, .operation = "listWaiting",

@@ -142,6 +142,11 @@ void add_buy(CLI::App& app, Invocation& invocation) {
   command->add_option("--reference", request.reference, "Kept with the order")
       ->check(bytes_up_to(Order::kReferenceBytesMax))
       ->type_name("TEXT");
+  command
+      ->add_option("--token", request.purchase_token,
+                   "The user's purchase token, for a voucher that needs one")
+      ->check(bytes_up_to(BuyRequest::kPurchaseTokenBytesMax))
+      ->type_name("TOKEN");
   add_worker_options(*command, arguments->sale);
   command->add_flag("--json", arguments->json, "As a JSON object");
   command->callback([&invocation, arguments] {

@@ -19,10 +19,10 @@ using Json = nlohmann::ordered_json;
 /// In the order of the table. kRefused is missing: the program's sales have no custom admission
 /// script.
 constexpr std::array<Outcome, kOutcomes - 1> kRowsOfTable = {
-    Outcome::kAccepted,        Outcome::kSoldOut,        Outcome::kLimitReached,
-    Outcome::kDayLimitReached, Outcome::kNotStarted,     Outcome::kEnded,
-    Outcome::kUnknownVoucher,  Outcome::kKeyReused,      Outcome::kOverloaded,
-    Outcome::kUnavailable,     Outcome::kOutcomeUnknown, Outcome::kFailed};
+    Outcome::kAccepted,     Outcome::kSoldOut,    Outcome::kLimitReached, Outcome::kDayLimitReached,
+    Outcome::kTokenRefused, Outcome::kNotStarted, Outcome::kEnded,        Outcome::kUnknownVoucher,
+    Outcome::kKeyReused,    Outcome::kOverloaded, Outcome::kUnavailable,  Outcome::kOutcomeUnknown,
+    Outcome::kFailed};
 
 /// Returns true if each row has an outcome that decides it.
 bool is_decided(const EventCounts& counts) {
@@ -60,7 +60,10 @@ EventCounts event_counts_from_json(const Json& json) {
 }
 
 /// Returns true if the outcome is shown only when its count is above zero.
-bool is_unusual(Outcome outcome) { return outcome == Outcome::kKeyReused || is_undecided(outcome); }
+bool is_unusual(Outcome outcome) {
+  return outcome == Outcome::kKeyReused || outcome == Outcome::kTokenRefused ||
+         is_undecided(outcome);
+}
 
 std::string duration_text(std::int64_t ns) {
   const auto value = static_cast<double>(ns);

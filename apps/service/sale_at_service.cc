@@ -206,7 +206,8 @@ absl::StatusOr<std::size_t> refund_all_at(const ServiceClient& service, VoucherI
 BuyResult buy_at(const ServiceClient& service, const BuyRequest& request) {
   const Json body = {{"user", user_json(request.user)},
                      {"quantity", request.quantity},
-                     {"reference", request.reference}};
+                     {"reference", request.reference},
+                     {"purchase_token", request.purchase_token}};
   const auto answer = service.call("POST", fmt::format("/v1/vouchers/{}/orders", request.voucher),
                                    body, {{"Idempotency-Key", request.idempotency_key}});
   // The connection may have been lost after the purchase.

@@ -305,9 +305,15 @@ CREATE INDEX archived_orders_by_key ON archived_orders (idempotency_key, key_exp
   WHERE idempotency_key <> '';
 )sql";
 
+constexpr char kPurchaseTokens[] = R"sql(
+-- 1: a purchase of the voucher needs a purchase token.
+ALTER TABLE voucher_versions  ADD COLUMN needs_token INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE archived_versions ADD COLUMN needs_token INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr const char* kMigrations[] = {
-    kFirstSchema, kCreatedAt,       kKeyspace,      kReservedIds, kPayments,
-    kUserNames,   kIdempotencyKeys, kPaymentTotals, kKeyEnds,     kKeysOfTheSale};
+    kFirstSchema,     kCreatedAt,     kKeyspace, kReservedIds,   kPayments,      kUserNames,
+    kIdempotencyKeys, kPaymentTotals, kKeyEnds,  kKeysOfTheSale, kPurchaseTokens};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

@@ -12,6 +12,8 @@ std::string_view outcome_name(Outcome outcome) {
       return "limit reached";
     case Outcome::kDayLimitReached:
       return "day limit reached";
+    case Outcome::kTokenRefused:
+      return "token refused";
     case Outcome::kNotStarted:
       return "not started";
     case Outcome::kEnded:

@@ -177,6 +177,14 @@ inline constexpr std::array kVoucherTerms = {
                                       .field = "waiting",
                                       .fault = "must be from 0 to 1000000",
                                       .max = 1'000'000}),
+    make_term<&Voucher::needs_token>({.name = "needs token",
+                                      .subject = "needs_token",
+                                      .json = "needs_token",
+                                      .column = "needs_token",
+                                      .field = "token",
+                                      .fault = "must be 0 or 1",
+                                      .max = 1,
+                                      .is_flag = true}),
 };
 
 /// A field of the voucher's hash that comes from its terms.

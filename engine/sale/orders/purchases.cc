@@ -22,6 +22,8 @@ Outcome outcome_of(AdmissionCode code) {
       return Outcome::kLimitReached;
     case AdmissionCode::kDayLimitReached:
       return Outcome::kDayLimitReached;
+    case AdmissionCode::kTokenRefused:
+      return Outcome::kTokenRefused;
     case AdmissionCode::kNotStarted:
       return Outcome::kNotStarted;
     case AdmissionCode::kEnded:
@@ -62,12 +64,26 @@ BuyResult buy_failure(const Reply& reply, OrderId order) {
 BuyResult buy_failure(const absl::Status& status) { return failure_of<BuyResult>(status); }
 
 AdmissionRequests::Purchase purchase_of(const BuyRequest& request) {
-  return {.voucher = request.voucher, .quantity = request.quantity, .reference = request.reference};
+  // No token has a space. "-" stands for none in the script's arguments.
+  const bool may_be_token =
+      request.purchase_token.find(' ') == std::string::npos && request.purchase_token != "-";
+  return {.voucher = request.voucher,
+          .quantity = request.quantity,
+          .reference = request.reference,
+          .token = may_be_token ? std::string_view(request.purchase_token) : std::string_view()};
 }
 
-/// Returns true if both can share a call with one voucher, quantity and reference.
+/// Returns true for the usual request: of one piece, without any text. Such requests for one voucher
+/// share calls, so this is tested often.
+bool is_usual(const BuyRequest& request) {
+  return request.quantity == 1 && (request.reference.size() | request.idempotency_key.size() |
+                                   request.purchase_token.size()) == 0;
+}
+
+/// Returns true if both can share a call with one voucher, quantity and reference, and no token.
 bool have_one_purchase(const BuyRequest& a, const BuyRequest& b) {
-  return a.voucher == b.voucher && a.quantity == b.quantity && a.reference == b.reference;
+  return a.voucher == b.voucher && a.quantity == b.quantity && a.reference == b.reference &&
+         a.purchase_token.empty() && b.purchase_token.empty();
 }
 
 /// Returns the end of the requests that can share a call with the one at `begin`.
@@ -75,6 +91,11 @@ std::size_t end_of_call(std::span<const BuyRequest> requests, std::size_t begin)
   const BuyRequest& first = requests[begin];
   const std::size_t end_max = std::min(requests.size(), begin + AdmissionRequests::kBuyersMax);
   std::size_t end = begin + 1;
+  if (is_usual(first)) {
+    while (end < end_max && requests[end].voucher == first.voucher && is_usual(requests[end]))
+      ++end;
+    return end;
+  }
   while (end < end_max && have_one_purchase(requests[end], first) &&
          requests[end].idempotency_key.empty() == first.idempotency_key.empty()) {
     ++end;
@@ -141,9 +162,11 @@ void Purchases::forget_recent() {
 
 /// Returns true if the request itself has a fault.
 bool Purchases::has_fault(const BuyRequest& request) const {
+  if (is_usual(request) && request.user.is_number()) return false;
   return request.quantity < 1 || request.quantity > BuyRequest::kQuantityMax ||
          request.reference.size() > Order::kReferenceBytesMax ||
          request.idempotency_key.size() > Order::kIdempotencyKeyBytesMax ||
+         request.purchase_token.size() > BuyRequest::kPurchaseTokenBytesMax ||
          (custom_ && !AdmissionRequests::is_plain(purchase_of(request))) ||
          (!request.user.is_number() && !find_fault(request.user).empty());
 }
@@ -168,8 +191,12 @@ std::string Purchases::describe_fault(const BuyRequest& request) const {
     return concat("the idempotency key must have at most ", Order::kIdempotencyKeyBytesMax,
                   " bytes, not ", request.idempotency_key.size());
   }
+  if (request.purchase_token.size() > BuyRequest::kPurchaseTokenBytesMax) {
+    return concat("the purchase token must have at most ", BuyRequest::kPurchaseTokenBytesMax,
+                  " bytes, not ", request.purchase_token.size());
+  }
   if (std::string fault = find_fault(request.user); !fault.empty()) return fault;
-  return "a custom admission script sells one piece, and takes no reference";
+  return "a custom admission script sells one piece, and takes no reference and no token";
 }
 
 BuyResult Purchases::buy(const BuyRequest& request) {
@@ -202,6 +229,7 @@ bool Purchases::leaves_id_unused(const BuyResult& result) const {
     case Outcome::kSoldOut:
     case Outcome::kLimitReached:
     case Outcome::kDayLimitReached:
+    case Outcome::kTokenRefused:
     case Outcome::kNotStarted:
     case Outcome::kEnded:
     case Outcome::kUnknownVoucher:

@@ -8,6 +8,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/sale/scripts/admission.lua.h"
+#include <rushgate/limits.h>
 
 namespace rushgate {
 
@@ -50,11 +51,15 @@ Request AdmissionRequests::make(const Purchase& purchase, std::span<const Buyer>
                     known->beginning.bytes() + kBytesPerBuyer * buyers.size());
     request.add_all(known->beginning);
   } else {
-    std::vector<std::string> requests;
-    for (const Buyer& buyer : buyers) {
-      if (with_keys) requests.push_back(keys_.request(buyer.idempotency_key));
+    std::vector<std::string> own;
+    if (!purchase.token.empty()) {
+      own.push_back(PurchaseTokens::key_of(keys_.purchase_tokens(), buyers.front().user->text(),
+                                           purchase.voucher));
     }
-    request = beginning(purchase, requests);
+    for (const Buyer& buyer : buyers) {
+      if (with_keys) own.push_back(keys_.request(buyer.idempotency_key));
+    }
+    request = beginning(purchase, own);
   }
   for (const Buyer& buyer : buyers) {
     add_user(*buyer.user, request);
@@ -74,18 +79,25 @@ const AdmissionRequests::Known* AdmissionRequests::find_known(VoucherId voucher)
 }
 
 Request AdmissionRequests::beginning(const Purchase& purchase,
-                                     std::span<const std::string> requests) const {
+                                     std::span<const std::string> own) const {
   const VoucherId voucher = purchase.voucher;
-  const std::array<std::string, 7> names = {
-      keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher), keys_.days(voucher),
-      keys_.order_stream,     keys_.deadlines(),    keys_.held()};
-  std::vector<std::string_view> keys(names.begin(), names.end());
-  keys.insert(keys.end(), requests.begin(), requests.end());
+  const lua::AdmissionKeys names = {.voucher = keys_.voucher(voucher),
+                                    .stock = keys_.stock(voucher),
+                                    .buyers = keys_.buyers(voucher),
+                                    .days = keys_.days(voucher),
+                                    .stream = keys_.order_stream,
+                                    .deadlines = keys_.deadlines(),
+                                    .held = keys_.held()};
+  const auto shared = names.in_order();
+  std::vector<std::string_view> keys(shared.begin(), shared.end());
+  keys.insert(keys.end(), own.begin(), own.end());
   const DecimalText voucher_text(voucher);
-  const bool is_usual = requests.empty() && is_plain(purchase);
-  const std::string options = is_usual ? ""
-                                       : concat(purchase.quantity, " ", request_ttl_ms_, " ",
-                                                request_prefix_bytes_, " ", purchase.reference);
+  const bool is_usual = own.empty() && is_plain(purchase);
+  const std::string_view token = purchase.token.empty() ? "-" : purchase.token;
+  const std::string options =
+      is_usual ? ""
+               : concat(purchase.quantity, " ", request_ttl_ms_, " ", request_prefix_bytes_, " ",
+                        token, " ", purchase.reference);
   const std::array<std::string_view, 2> arguments = {voucher_text, options};
   return client_.script_request(admission_script(), keys, arguments);
 }
@@ -94,7 +106,7 @@ std::optional<AdmissionReply> AdmissionReply::read(const Reply& reply, OrderId o
   const bool is_repetition = reply.kind() == Reply::Kind::kArray && reply.elements().size() == 2;
   const Reply& code = is_repetition ? reply.elements()[0] : reply;
   if (!code.is_integer() || code.integer() < 0 ||
-      code.integer() > static_cast<std::int64_t>(AdmissionCode::kServesFirst)) {
+      code.integer() > static_cast<std::int64_t>(AdmissionCode::kTokenRefused)) {
     return std::nullopt;
   }
   if (is_repetition) {
@@ -143,6 +155,8 @@ std::string_view admission_code_name(AdmissionCode code) {
       return "rebuilding";
     case AdmissionCode::kServesFirst:
       return "serves waiting users first";
+    case AdmissionCode::kTokenRefused:
+      return "token refused";
   }
   return "?";
 }

@@ -32,6 +32,7 @@ enum class AdmissionCode : std::uint8_t {
   kStockMissing = lua::admission_codes::kStockMissing,
   kRebuilding = lua::admission_codes::kRebuilding,
   kServesFirst = lua::admission_codes::kServesFirst,
+  kTokenRefused = lua::admission_codes::kTokenRefused,
 };
 
 /// Returns "accepted", "sold out", …
@@ -57,10 +58,11 @@ class AdmissionRequests {
     VoucherId voucher;
     std::int64_t quantity = 1;
     std::string_view reference = {};  // the caller's; may be empty
+    std::string_view token = {};      // the only buyer's purchase token; may be empty; no spaces
   };
-  /// Returns true if it is of one piece, without a reference.
+  /// Returns true if it is of one piece, without a reference and a token.
   static bool is_plain(const Purchase& purchase) {
-    return purchase.quantity == 1 && purchase.reference.empty();
+    return purchase.quantity == 1 && purchase.reference.empty() && purchase.token.empty();
   }
   /// One buyer of a request.
   struct Buyer {
@@ -73,7 +75,7 @@ class AdmissionRequests {
   static constexpr std::size_t kBuyersMax = 256;
 
   /// Makes a request for one to kBuyersMax `buyers`, for Client::run_all(). All or none of them
-  /// have an idempotency key. The script decides on them in this order.
+  /// have an idempotency key. A purchase with a token has one buyer. The script decides on them in this order.
   [[nodiscard]] Request make(const Purchase& purchase, std::span<const Buyer> buyers) const;
 
  private:
@@ -84,8 +86,8 @@ class AdmissionRequests {
   static constexpr std::size_t kKnown = 256;
 
   [[nodiscard]] const Known* find_known(VoucherId voucher) const;
-  [[nodiscard]] Request beginning(const Purchase& purchase,
-                                  std::span<const std::string> requests) const;
+  /// `own` has the keys of the buyers: the token's, and those of the requests.
+  [[nodiscard]] Request beginning(const Purchase& purchase, std::span<const std::string> own) const;
 
   const Client& client_;
   const SaleKeys keys_;

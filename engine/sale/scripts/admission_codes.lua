@@ -12,4 +12,5 @@ local KEY_REUSED = 7         -- the idempotency key came with another user or vo
 local STOCK_MISSING = 8      -- the voucher is known, but its stock is lost: it must be rebuilt
 local REBUILDING = 9         -- admission is closed by a rebuild
 local SERVES_FIRST = 10      -- waiting users must be served first
+local TOKEN_REFUSED = 11     -- the purchase token is missing, wrong or spent
 -- luacheck: pop

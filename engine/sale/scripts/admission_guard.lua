@@ -22,7 +22,7 @@
   end
 
   local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'counted', 'per_user', 'total', 'per_day',
-                           'waiting')
+                           'waiting', 'token')
   if terms[1] then return own, {REBUILDING} end
   if not terms[2] then return own, {UNKNOWN_VOUCHER} end
   local time = redis.call('TIME')
@@ -33,9 +33,10 @@
 
   local counted, per_user = terms[4] == '1', tonumber(terms[5])
   local is_kept = COUNTS_BUYERS or not counted and per_user == 1
-  if not is_kept or tonumber(terms[6]) > 0 or tonumber(terms[7]) > 0 or tonumber(terms[8] or 0) > 0 then
+  if not is_kept or tonumber(terms[6]) > 0 or tonumber(terms[7]) > 0 or tonumber(terms[8] or 0) > 0 or
+     terms[9] == '1' then
     return own, redis.error_reply('ERR voucher ' .. voucher ..
-                                  ' has a limit or a waiting list that the admission script does not keep')
+                                  ' has a limit, a waiting list or a token that the admission script does not keep')
   end
   local stock = redis.call('GET', KEYS[2])
   if not stock then return own, {STOCK_MISSING} end

@@ -11,7 +11,7 @@
 
 local id, only_due, reason, actor = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
 local now = time_ms()
-local terms = read_terms(voucher, stock)
+local terms = read_open_terms(keys)
 local is_closed = not terms or redis.call('HEXISTS', held, 'closed:' .. id) == 1
 local may_serve = 256 -- users, in one script
 
@@ -26,7 +26,7 @@ local function end_hold(order)
   local keeps = keeps_of(terms)
   append_entry(stream, now, 'event', 'cancelled', 'id', order, 'userId', user, 'voucherId', id,
                'keeps', keeps, 'reason', reason, 'actor', actor)
-  give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
+  give_back(terms, keys, user, quantity, admitted)
   set_hold(held, order, id .. ' ' .. user .. ' cancelled ' .. actor)
   if not terms.restock or terms.waiting == 0 then return {DONE} end
   may_serve = may_serve - serve(terms, keys, id, may_serve, now)

@@ -94,6 +94,7 @@ absl::Status CustomAdmissionRequests::check(const Voucher& voucher) const {
                             : limits.per_user_day != 0 ? "limits.per_user_day"
                             : voucher.payment_ms != 0  ? "payment_ms"
                             : voucher.waiting_max != 0 ? "waiting_max"
+                            : voucher.needs_token      ? "needs_token"
                             : limits.per_user != 1 && !admission_.counts_buyers ? "limits.per_user"
                                                                                 : nullptr;
   if (limit == nullptr) return absl::OkStatus();

@@ -15,10 +15,10 @@ local rebuilt_in = tonumber(redis.call('HGET', voucher, 'epoch') or 0)
 if rebuilt_in > tonumber(epoch) then return {OUTDATED, rebuilt_in} end
 local keeps = redis.call('HGET', refunds, order)
 if keeps then return {DONE, tonumber(keeps), 0} end
-local terms = read_terms(voucher, stock)
+local terms = read_open_terms(keys)
 if not terms then return {VOUCHER_CLOSED} end
 keeps = keeps_of(terms)
-give_back(terms, voucher, stock, buyers, days, user, quantity, admitted)
+give_back(terms, keys, user, quantity, admitted)
 redis.call('HSET', refunds, order, keeps)
 local served = terms.restock and serve(terms, keys, id, 256, time_ms()) or 0
 return {DONE, keeps, served == 256 and 1 or 0}

@@ -21,21 +21,14 @@
 #include "engine/core/base/numbers.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/admission.h"
+#include "engine/sale/scripts/admission.lua.h"
 #include "engine/sale/scripts/held_orders.h"
 
 namespace rushgate {
 namespace {
 
-enum Key : std::size_t {
-  kVoucherKey,
-  kStockKey,
-  kBuyersKey,
-  kDaysKey,
-  kStreamKey,
-  kDeadlinesKey,
-  kHeldKey,
-  kRequestKey
-};
+using Keys = lua::AdmissionKeys;
+constexpr std::size_t kTokenKey = Keys::kCount;  // of a call with a purchase token
 enum AdmissionArgument : std::size_t { kVoucherId, kOptions, kFirstUser };
 constexpr std::size_t kArgumentsPerUser = 2;  // the user, the order
 
@@ -51,11 +44,12 @@ enum Term : std::size_t {
   kVersion,
   kPrice,
   kPayMs,
+  kToken,
   kTerms
 };
 constexpr std::array<std::string_view, kTerms> kTermFields = {
     "begin",   "end",    "total",   "admitted", "counted", "per_user",
-    "per_day", "offset", "version", "price",    "pay_ms"};
+    "per_day", "offset", "version", "price",    "pay_ms",  "token"};
 
 // Publishing keeps the rule of the stock; giving back keeps the others.
 constexpr std::array<std::string_view, 4> kRulesElsewhere = {"published", "restock", "allowance",
@@ -86,6 +80,7 @@ constexpr bool is_decided_together(Term term) {
       return true;
     case kCounted:
     case kPerDay:
+    case kToken:
     case kTerms:
       return false;
   }
@@ -137,12 +132,18 @@ struct AdmissionOptions {
     const std::size_t first = text.find(' ');
     const std::size_t second = first == text.npos ? first : text.find(' ', first + 1);
     const std::size_t third = second == text.npos ? second : text.find(' ', second + 1);
-    if (third == text.npos) throw ScriptError("ERR the options need four parts");
+    const std::size_t fourth = third == text.npos ? third : text.find(' ', third + 1);
+    if (fourth == text.npos) throw ScriptError("ERR the options need five parts");
     quantity_text = text.substr(0, first);
     request_ttl_ms = parse_int64(text.substr(first + 1, second - first - 1)).value_or(0);
     const auto prefix = parse_int64(text.substr(second + 1, third - second - 1));
     request_prefix = static_cast<std::size_t>(prefix.value_or(0));
-    reference = text.substr(third + 1);
+    const std::string_view its_token = text.substr(third + 1, fourth - third - 1);
+    if (its_token != "-") {
+      token = its_token;
+      ++first_request;
+    }
+    reference = text.substr(fourth + 1);
     quantity = parse_int64(quantity_text).value_or(0);
     if (quantity <= 0) throw ScriptError("ERR the quantity must be positive");
     is_usual = quantity == 1 && reference.empty();
@@ -150,7 +151,9 @@ struct AdmissionOptions {
 
   std::string_view quantity_text = "1";
   std::int64_t request_ttl_ms = 0;
-  std::size_t request_prefix = 0;  // bytes of a request's key before the idempotency key
+  std::size_t request_prefix = 0;            // bytes of a request's key before the idempotency key
+  std::string_view token = {};               // of the only user
+  std::size_t first_request = Keys::kCount;  // among the keys
   std::string_view reference = {};
   std::int64_t quantity = 1;
   bool is_usual = true;
@@ -162,13 +165,18 @@ class Admissions {
  public:
   Admissions(NativeCall& call, TermsCache& cache)
       : call_(call),
-        terms_(cache.of(call, call.key(kVoucherKey))),
+        terms_(cache.of(call, call.key(Keys::kVoucher))),
         total_(term(kTotal)),
         admitted_(term(kAdmitted)),
         is_counted_(term(kCounted) != 0),
         per_user_(term(kPerUser)),
         per_day_(term(kPerDay)),
-        options_(call.argument(kOptions)) {}
+        needs_token_(term(kToken) != 0),
+        options_(call.argument(kOptions)) {
+    if (!options_.token.empty() && call.key_count() <= kTokenKey) {
+      throw ScriptError("ERR a purchase token needs its key");
+    }
+  }
 
   /// Decides on the only user. Its failure fails the whole call.
   Reply decide_on_one() {
@@ -201,7 +209,7 @@ class Admissions {
   };
 
   /// Returns true if each user comes with an idempotency key.
-  [[nodiscard]] bool has_requests() const { return call_.key_count() > kRequestKey; }
+  [[nodiscard]] bool has_requests() const { return call_.key_count() > options_.first_request; }
   static std::size_t argument_of(std::size_t index) {
     return kFirstUser + kArgumentsPerUser * index;
   }
@@ -217,7 +225,7 @@ class Admissions {
     }
     Buyer buyer{.user = user(index), .order = call_.argument(argument_of(index) + 1)};
     if (has_request) {
-      buyer.request = call_.key(kRequestKey + index);
+      buyer.request = call_.key(options_.first_request + index);
       if (auto repeated = find_repeated(buyer)) return *std::move(repeated);
     }
     const AdmissionCode code = code_for(buyer);
@@ -270,6 +278,7 @@ class Admissions {
     if (const auto refusal = refusal_of_all()) return *refusal;
     if (is_at_limit(buyer)) return AdmissionCode::kLimitReached;
     if (is_at_day_limit(buyer)) return AdmissionCode::kDayLimitReached;
+    if (needs_token_ && !has_valid_token()) return AdmissionCode::kTokenRefused;
     return AdmissionCode::kAccepted;
   }
 
@@ -281,7 +290,7 @@ class Admissions {
     if (call_.now_ms() >= term(kEnd)) return AdmissionCode::kEnded;
     if (terms_.serves_first) return AdmissionCode::kServesFirst;
 
-    if (!stock_) stock_ = call_.get_integer(call_.key(kStockKey));
+    if (!stock_) stock_ = call_.get_integer(call_.key(Keys::kStock));
     if (!stock_) return AdmissionCode::kStockMissing;
     if (left() < options_.quantity) return AdmissionCode::kSoldOut;
     return std::nullopt;
@@ -320,7 +329,7 @@ class Admissions {
     for (std::size_t i = 0; i < users; ++i) members[i] = integer_of(user(i));
     const auto is_new = std::make_unique<bool[]>(users);
     const std::size_t asked = call_.set_add_integers(
-        call_.key(kBuyersKey), members, static_cast<std::size_t>(left()), {is_new.get(), users});
+        call_.key(Keys::kBuyers), members, static_cast<std::size_t>(left()), {is_new.get(), users});
 
     append_rows(members, {is_new.get(), asked});
     finish();
@@ -360,7 +369,7 @@ class Admissions {
       ++accepted_;
     }
     rows.resize(static_cast<std::size_t>(next - rows.data()));
-    call_.stream_append_rows(call_.key(kStreamKey), row_fields(), rows);
+    call_.stream_append_rows(call_.key(Keys::kStream), row_fields(), rows);
     for (std::size_t i = 0; is_paid() && i < is_new.size(); ++i) {
       if (is_new[i])
         note_unpaid(call_.argument(argument_of(i)), call_.argument(argument_of(i) + 1));
@@ -377,21 +386,21 @@ class Admissions {
   void finish() {
     if (accepted_ == 0) return;
     if (!unpaid_.empty()) hold_unpaid();
-    call_.increment_by(call_.key(kStockKey), -accepted_);
+    call_.increment_by(call_.key(Keys::kStock), -accepted_);
     if (total_ <= 0) return;
-    const std::string_view voucher = call_.key(kVoucherKey);
+    const std::string_view voucher = call_.key(Keys::kVoucher);
     terms_.fields[kAdmitted] = call_.hash_increment_by(voucher, "admitted", accepted_);
     terms_.revision = call_.hash_revision(voucher);
   }
 
   bool is_at_limit(Buyer& buyer) {
-    const std::string_view buyers = call_.key(kBuyersKey);
+    const std::string_view buyers = call_.key(Keys::kBuyers);
     if (is_counted_) {
       const std::int64_t bought = call_.hash_get_integer(buyers, buyer.user.text()).value_or(0);
       return per_user_ > 0 && bought > per_user_ - options_.quantity;
     }
     if (options_.quantity > 1) return true;  // a set holds one piece of each buyer
-    if (per_day_ > 0) return call_.set_contains(buyers, buyer.user.text());
+    if (per_day_ > 0 || needs_token_) return call_.set_contains(buyers, buyer.user.text());
     // Nothing else can refuse the user: making it a buyer reveals whether it was one already.
     buyer.is_in_set = true;
     return !call_.set_add(buyers, buyer.user);
@@ -400,9 +409,10 @@ class Admissions {
   bool is_at_day_limit(Buyer& buyer) {
     if (per_day_ <= 0) return false;
     // The day of an order is that of its entry. Its time does not go back when the clock does.
-    const std::int64_t last_ms = call_.stream_last_ms(call_.key(kStreamKey));
+    const std::int64_t last_ms = call_.stream_last_ms(call_.key(Keys::kStream));
     buyer.today = sale_day(std::max(call_.now_ms(), last_ms), term(kOffset));
-    const std::string known = call_.hash_get(call_.key(kDaysKey), buyer.user.text()).value_or("");
+    const std::string known =
+        call_.hash_get(call_.key(Keys::kDays), buyer.user.text()).value_or("");
     if (const auto colon = known.find(':'); colon != std::string::npos) {
       const std::string_view text = known;
       const auto day = parse_int64(text.substr(0, colon));
@@ -414,17 +424,30 @@ class Admissions {
     return buyer.bought_today > per_day_ - options_.quantity;
   }
 
+  bool has_valid_token() {
+    if (options_.token.empty()) return false;
+    const Reply known = call_.call(Request::of("GET", call_.key(kTokenKey)));
+    if (known.is_error()) throw ScriptError(known.text());
+    return known.is_text() && known.text() == options_.token;
+  }
+  void spend_token() {
+    const Reply spent = call_.call(
+        Request::of("SET", call_.key(kTokenKey), concat(options_.token, " used"), "KEEPTTL"));
+    if (spent.is_error()) throw ScriptError(spent.text());
+  }
+
   void admit(const Buyer& buyer) {
     if (is_paid()) check_hold(buyer.order.text());
     append_entry(buyer);
-    const std::string_view buyers = call_.key(kBuyersKey);
+    if (needs_token_) spend_token();
+    const std::string_view buyers = call_.key(Keys::kBuyers);
     if (is_counted_) {
       call_.hash_increment_by(buyers, buyer.user.text(), options_.quantity);
     } else if (!buyer.is_in_set) {
       call_.set_add(buyers, buyer.user);
     }
     if (per_day_ > 0) {
-      call_.hash_set(call_.key(kDaysKey), buyer.user.text(),
+      call_.hash_set(call_.key(Keys::kDays), buyer.user.text(),
                      std::to_string(buyer.today) + ':' +
                          std::to_string(buyer.bought_today + options_.quantity));
     }
@@ -442,7 +465,7 @@ class Admissions {
         buyer.user.is_integer() && buyer.order.is_integer()) {
       Row row = make_row(voucher.integer());
       set_buyer(row, buyer.user.integer(), buyer.order.integer());
-      call_.stream_append_rows(call_.key(kStreamKey), row_fields(),
+      call_.stream_append_rows(call_.key(Keys::kStream), row_fields(),
                                std::span(row).first(row_size()));
       return;
     }
@@ -466,7 +489,7 @@ class Admissions {
       fields[count++] = {"request_key", buyer.request.substr(options_.request_prefix)};
       fields[count++] = {"request_until", key_until.view()};
     }
-    call_.stream_append(call_.key(kStreamKey), std::span(fields).first(count));
+    call_.stream_append(call_.key(Keys::kStream), std::span(fields).first(count));
   }
 
   /// An order of this call that waits for its payment.
@@ -476,10 +499,10 @@ class Admissions {
   };
   /// Throws if the order cannot be held, so that this fails for its user alone.
   void check_hold(std::string_view order) {
-    call_.sorted_set_size(call_.key(kDeadlinesKey));
+    call_.sorted_set_size(call_.key(Keys::kDeadlines));
     held().check_order(order);
   }
-  HeldOrders& held() { return held_ ? *held_ : held_.emplace(call_, call_.key(kHeldKey)); }
+  HeldOrders& held() { return held_ ? *held_ : held_.emplace(call_, call_.key(Keys::kHeld)); }
   void note_unpaid(std::string_view user, std::string_view order) {
     unpaid_.push_back({user, order});
   }
@@ -489,8 +512,9 @@ class Admissions {
   void hold_unpaid() {
     std::string hold = concat(call_.argument(kVoucherId), " ");
     const std::size_t user_at = hold.size();
-    const std::string end = concat(" ", options_.quantity, " ", term(kPrice) * options_.quantity,
-                                   " ", call_.stream_last_ms(call_.key(kStreamKey)), " ", due_ms());
+    const std::string end =
+        concat(" ", options_.quantity, " ", term(kPrice) * options_.quantity, " ",
+               call_.stream_last_ms(call_.key(Keys::kStream)), " ", due_ms());
     std::string deadline;
     std::string_view last;
     for (const Unpaid& unpaid : unpaid_) {
@@ -501,7 +525,7 @@ class Admissions {
       add_to_deadline(unpaid.order, deadline, last);
     }
     held().write();
-    call_.sorted_set_add(call_.key(kDeadlinesKey), deadline, static_cast<double>(due_ms()));
+    call_.sorted_set_add(call_.key(Keys::kDeadlines), deadline, static_cast<double>(due_ms()));
   }
 
   [[nodiscard]] std::int64_t term(Term which) const { return terms_.fields[which].value_or(0); }
@@ -513,6 +537,7 @@ class Admissions {
   const bool is_counted_;
   const std::int64_t per_user_;
   const std::int64_t per_day_;
+  const bool needs_token_;
   const AdmissionOptions options_;
   std::optional<std::int64_t> stock_;  // before this call; read when first needed
   std::int64_t accepted_ = 0;          // pieces, in this call
@@ -524,7 +549,7 @@ class Admissions {
 
 NativeScript native_admission() {
   return [cache = TermsCache()](NativeCall& call) mutable {
-    if (call.key_count() < kRequestKey || call.argument_count() < kFirstUser + kArgumentsPerUser) {
+    if (call.key_count() < Keys::kCount || call.argument_count() < kFirstUser + kArgumentsPerUser) {
       throw ScriptError(
           "ERR admission needs seven keys, and two arguments before the first user's");
     }

@@ -6,6 +6,6 @@
 -- #include "serve.lua"
 -- #include "voucher_keys.lua"
 
-local terms = read_terms(voucher, stock)
+local terms = read_open_terms(keys)
 if not terms then return 0 end
 return serve(terms, keys, ARGV[1], tonumber(ARGV[2]), time_ms())

@@ -13,15 +13,14 @@ if known and redis.call('ZSCORE', waiting, user) then
   return {WAITS_ALREADY, known, redis.call('ZRANK', waiting, user) + 1}
 end
 if redis.call('EXISTS', voucher) == 0 then return {NO_SUCH_VOUCHER} end
-local terms = read_terms(voucher, stock)
+local terms = read_open_terms(keys)
 if not terms then return {LIST_CLOSED} end
 if terms.waiting == 0 then return {NO_LIST} end
 local now = time_ms()
-if now < terms.begins or now >= terms.ends then return {NOT_ON_SALE} end
-if not allowance_of(terms, keys, user, now) then return {MAY_NOT_BUY} end
+if refusal_of_time(terms, now) then return {NOT_ON_SALE} end
+if refusal_of_user(terms, keys, user, 1, now) then return {MAY_NOT_BUY} end
 local size = redis.call('ZCARD', waiting)
-local is_sold_out = tonumber(redis.call('GET', stock)) < 1 or is_total_reached(terms, keys)
-if size == 0 and not is_sold_out then return {IS_FREE} end
+if size == 0 and not refusal_of_stock(terms, keys, 1) then return {IS_FREE} end
 if size >= terms.waiting then return {LIST_FULL} end
 local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')[2] or 0
 redis.call('ZADD', waiting, string.format('%.0f', last + 1), user)

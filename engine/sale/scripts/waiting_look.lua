@@ -6,10 +6,9 @@
 -- #include "serve.lua"
 -- #include "voucher_keys.lua"
 
-local terms = read_terms(voucher, stock)
+local terms = read_open_terms(keys)
 local users = redis.call('ZCARD', waiting)
 if not terms or users == 0 then return {users, 0, terms and tonumber(terms.version) or 0} end
 local now = time_ms()
-local is_open = terms.waiting > 0 and not terms.serves_first and now >= terms.begins and now < terms.ends
-local is_free = tonumber(redis.call('GET', stock)) > 0 and not is_total_reached(terms, keys)
-return {users, is_open and is_free and 1 or 0, tonumber(terms.version)}
+local is_open = terms.waiting > 0 and not terms.serves_first and not refusal_of_time(terms, now)
+return {users, is_open and not refusal_of_stock(terms, keys, 1) and 1 or 0, tonumber(terms.version)}

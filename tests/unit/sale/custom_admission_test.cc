@@ -286,6 +286,17 @@ TEST_P(CustomAdmissionTest, WaitingListIsRefused) {
   EXPECT_TRUE(sale_->publish(with_list).ok());
 }
 
+TEST_P(CustomAdmissionTest, PurchaseTokenIsRefused) {
+  Voucher with_tokens = voucher(1, 1);
+  with_tokens.needs_token = true;
+  ASSERT_TRUE(sale_->publish(with_tokens).ok());
+  reopen_with(counting());
+  EXPECT_EQ(sale_->buy(1, 102).outcome, Outcome::kFailed);
+  const absl::Status refused = sale_->publish(with_tokens);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("needs_token"));
+}
+
 TEST_P(CustomAdmissionTest, WrongTypesAreRefusedBeforeWrite) {
   reopen_with(building_keys());
   Client& client = backend_.client();

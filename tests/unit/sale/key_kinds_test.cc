@@ -45,6 +45,9 @@ constexpr KeyKind kKinds[] = {
      "gone"},
     {"request", [](const SaleKeys& keys) { return keys.request("click"); }, "rebuilt", "completed",
      "completed", "kept until it expires"},
+    {"purchase_tokens", [](const SaleKeys& keys) { return keys.purchase_tokens() + "*"; },
+     "gone: new ones can be issued", "older: a spent token may be valid again", "kept",
+     "kept until they expire"},
     {"lost_requests", [](const SaleKeys& keys) { return keys.lost_requests(); },
      "gone: all keys were restored first", "gone: all keys were restored first",
      "gone: all keys were restored first", "kept"},
@@ -134,6 +137,7 @@ class KeyKindsOfSaleTest : public PaidSaleTest {
     for (const std::int64_t user : {2, 3, 4}) unpaid_.push_back(bought(user));
     drain();
     EXPECT_EQ(sale_->wait_for(1, 5).outcome, WaitOutcome::kWaiting);
+    backend_.client()("SET", SaleKeys{}.purchase_tokens() + "1:7", "a token");
     backend_.client()("HSET", SaleKeys{}.faults(), "9-9", 1);
     backend_.client()("HSET", SaleKeys{}.dead_letter_orders(), 1, "dead 1-1");
     backend_.client()("HSET", SaleKeys{}.lost_requests(), "loss", "of somebody");

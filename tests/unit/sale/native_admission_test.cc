@@ -11,6 +11,7 @@
 #include "engine/sale/scripts/payment_scripts.h"
 #include "tests/support/sweep.h"
 #include "tests/unit/sale/native_sides.h"
+#include <rushgate/limits.h>
 #include <rushgate/random_seed.h>
 
 namespace rushgate {
@@ -24,6 +25,18 @@ Side lua_side() { return lua_side_on(*NativeAdmissionTest::GetParam()); }
 
 constexpr VoucherId kVouchers = 2;
 constexpr int kRequestKeys = 10;
+
+constexpr std::int64_t kFirstUser = -1;
+constexpr std::int64_t kUsers = 12;
+
+/// Some users have names.
+UserId user_of(std::int64_t number) {
+  return number % 5 == 4 ? UserId("user-" + std::to_string(number)) : UserId(number);
+}
+
+std::string token_key(VoucherId voucher, const UserId& user) {
+  return PurchaseTokens::key_of(SaleKeys{}.purchase_tokens(), user.text(), voucher);
+}
 
 std::string idempotency_key(std::int64_t number) { return "key" + std::to_string(number); }
 
@@ -54,6 +67,12 @@ std::string everything(Client& client) {
     requests.push_back(Request::of("GET", keys.request(idempotency_key(number))));
     requests.push_back(Request::of("PTTL", keys.request(idempotency_key(number))));
   }
+  for (VoucherId voucher = 1; voucher <= kVouchers; ++voucher) {
+    for (std::int64_t number = kFirstUser; number < kFirstUser + kUsers; ++number) {
+      requests.push_back(Request::of("GET", token_key(voucher, user_of(number))));
+      requests.push_back(Request::of("PTTL", token_key(voucher, user_of(number))));
+    }
+  }
   requests.push_back(Request::of("HGETALL", keys.held()));
   requests.push_back(Request::of("ZRANGE", keys.deadlines(), 0, -1, "WITHSCORES"));
   requests.push_back(Request::of("XRANGE", keys.order_stream, "-", "+"));
@@ -75,13 +94,16 @@ class Implementations {
 
   void step() {
     const VoucherId id = 1 + below(kVouchers);
-    switch (below(16)) {
+    switch (below(18)) {
       case 0:
         return publish(id);
       case 1:
         return advance();
       case 2:
         return close(id);
+      case 16:
+      case 17:
+        return issue_token(id);
       case 3:
       case 4:
         return admit(id);
@@ -130,6 +152,7 @@ class Implementations {
                       .utc_offset_minutes = static_cast<std::int32_t>(below(1'400)) - 700};
     voucher.price_cents = 1 + below(1'000);
     voucher.payment_ms = below(2) * 30'000;
+    voucher.needs_token = below(3) == 0;
     const absl::Status first = lua_.sale->publish(voucher);
     ASSERT_EQ(first, native_.sale->publish(voucher));
   }
@@ -156,10 +179,11 @@ class Implementations {
     const OrderId order = 1'000'000 + ++admitted_;
     const std::int64_t quantity = 1 + below(6) / 4;
     const std::string reference = below(4) == 0 ? "a reference" : "";
+    const std::string token = pick_token();
     const auto run = [&](Side& side) {
       const Request request =
           AdmissionRequests(*side.client, SaleKeys{}, 40'000'000)
-              .make({.voucher = id, .quantity = quantity, .reference = reference},
+              .make({.voucher = id, .quantity = quantity, .reference = reference, .token = token},
                     std::vector<AdmissionRequests::Buyer>{{&user, order, key}});
       return side.client->run_all(admission_script(), {&request, 1}).front();
     };
@@ -169,8 +193,10 @@ class Implementations {
   void buy(VoucherId id) {
     const UserId user = pick_user();
     const std::string key = below(3) == 0 ? idempotency_key(below(kRequestKeys)) : std::string();
-    const BuyResult first = lua_.sale->buy(id, user, key);
-    const BuyResult second = native_.sale->buy(id, user, key);
+    const BuyRequest request{
+        .voucher = id, .user = user, .idempotency_key = key, .purchase_token = pick_token()};
+    const BuyResult first = lua_.sale->buy(request);
+    const BuyResult second = native_.sale->buy(request);
     ASSERT_EQ(outcome_name(first.outcome), outcome_name(second.outcome));
     ASSERT_EQ(first.order, second.order);
   }
@@ -182,6 +208,7 @@ class Implementations {
       request = {.voucher = 1 + below(3) / 2, .user = pick_user()};
       if (below(4) == 0) request.quantity = 2;
       if (below(3) == 0) request.idempotency_key = idempotency_key(below(kRequestKeys));
+      if (below(4) == 0) request.purchase_token = pick_token();
     }
     const auto first = lua_.sale->buy_all(requests);
     const auto second = native_.sale->buy_all(requests);
@@ -192,10 +219,18 @@ class Implementations {
     }
   }
 
-  /// Some users have names.
-  UserId pick_user() {
-    const std::int64_t number = below(12) - 1;
-    return number % 5 == 4 ? UserId("user-" + std::to_string(number)) : UserId(number);
+  void issue_token(VoucherId id) {
+    const std::string key = token_key(id, pick_user());
+    for (Side* const side : {&lua_, &native_}) {
+      (*side->client)("SET", key, "token", "PX", 20'000'000);
+    }
+  }
+
+  UserId pick_user() { return user_of(kFirstUser + below(kUsers)); }
+  /// Returns the users' token, another one, or none.
+  std::string pick_token() {
+    const std::int64_t kind = below(4);
+    return kind == 0 ? "" : kind == 1 ? "wrong" : "token";
   }
 
   std::mt19937_64& random_;

@@ -275,16 +275,20 @@ class PurchaseTokens {
   static absl::StatusOr<std::unique_ptr<PurchaseTokens>> create(Backend& backend,
                                                                 PurchaseTokensOptions options = {});
 
+  /// Returns the key of a user's token of an item. String: "<token>", or "<token> used".
+  static std::string key_of(std::string_view prefix, std::string_view user, std::int64_t item);
+
   /// Returns the user's token of this item. A token that was issued earlier and has not expired is
   /// returned again, redeemed or not. So a second call gives no second right to buy.
   absl::StatusOr<std::string> issue(std::int64_t user, std::int64_t item);
+  /// The same for a user with a name.
+  absl::StatusOr<std::string> issue(std::string_view user, std::int64_t item);
 
   /// Uses the token up if it is valid.
   absl::StatusOr<Redeemed> redeem(std::int64_t user, std::int64_t item, std::string_view token);
 
  private:
   PurchaseTokens(Backend& backend, PurchaseTokensOptions options);
-  [[nodiscard]] std::string key(std::int64_t user, std::int64_t item) const;
 
   const PurchaseTokensOptions options_;
   const std::string ttl_ms_;  // in decimal

@@ -24,6 +24,7 @@ enum class Outcome : std::uint8_t {
   kSoldOut,          // fewer pieces are left than were wanted
   kLimitReached,     // this user's, over the whole sale
   kDayLimitReached,  // this user's, today
+  kTokenRefused,     // the voucher needs a purchase token; this one is missing, wrong or spent
   kNotStarted,
   kEnded,
   kUnknownVoucher,
@@ -52,8 +53,13 @@ struct BuyRequest {
   /// Kept with the order, for the caller; at most Order::kReferenceBytesMax bytes. The reference of
   /// a repeated request is ignored.
   std::string reference = {};
+  /// The user's purchase token of the voucher, if the voucher needs one (Voucher::needs_token): issued
+  /// by PurchaseTokens with the prefix SaleKeys::purchase_tokens(). An accepted purchase spends it, in
+  /// the same script. A repetition by its idempotency key needs none.
+  std::string purchase_token = {};
 
   static constexpr std::int64_t kQuantityMax = Order::kQuantityMax;
+  static constexpr std::size_t kPurchaseTokenBytesMax = 64;
 };
 
 struct BuyResult {

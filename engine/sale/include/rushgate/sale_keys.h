@@ -29,6 +29,8 @@ struct SaleKeys {
   [[nodiscard]] std::string request(std::string_view idempotency_key) const {
     return prefix + "request:" + std::string(idempotency_key);
   }
+  /// The prefix of the users' purchase tokens: PurchaseTokensOptions::key_prefix. Strings.
+  [[nodiscard]] std::string purchase_tokens() const { return prefix + "purchase-token:"; }
   /// Is there while the keyspace has lost the records of requests, and nobody has restored them all.
   /// Hash: "loss" -> a name that distinguishes this loss from others; one who restores them -> the
   /// number of portions so far.

@@ -44,6 +44,8 @@ struct Voucher {
   bool restore_allowance = true;
   /// The most users that may wait for a returned piece (Sale::wait_for()); 0: none may.
   std::int64_t waiting_max = 0;
+  /// Whether a purchase needs a purchase token of its user (BuyRequest::purchase_token).
+  bool needs_token = false;
 
   friend bool operator==(const Voucher&, const Voucher&) = default;
 };

@@ -123,6 +123,15 @@ TEST_F(SaleCommandsTest, RefusalsHaveCodes) {
               StartsWith("REFUSED "));
 }
 
+TEST_F(SaleCommandsTest, PurchaseTokenIsSpent) {
+  publish({.id = 1, .stock = 2, .needs_token = true});
+  ASSERT_EQ(call("SET", SaleKeys{}.purchase_tokens() + "1:7", "a"), Reply::ok());
+  EXPECT_THAT(call("SALE.BUY", 1, 7).text(), StartsWith("TOKENREFUSED token refused"));
+  EXPECT_EQ(call("SALE.BUY", 1, 7, "TOKEN", "a").elements().size(), 2U);
+  EXPECT_THAT(call("SALE.BUY", 1, 7, "TOKEN", "a").text(), StartsWith("LIMIT"));
+  EXPECT_EQ(field(call("SALE.VOUCHER", 1), "needs_token"), Reply::integer(1));
+}
+
 TEST_F(SaleCommandsTest, PublicationIsConditional) {
   const char* const terms = R"({"id": 1, "stock": 2, "begin_ms": 0, "end_ms": 4000000000000})";
   const char* const others = R"({"id": 1, "stock": 3, "begin_ms": 0, "end_ms": 4000000000000})";

@@ -144,6 +144,21 @@ TEST(HttpBuyTest, EachRefusalHasItsType) {
   EXPECT_THAT(early.json()["now"].get<std::string>(), HasSubstr("Z"));
 }
 
+TEST(HttpBuyTest, PurchaseTokenIsSpent) {
+  const ServedSale served;
+  ASSERT_TRUE(served.sale().publish({.id = 7, .stock = 3, .needs_token = true}).ok());
+  (*served.sale().backend().open_client())("SET", SaleKeys{}.purchase_tokens() + "7:anna", "a");
+  const auto buy = [&](const Json& body) {
+    return served.call("POST", "/v1/vouchers/7/orders", body.dump());
+  };
+  EXPECT_EQ(buy({{"user", "anna"}}).problem(), "token-refused");
+  EXPECT_EQ(buy({{"user", "anna"}, {"purchase_token", "b"}}).problem(), "token-refused");
+  EXPECT_EQ(buy({{"user", "anna"}, {"purchase_token", "a"}}).status, 201);
+  const std::string too_long(BuyRequest::kPurchaseTokenBytesMax + 1, 'a');
+  EXPECT_EQ(buy({{"user", "anna"}, {"purchase_token", too_long}}).problem(), "invalid-request");
+  EXPECT_EQ(served.call("GET", "/v1/vouchers/7").json()["needs_token"], true);
+}
+
 TEST(HttpBuyTest, WrongRequestNamesTheFault) {
   const ServedSale served;
   served.publish(7, 1);
