@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Fate = DecidedEntry::Fate;
-using Poison = faults::FaultyOrderStore::Poison;
+using BatchPoison = faults::FaultyOrderStore::Poison;
 
 /// Has everything that the parts share.
 class WorkerPartsTest : public PaidSaleTest {
@@ -168,7 +168,7 @@ class BatchWriterTest : public WorkerPartsTest {
     decided_.clear();
     return writer_.write_all(writes_of(batch), {}, fence(), decided_);
   }
-  void poison(std::set<OrderId> bad, Poison how) {
+  void poison(std::set<OrderId> bad, BatchPoison how) {
     backend_.orders().poison(
         [bad = std::move(bad)](const Order& order) { return bad.contains(order.id); }, how);
   }
@@ -190,7 +190,7 @@ TEST_P(BatchWriterTest, NamedOrderIsIsolatedAtOnce) {
   publish();
   const std::vector<OrderId> orders = buy_for_users(5);
   const EntryBatch batch = read_new();
-  poison({orders[3]}, Poison::kFailsTheBatch);
+  poison({orders[3]}, BatchPoison::kFailsTheBatch);
   EXPECT_EQ(write(batch), absl::OkStatus());
   EXPECT_THAT(orders_that(Fate::kFault), ElementsAre(orders[3]));
   EXPECT_EQ(orders_that(Fate::kStored).size(), 4U);
@@ -201,7 +201,7 @@ TEST_P(BatchWriterTest, OutageDecidesNothing) {
   publish();
   const std::vector<OrderId> orders = buy_for_users(3);
   const EntryBatch batch = read_new();
-  poison({orders.begin(), orders.end()}, Poison::kFailsAsAnOutage);
+  poison({orders.begin(), orders.end()}, BatchPoison::kFailsAsAnOutage);
   for (int again = 0; again < 2 * kIsolateAfter; ++again) {
     EXPECT_FALSE(write(batch).ok());
     EXPECT_THAT(decided_, IsEmpty());
@@ -216,7 +216,7 @@ TEST_P(BatchWriterTest, OrderThatFailsAloneIsSuspect) {
   publish();
   const std::vector<OrderId> orders = buy_for_users(5);
   const EntryBatch batch = read_new();
-  poison({orders[0]}, Poison::kFailsAsAnOutage);
+  poison({orders[0]}, BatchPoison::kFailsAsAnOutage);
   for (int failures = 0; failures < kIsolateAfter; ++failures) EXPECT_FALSE(write(batch).ok());
   ASSERT_TRUE(writer_.is_isolating());
   EXPECT_EQ(write(batch), absl::OkStatus());
