@@ -478,7 +478,7 @@ function showOrder(id) {
   const body = order === undefined || order.state === null ? [h('p', { class: 'quiet', role: 'status' }, order ? t('missing') : '…')] : [stateSection(order),
     WITH_TICKET.has(order.state) ? ticketOf(order, title)
       : h('section', { class: 'card' }, h('h2', {}, title), orderFacts(order))];
-  if (document.body.classList.contains('kiosk') && order && !['queued', 'unpaid'].includes(order.state)) {
+  if (document.documentElement.classList.contains('kiosk') && order && !['queued', 'unpaid'].includes(order.state)) {
     body.push(h('p', { class: 'row centre' }, h('button', { type: 'button', class: 'main', onclick: forgetUser }, t('done'))));
   }
   get('order').replaceChildren(back, ...body);
@@ -605,7 +605,7 @@ async function startReading() {
 function useKiosk() {
   if (!new URLSearchParams(location.search).has('kiosk')) return;
   const IDLE_MS = 120_000;
-  document.body.classList.add('kiosk');
+  document.documentElement.classList.add('kiosk');
   setHidden(get('full'), false);
   let idle = 0;
   const touch = () => { clearTimeout(idle); idle = setTimeout(() => { if (user !== '') forgetUser(); }, IDLE_MS); };

@@ -12,7 +12,7 @@ function niceBound(value) {
   return [1, 2, 5, 10].map((step) => step * power).find((bound) => bound >= value);
 }
 
-/** A chart of values over the last `spanMs`. add() gets the newest values; draw() shows them. Series are
+/** A chart of values over the last `spanMs` at most. add() gets the newest values; draw() shows them. Series are
  * {key, name(), colour: 1 to 6}. Values that are null leave a gap. Series of a stacked chart are areas. */
 export class TimeChart {
   #samples = [];  // {at, values}
@@ -37,15 +37,17 @@ export class TimeChart {
   draw() {
     const last = this.#samples.at(-1);
     const end = last?.at ?? 0;
+    // It begins with a minute, and grows with what it has.
+    const spanMs = Math.min(this.spanMs, Math.max(60_000, end - (this.#samples[0]?.at ?? 0)));
     const totals = this.#samples.map(({ values }) => (this.isStacked
       ? this.series.reduce((sum, { key }) => sum + (values[key] ?? 0), 0)
       : Math.max(0, ...this.series.map(({ key }) => values[key] ?? 0))));
     const bound = niceBound(Math.max(1e-9, ...totals));
     this.#measure();
     const { left, right, top, bottom } = this.area;
-    this.x = (at) => left + ((at - end) / this.spanMs + 1) * (right - left);
+    this.x = (at) => left + ((at - end) / spanMs + 1) * (right - left);
     this.y = (value) => top + (1 - value / bound) * (bottom - top);
-    this.picture.replaceChildren(...this.#axes(bound, end), ...this.#shapes());
+    this.picture.replaceChildren(...this.#axes(bound, end, spanMs), ...this.#shapes());
     this.#showLegend(last);
   }
 
@@ -57,7 +59,7 @@ export class TimeChart {
     this.area = { left: LEFT * letter, right: Math.max(LEFT * letter + 1, width - 4), top: TOP * letter, bottom: Math.max(1, height - BOTTOM * letter), height, letter };
   }
 
-  #axes(bound, end) {
+  #axes(bound, end, spanMs) {
     const { left, right, height, letter } = this.area;
     const lines = [0, 0.5, 1].flatMap((share) => {
       const y = this.y(share * bound);
@@ -66,7 +68,7 @@ export class TimeChart {
     });
     const times = [0, 0.5, 1].map((share) => s('text', {
       x: left + share * (right - left), y: height - letter / 3, 'text-anchor': ['start', 'middle', 'end'][share * 2],
-    }, this.formatTime(end - (1 - share) * this.spanMs)));
+    }, this.formatTime(end - (1 - share) * spanMs)));
     return end === 0 ? lines : [...lines, ...times];
   }
 

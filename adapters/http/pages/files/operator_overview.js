@@ -65,7 +65,7 @@ export class Overview {
     this.shownQuantiles = '';
     this.shownAlerts = '';
     main.replaceChildren(h('h1', { class: 'hidden-text' }, t('overview')), this.alerts,
-      h('dl', { class: 'tiles' }, ...this.tiles.map((tile) => tile.element)),
+      h('dl', { class: 'tiles eight' }, ...this.tiles.map((tile) => tile.element)),
       h('div', { class: 'columns' }, card('purchasesChart', this.purchases.element), card('refusalsChart', this.refusals.element),
         card('latencyChart', this.latency.element), card('latencyNow', this.quantiles)),
       card('vouchersSelling', this.selling, h('p', { class: 'row' }, h('a', { class: 'button plain', href: '#vouchers' }, t('allVouchers')))));
