@@ -22,7 +22,10 @@ export class AuditPage {
     await Promise.all([this.#read(), this.#offerBackup()]);
   }
 
-  tick() { if (this.isRunning) this.#read(); }
+  tick() {
+    if (this.isRunning) this.#read();
+    if (this.isBackingUp) this.#readBackup();
+  }
 
   async #begin() {
     const repair = this.repair.checked;
@@ -98,18 +101,30 @@ export class AuditPage {
       const { paths } = await call('GET', '/openapi.json');
       if (!paths['/v1/backup']?.post) return;
     } catch { return; }
-    const button = h('button', { type: 'button', class: 'main', id: 'begin-backup' }, t('beginBackup'));
-    const note = noteLine();
-    button.addEventListener('click', async () => {
-      button.disabled = true;
-      try {
-        await call('POST', '/v1/backup', { body: {} });
-        note.say('good', t('backupDone'));
-      } catch (error) {
-        note.say('', fault(error));
-      }
-      button.disabled = false;
-    });
-    this.backup.replaceChildren(h('h2', {}, t('backup')), h('p', { class: 'quiet' }, t('backupHint')), h('p', { class: 'row end' }, button), note);
+    this.backupNote = noteLine();
+    this.beginBackup = h('button', { type: 'button', class: 'main', id: 'begin-backup', onclick: () => this.#beginBackup() }, t('beginBackup'));
+    this.backup.replaceChildren(h('h2', {}, t('backup')), h('p', { class: 'quiet' }, t('backupHint')), h('p', { class: 'row end' }, this.beginBackup), this.backupNote);
+    await this.#readBackup();
+  }
+
+  async #beginBackup() {
+    try {
+      await call('POST', '/v1/backup', { body: {} });
+      await this.#readBackup();
+    } catch (error) {
+      this.backupNote.say('', fault(error));
+    }
+  }
+
+  /** Shows the state of the last backup. */
+  async #readBackup() {
+    let backup = null;
+    try { backup = await call('GET', '/v1/backup'); } catch { return; }
+    const { state, name, bytes } = backup;
+    this.isBackingUp = state === 'running';
+    this.beginBackup.disabled = this.isBackingUp;
+    if (this.isBackingUp) this.backupNote.say('warn', t('running', { time: timeOf(backup.began_at) }));
+    else if (state === 'failed') this.backupNote.say('', t('failed', { detail: backup.reason ?? '' }));
+    else this.backupNote.say('good', t('backupDone', { name, size: number(bytes / 1e6, 1), time: timeOf(backup.ended_at) }));
   }
 }

@@ -28,7 +28,7 @@ export const texts = {
     noLetters: 'No dead letters. Every accepted order can be stored.', letterHint: 'These orders were accepted and could not be stored. Mend the cause, then try again.', retry: 'Try again', discard: 'Discard', discardTitle: 'Discard this order?', discardText: 'It stays accepted, but is never stored. This cannot be undone. Pay the buyer back by hand if need be.', retried: 'It is in the queue again.', stays: 'It stays: its stock is not there, or it is gone.', discarded: 'It is discarded.', 
 
     audit: 'Audit', auditHint: 'Compares keyspace and database, order by order. The sale goes on meanwhile.', beginAudit: 'Begin an audit', repair: 'Repair what is safe to repair', repairTitle: 'Repair the sale?', repairText: 'The audit first mends contradictions that are safe to mend: it appends lost events again, and rebuilds holds.', running: 'Running since {time}', passed: 'Passed', notPassed: 'Failed', auditFailed: 'The audit could not be made: {detail}', never_audited: 'No audit since the server started.', endedAt: 'Ended {time}', problems: 'Contradictions', warnings: 'Warnings', repairs: 'Repairs', money: 'Money', received: 'Received', kept: 'Kept', due: 'Due back', refunded: 'Refunded', ordersChecked: '{n} of {of} orders', vouchersChecked: '{n} of {of} vouchers', auditTable: 'Per voucher', created: 'Stored', queued: 'Queued', dead: 'Dead', 
-    backup: 'Backup', backupHint: 'Copies keyspace and database while the sale goes on.', beginBackup: 'Back up now', backupDone: 'The backup is complete.', noBackup: 'This server has no backup.',
+    backup: 'Backup', backupHint: 'Copies keyspace and database while the sale goes on.', beginBackup: 'Back up now', backupDone: '{name} is complete: {size} MB, {time}.', noBackup: 'This server has no backup.',
   },
   zh: {
     skip: '跳到内容', operations: '运营台', sections: '栏目', darkColours: '深色模式', lightColours: '浅色模式',
@@ -57,6 +57,6 @@ export const texts = {
     noLetters: '没有死信，所有受理的订单均可入库。', letterHint: '这些订单已受理但无法入库。请先排除原因，再重试。', retry: '重试', discard: '丢弃', discardTitle: '丢弃此订单？', discardText: '订单保持受理，但永不入库，且无法撤销。必要时请手动退款。', retried: '已重新进入队列。', stays: '仍保留：库存不足，或已不存在。', discarded: '已丢弃。', 
 
     audit: '审计', auditHint: '逐单核对键空间与数据库，期间照常销售。', beginAudit: '开始审计', repair: '修复可安全修复的问题', repairTitle: '修复销售数据？', repairText: '审计将先修复可安全修复的矛盾：补记丢失的事件，重建占用。', running: '{time} 开始，进行中', passed: '通过', notPassed: '未通过', auditFailed: '审计无法完成：{detail}', never_audited: '服务器启动以来尚未审计。', endedAt: '结束于 {time}', problems: '矛盾', warnings: '警告', repairs: '修复', money: '款项', received: '收到', kept: '入账', due: '待退回', refunded: '已退回', ordersChecked: '订单 {n} / {of}', vouchersChecked: '商品 {n} / {of}', auditTable: '按商品', created: '已入库', queued: '排队', dead: '死信', 
-    backup: '备份', backupHint: '在销售进行时复制键空间与数据库。', beginBackup: '立即备份', backupDone: '备份完成。', noBackup: '此服务器不支持备份。',
+    backup: '备份', backupHint: '在销售进行时复制键空间与数据库。', beginBackup: '立即备份', backupDone: '{name} 备份完成：{size} MB，{time}。', noBackup: '此服务器不支持备份。',
   },
 };
