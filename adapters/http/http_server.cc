@@ -72,6 +72,7 @@ absl::Status HttpServer::Impl::check_options() const {
     return absl::InvalidArgumentError(
         "connections_max, purchases_waiting_max and waiting_max must be at least 1");
   }
+  if (absl::Status entrance = service_->entrance().status(); !entrance.ok()) return entrance;
   if (options_.tls_certificate.empty() != options_.tls_key.empty()) {
     return absl::InvalidArgumentError("tls_certificate and tls_key belong together");
   }

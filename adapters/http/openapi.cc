@@ -111,6 +111,18 @@ constexpr std::string_view kSchemas = R"json({
       "user": {"$ref": "#/components/schemas/User"},
       "voucher": {"$ref": "#/components/schemas/Integer"},
       "place": {"description": "From 1.", "type": "integer"}}},
+  "Entered": {"type": "object", "required": ["user", "voucher", "purchase_token"],
+    "additionalProperties": false, "properties": {
+      "user": {"$ref": "#/components/schemas/User"},
+      "voucher": {"$ref": "#/components/schemas/Integer"},
+      "purchase_token": {"description": "Valid for five minutes, for one purchase.",
+                         "type": "string"}}},
+  "Queued": {"type": "object", "required": ["user", "voucher", "position", "wait_ms"],
+    "additionalProperties": false, "properties": {
+      "user": {"$ref": "#/components/schemas/User"},
+      "voucher": {"$ref": "#/components/schemas/Integer"},
+      "position": {"description": "From 1: the next to enter.", "type": "integer"},
+      "wait_ms": {"description": "Until the user enters, as estimated.", "type": "integer"}}},
   "Left": {"type": "object", "required": ["user", "left"], "additionalProperties": false,
     "properties": {"user": {"$ref": "#/components/schemas/User"}, "left": {"type": "boolean"}}},
   "UserList": {"type": "object", "required": ["users", "next"], "additionalProperties": false,

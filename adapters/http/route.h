@@ -51,6 +51,7 @@ enum class Lane : std::uint8_t {
   kPayments,   // in batches
   kChanges,
   kReads,
+  kVisits,  // of the entrance, which asks the keyspace alone
 };
 
 /// A reply in /openapi.json.
@@ -102,6 +103,7 @@ HttpAnswer archive_voucher(RouteCall& call);
 HttpAnswer refund_voucher(RouteCall& call);
 HttpAnswer wait_for_voucher(RouteCall& call);
 HttpAnswer leave_waiting_list(RouteCall& call);
+HttpAnswer visit_entrance(RouteCall& call);
 HttpAnswer list_waiting(RouteCall& call);
 
 HttpAnswer stream_orders(RouteCall& call);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kPurchaseThreads = 2;
 constexpr int kRepetitionThreads = 2;
+constexpr int kVisitThreads = 2;
 constexpr int kPaymentThreads = 1;
 constexpr int kChangeThreads = 2;
 constexpr int kReadThreads = 2;
@@ -166,6 +167,7 @@ SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options)
       ids_(random_name() + "-"),
       board_(sale),
       audits_(sale),
+      entrance_(sale, options),
       places_(options.event_streams_max),
       order_feed_(sale),
       voucher_feed_(sale, board_),
@@ -178,6 +180,7 @@ SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options)
       changes_(kChangeThreads, options.waiting_max),
       reads_(kReadThreads, options.waiting_max),
       repetitions_(kRepetitionThreads, options.waiting_max),
+      visits_(kVisitThreads, options.purchases_waiting_max),
       purchases_(kPurchaseThreads, options.purchases_waiting_max,
                  [&sale](std::span<const BuyRequest> requests) {
                    return decide_safely(requests, BuyResult{.outcome = Outcome::kOutcomeUnknown},
@@ -239,6 +242,8 @@ void SaleService::dispatch(std::unique_ptr<Pending> pending) {
       return run_on(changes_, std::move(pending));
     case Lane::kReads:
       return run_on(reads_, std::move(pending));
+    case Lane::kVisits:
+      return run_on(visits_, std::move(pending));
   }
 }
 

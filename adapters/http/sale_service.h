@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "adapters/http/access.h"
 #include "adapters/http/batcher.h"
+#include "adapters/http/entrance.h"
 #include "adapters/http/event_feed.h"
 #include "adapters/http/exchange.h"
 #include "adapters/http/route.h"
@@ -69,6 +70,7 @@ class SaleService {
   [[nodiscard]] FlashSale& sale() const { return sale_; }
   [[nodiscard]] VoucherBoard& board() { return board_; }
   [[nodiscard]] AuditDesk& audits() { return audits_; }
+  [[nodiscard]] Entrance& entrance() { return entrance_; }
   [[nodiscard]] OrderFeed& order_feed() { return order_feed_; }
   [[nodiscard]] VoucherFeed& voucher_feed() { return voucher_feed_; }
   [[nodiscard]] StreamPlaces& places() { return places_; }
@@ -102,6 +104,7 @@ class SaleService {
   std::atomic<std::int64_t> requests_{0};
   VoucherBoard board_;
   AuditDesk audits_;
+  Entrance entrance_;
   StreamPlaces places_;
   OrderFeed order_feed_;
   VoucherFeed voucher_feed_;
@@ -110,6 +113,7 @@ class SaleService {
   WorkPool changes_;
   WorkPool reads_;
   WorkPool repetitions_;
+  WorkPool visits_;  // of the entrance
   Batcher<BuyRequest, BuyResult> purchases_;
 };
 

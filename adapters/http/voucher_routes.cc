@@ -59,6 +59,15 @@ HttpAnswer publish_new(RouteCall& call, const Voucher& voucher) {
   return problem(kVersionChanged, "the voucher was published before");
 }
 
+/// Reads the user who wants to wait. Returns the refusal, if any.
+std::optional<HttpAnswer> read_user(const RouteCall& call, UserId& user) {
+  BodyReader body(call.body);
+  body->require("user", body->read("user", user));
+  if (auto wrong = body.finish()) return wrong;
+  if (call.caller.may_act_for(user)) return std::nullopt;
+  return problem(kForbidden, "the token is another user's");
+}
+
 const ProblemType* problem_type_of(WaitOutcome outcome) {
   switch (outcome) {
     case WaitOutcome::kWaiting:
@@ -194,10 +203,7 @@ HttpAnswer refund_voucher(RouteCall& call) {
 
 HttpAnswer wait_for_voucher(RouteCall& call) {
   UserId user;
-  BodyReader body(call.body);
-  body->require("user", body->read("user", user));
-  if (auto wrong = body.finish()) return *std::move(wrong);
-  if (!call.caller.may_act_for(user)) return problem(kForbidden, "the token is another user's");
+  if (auto wrong = read_user(call, user)) return *std::move(wrong);
   const WaitResult result = call.sale().sale().wait_for(call.voucher, user);
   if (const ProblemType* const type = problem_type_of(result.outcome)) {
     return problem(*type, result.detail);
@@ -206,6 +212,27 @@ HttpAnswer wait_for_voucher(RouteCall& call) {
                       {"user", user_json(user)},
                       {"voucher", number_json(call.voucher)},
                       {"place", result.place}});
+}
+
+HttpAnswer visit_entrance(RouteCall& call) {
+  UserId user;
+  if (auto wrong = read_user(call, user)) return *std::move(wrong);
+  const auto visit = call.service.entrance().visit(call.voucher, user);
+  if (!visit.ok()) return problem_of(visit.status());
+  Json json = {{"user", user_json(user)}, {"voucher", number_json(call.voucher)}};
+  if (!visit->token.empty()) {
+    json["purchase_token"] = visit->token;
+    return json_answer(json);
+  }
+  json["position"] = visit->place.position;
+  json["wait_ms"] = visit->place.wait_ms;
+  constexpr int kStatusAccepted = 202;
+  constexpr std::int64_t kMsPerSecond = 1'000;
+  constexpr std::int64_t kLookAgainMaxS = 30;  // others may leave
+  const std::int64_t wait_s = (visit->place.wait_ms + kMsPerSecond - 1) / kMsPerSecond;
+  HttpAnswer answer = json_answer(json, kStatusAccepted);
+  answer.fields.emplace_back("Retry-After", std::to_string(std::min(wait_s, kLookAgainMaxS)));
+  return answer;
 }
 
 HttpAnswer leave_waiting_list(RouteCall& call) {

@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -74,11 +79,37 @@ int report(const BuyArguments& arguments, const BuyResult& result,
   return exit_code;
 }
 
-int buy_at_service(const BuyArguments& arguments) {
+/// Waits in the waiting room of a voucher until the user has entered. Returns the purchase token.
+absl::StatusOr<std::string> enter(const ServiceClient& service, const BuyArguments& arguments) {
+  constexpr std::int64_t kLookMs = 1'000;
+  std::int64_t said = 0;  // the last position
+  while (true) {
+    const auto visit = patiently(arguments.sale.patience, [&] {
+      return visit_entrance_at(service, arguments.request.voucher, arguments.request.user);
+    });
+    if (!visit.ok()) return visit.status();
+    if (!visit->token.empty()) return visit->token;
+    if (interrupt_signal() != 0) return absl::UnknownError("interrupted in the waiting room");
+    if (std::exchange(said, visit->position) != visit->position) {
+      say("waiting: position {} in the waiting room\n", grouped(visit->position));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(visit->wait_ms, kLookMs)));
+  }
+}
+
+int buy_at_service(BuyArguments arguments) {
   const auto service = service_of(arguments.sale);
   if (!service.ok()) return fail(service.status());
-  const BuyResult result =
-      patiently(arguments.sale.patience, [&] { return buy_at(*service, arguments.request); });
+  const auto buy = [&] {
+    return patiently(arguments.sale.patience, [&] { return buy_at(*service, arguments.request); });
+  };
+  BuyResult result = buy();
+  if (result.outcome == Outcome::kTokenRefused && arguments.request.purchase_token.empty()) {
+    auto token = enter(*service, arguments);
+    if (!token.ok()) return fail(token.status());
+    arguments.request.purchase_token = *std::move(token);
+    result = buy();
+  }
   return report(arguments, result, [&]() -> std::string_view {
     if (result.status) return order_status_name(*result.status);
     return result.is_repeated ? std::string_view()

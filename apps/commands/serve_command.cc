@@ -39,6 +39,7 @@
 #include <rushgate/engine.h>
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
+#include <rushgate/limits.h>
 #include <rushgate/open_backend.h>
 #include <rushgate/resp_server.h>
 #include <rushgate/rocksdb_store.h>
@@ -70,6 +71,7 @@ struct ServeArguments {
   std::string currency;     // empty: unknown
   std::filesystem::path vouchers_file;
   int workers = 1;
+  std::int64_t entrance_rate = HttpServerOptions{}.entrance_per_second;
 };
 
 /// During its lifetime, reports when a script delays the end of the program.
@@ -302,6 +304,7 @@ int run_serve(ServeArguments arguments) {
     arguments.http->tls_key = arguments.tls_key;
     arguments.http->payment_url = arguments.payment_url;
     arguments.http->currency = arguments.currency;
+    arguments.http->entrance_per_second = arguments.entrance_rate;
   }
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
@@ -489,6 +492,13 @@ void add_http_options(CLI::App& command, ServeArguments& arguments) {
       ->check(not_empty())
       ->needs(http)
       ->type_name("C");
+  command
+      .add_option("--entrance-rate", arguments.entrance_rate,
+                  "Users in a second that get a purchase token of a voucher which needs one")
+      ->check(number_from(1, WaitingRoom::kPerSecondMax))
+      ->capture_default_str()
+      ->needs(http)
+      ->type_name("N");
 }
 
 void add_tls_options(CLI::App& command, ServeArguments& arguments) {

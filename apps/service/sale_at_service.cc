@@ -229,6 +229,19 @@ BuyResult buy_at(const ServiceClient& service, const BuyRequest& request) {
   return result;
 }
 
+absl::StatusOr<EntranceVisit> visit_entrance_at(const ServiceClient& service, VoucherId voucher,
+                                                const UserId& user) {
+  const auto visit =
+      post(service, fmt::format("/v1/vouchers/{}/entrance", voucher), {{"user", user_json(user)}});
+  if (!visit.ok()) return visit.status();
+  if (visit->contains("purchase_token")) {
+    return EntranceVisit{.token = text_in(*visit, "purchase_token")};
+  }
+  return EntranceVisit{.token = {},
+                       .position = number_of(visit->at("position")),
+                       .wait_ms = number_of(visit->at("wait_ms"))};
+}
+
 namespace {
 
 ChangeResult send_change(const ServiceClient& service, const std::string& target,

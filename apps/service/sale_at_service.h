@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,14 @@ absl::StatusOr<std::size_t> refund_all_at(const ServiceClient& service, VoucherI
 
 /// Buys. The request must have an idempotency key if the call is repeated.
 BuyResult buy_at(const ServiceClient& service, const BuyRequest& request);
+/// A visit of the entrance to a voucher that needs a purchase token.
+struct EntranceVisit {
+  std::string token;          // empty: the user waits
+  std::int64_t position = 0;  // of a user that waits, from 1
+  std::int64_t wait_ms = 0;   // as estimated
+};
+absl::StatusOr<EntranceVisit> visit_entrance_at(const ServiceClient& service, VoucherId voucher,
+                                                const UserId& user);
 /// Changes an order by a route below it: `payments`, `cancel`, `use` or `refund`.
 ChangeResult change_at(const ServiceClient& service, OrderId order, const std::string& route,
                        const nlohmann::ordered_json& body);

@@ -39,16 +39,18 @@ WaitingRoom::WaitingRoom(Backend& backend, WaitingRoomOptions options)
     : options_(std::move(options)), client_(backend.open_client(options_.client)) {}
 
 absl::StatusOr<WaitingRoom::Place> WaitingRoom::visit(std::string_view name, std::int64_t user) {
+  return visit(name, concat(user));
+}
+
+absl::StatusOr<WaitingRoom::Place> WaitingRoom::visit(std::string_view name,
+                                                      std::string_view user) {
   const std::array<std::string, 3> names = keys_of(options_.key_prefix, name);
-  const std::string numbers[] = {concat(user),
-                                 concat(options_.per_second),
-                                 concat(options_.burst),
-                                 concat(options_.size_max),
-                                 concat(options_.entered_ms),
+  const std::string numbers[] = {concat(options_.per_second), concat(options_.burst),
+                                 concat(options_.size_max), concat(options_.entered_ms),
                                  concat(kPortion)};
   const std::string_view keys[] = {names[0], names[1], names[2]};
-  const std::string_view arguments[] = {numbers[0], numbers[1], numbers[2],
-                                        numbers[3], numbers[4], numbers[5]};
+  const std::string_view arguments[] = {user,       numbers[0], numbers[1],
+                                        numbers[2], numbers[3], numbers[4]};
   const Reply position = client_->run(visit_script(), keys, arguments);
   if (!position.is_integer()) return to_status(position, "visiting a waiting room");
   if (position.integer() == lua::waiting_room_visit::kFull) {

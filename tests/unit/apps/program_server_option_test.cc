@@ -253,6 +253,24 @@ TEST_F(FilledServerOptionTest, SaleIsClosedRefundedAndArchived) {
   EXPECT_EQ(run_program(files_.command("audit")).exit_code, kExitOk);
 }
 
+TEST_F(ServerOptionTest, BuyerWaitsInWaitingRoom) {
+  serve({"--entrance-rate", "10"});
+  ASSERT_EQ(publish(R"([{"id": 1, "stock": 99, "begin_ms": 0, "end_ms": "2999-01-01",
+                         "needs_token": true}])")
+                .exit_code,
+            kExitOk);
+  for (int user = 1; user <= 30; ++user) {
+    const std::string body = "{\"user\": " + std::to_string(user) + "}";
+    (void)served_->call("POST", "/v1/vouchers/1/entrance", body);
+  }
+  const auto bought = run("buy", {"1", "anna"});
+  EXPECT_EQ(bought.exit_code, kExitOk) << bought.err;
+  EXPECT_THAT(bought.err, HasSubstr("waiting: position "));
+  EXPECT_THAT(bought.out, HasSubstr("accepted: order "));
+  const auto refused = run("buy", {"1", "31", "--token", "none"});
+  EXPECT_EQ(refused.exit_code, kExitRefused);
+}
+
 TEST_F(ServerOptionTest, CertificateOfServiceIsVerified) {
   const TemporaryDirectory keys;
   testing::write_certificates(keys.path());

@@ -57,6 +57,11 @@ struct HttpServerOptions {
   std::size_t purchases_waiting_max = 16'384;
   std::size_t waiting_max = 1'024;
 
+  /// The entrance to each voucher that needs a purchase token (Voucher::needs_token): users that enter
+  /// in a second, and the most that may wait.
+  std::int64_t entrance_per_second = 100;
+  std::int64_t entrance_waiting_max = 1'000'000;
+
   // A connection that exceeds one of these times is closed.
   std::int64_t header_timeout_ms = 5'000;  // from the first byte of a request to its header's end
   std::int64_t transfer_timeout_ms = 30'000;  // to receive a body, or until a reply is read

@@ -335,6 +335,8 @@ class WaitingRoom {
   /// Puts the user at the end of the queue, unless the user waits or has entered already. Returns
   /// the current place, so a later visit shows progress. kResourceExhausted: size_max users wait.
   absl::StatusOr<Place> visit(std::string_view name, std::int64_t user);
+  /// The same for a user with a name.
+  absl::StatusOr<Place> visit(std::string_view name, std::string_view user);
 
   /// Removes the user from the queue and from the admitted users.
   absl::Status leave(std::string_view name, std::int64_t user);

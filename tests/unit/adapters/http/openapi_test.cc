@@ -188,6 +188,18 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
   call("GET /v1/vouchers/{voucher}/waiting", "/v1/vouchers/10/waiting");
   call("DELETE /v1/vouchers/{voucher}/waiting/{user}", "/v1/vouchers/10/waiting/2");
 
+  // The entrance
+  const std::string enter = "POST /v1/vouchers/{voucher}/entrance";
+  const Voucher guarded = {.id = 11, .stock = 9, .needs_token = true};
+  ASSERT_TRUE(served_.sale().publish(guarded).ok());
+  call(enter, "/v1/vouchers/9/entrance", R"({"user": 1})");
+  call(enter, "/v1/vouchers/99/entrance", R"({"user": 1})");
+  std::set<int> seen;
+  for (int user = 1; seen.size() < 2; ++user) {
+    const std::string body = "{\"user\": " + std::to_string(user) + "}";
+    seen.insert(call(enter, "/v1/vouchers/11/entrance", body).status);
+  }
+
   // Orders
   const auto buy_paid = [&](const std::string& user) {
     const HttpReply reply = call(buy, "/v1/vouchers/9/orders", "{\"user\": " + user + "}");

@@ -266,6 +266,57 @@ TEST(HttpWaitingTest, UserWaitsAndLeaves) {
   EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/2").json()["left"], false);
 }
 
+TEST(HttpEntranceTest, TokenOfEntranceBuysOnce) {
+  HttpServerOptions options;
+  options.entrance_per_second = 1;
+  const ServedSale served(options);
+  const Voucher guarded = {.id = 7, .stock = 10, .limits = {.per_user = 0}, .needs_token = true};
+  ASSERT_TRUE(served.sale().publish(guarded).ok());
+  HttpConnection connection = served.connect();
+  const auto enter = [&](const std::string& user) {
+    return connection.call("POST", "/v1/vouchers/7/entrance", R"({"user": ")" + user + "\"}");
+  };
+  const auto buy = [&](const std::string& user, const std::string& token) {
+    return connection.call("POST", "/v1/vouchers/7/orders",
+                           R"({"user": ")" + user + R"(", "purchase_token": ")" + token + "\"}");
+  };
+  EXPECT_EQ(buy("anna", "").problem(), "token-refused");
+  const HttpReply entered = enter("anna");
+  ASSERT_EQ(entered.status, 200) << entered.body;
+  const std::string token = entered.json()["purchase_token"];
+  EXPECT_EQ(enter("anna").json()["purchase_token"], token);
+  const HttpReply second = enter("bob");
+  EXPECT_EQ(second.status, 202);
+  EXPECT_EQ(second.json()["position"], 1);
+  EXPECT_EQ(second.field("retry-after"), "1");
+  EXPECT_EQ(enter("carl").json()["position"], 2);
+  EXPECT_EQ(enter("bob").json()["position"], 1);
+  EXPECT_EQ(buy("bob", token).problem(), "token-refused");
+  EXPECT_EQ(buy("anna", token).status, 201);
+  EXPECT_EQ(buy("anna", token).problem(), "token-refused");
+}
+
+TEST(HttpEntranceTest, FullRoomIsOverloaded) {
+  HttpServerOptions options;
+  options.entrance_per_second = 1;
+  options.entrance_waiting_max = 1;
+  const ServedSale served(options);
+  const Voucher guarded = {.id = 7, .stock = 10, .needs_token = true};
+  ASSERT_TRUE(served.sale().publish(guarded).ok());
+  const auto enter = [&](const std::string& user) {
+    return served.call("POST", "/v1/vouchers/7/entrance", "{\"user\": " + user + "}");
+  };
+  EXPECT_EQ(enter("1").status, 200);
+  EXPECT_EQ(enter("2").status, 202);
+  EXPECT_EQ(enter("3").problem(), "overloaded");
+  served.publish(8, 1);
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/8/entrance", R"({"user": 1})").problem(), "refused");
+  EXPECT_EQ(served.call("POST", "/v1/vouchers/9/entrance", R"({"user": 1})").problem(),
+            "unknown-voucher");
+  options.entrance_per_second = 0;
+  EXPECT_FALSE(HttpServer::start(served.sale(), options).ok());
+}
+
 // ---- Operating ----
 
 TEST(HttpOperatorTest, AuditReportsItsVerdict) {

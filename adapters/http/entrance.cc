@@ -1,0 +1,59 @@
+#include "adapters/http/entrance.h"
+
+#include <utility>
+
+#include "engine/core/base/concat.h"
+#include "engine/core/client/reply_status.h"
+
+namespace rushgate::http {
+namespace {
+
+WaitingRoomOptions room_options(const SaleKeys& keys, const HttpServerOptions& options) {
+  WaitingRoomOptions room;
+  room.key_prefix = keys.prefix + "waiting-room:";
+  room.per_second = options.entrance_per_second;
+  room.burst = options.entrance_per_second;
+  room.size_max = options.entrance_waiting_max;
+  return room;
+}
+
+PurchaseTokensOptions token_options(const SaleKeys& keys) {
+  PurchaseTokensOptions tokens;
+  tokens.key_prefix = keys.purchase_tokens();
+  return tokens;
+}
+
+}  // namespace
+
+Entrance::Entrance(FlashSale& sale, const HttpServerOptions& options)
+    : sale_(sale),
+      room_(WaitingRoom::create(sale.backend(), room_options(sale.keys(), options))),
+      tokens_(PurchaseTokens::create(sale.backend(), token_options(sale.keys()))) {}
+
+absl::Status Entrance::status() const { return room_.ok() ? tokens_.status() : room_.status(); }
+
+absl::StatusOr<Entrance::Visit> Entrance::visit(VoucherId voucher, const UserId& user) {
+  if (absl::Status checked = check(voucher); !checked.ok()) return checked;
+  Visit visit;
+  const auto place = (*room_)->visit(std::to_string(voucher), user.text());
+  if (!place.ok()) return place.status();
+  visit.place = *place;
+  if (!place->has_entered) return visit;
+  auto token = (*tokens_)->issue(user.text(), voucher);
+  if (!token.ok()) return token.status();
+  visit.token = *std::move(token);
+  return visit;
+}
+
+/// Reads the voucher's terms in the keyspace. One that is lost has none until it is rebuilt.
+absl::Status Entrance::check(VoucherId voucher) {
+  const Reply terms = sale_.client()("HMGET", sale_.keys().voucher(voucher), "version", "token");
+  if (!terms.is_aggregate()) return to_status(terms, "reading a voucher");
+  if (terms.elements()[0].is_nil()) {
+    return absl::NotFoundError(concat("voucher ", voucher, " is not on sale"));
+  }
+  if (terms.elements()[1] == Reply::bulk("1")) return absl::OkStatus();
+  return absl::FailedPreconditionError(concat("voucher ", voucher, " needs no purchase token"));
+}
+
+}  // namespace rushgate::http
