@@ -65,12 +65,13 @@ BuyResult buy_failure(const absl::Status& status) { return failure_of<BuyResult>
 
 AdmissionRequests::Purchase purchase_of(const BuyRequest& request) {
   // No token has a space. "-" stands for none in the script's arguments.
-  const bool may_be_token =
-      request.purchase_token.find(' ') == std::string::npos && request.purchase_token != "-";
+  std::string_view token = request.purchase_token;
+  const bool is_wrong = !token.empty() && (token.find(' ') != token.npos || token == "-");
+  if (is_wrong) token = {};
   return {.voucher = request.voucher,
           .quantity = request.quantity,
           .reference = request.reference,
-          .token = may_be_token ? std::string_view(request.purchase_token) : std::string_view()};
+          .token = token};
 }
 
 /// Returns true for the usual request: of one piece, without any text. Such requests for one voucher
