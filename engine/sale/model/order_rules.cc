@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "engine/core/base/concat.h"
 #include <rushgate/order_rules.h>
 
@@ -157,7 +158,8 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
                           other->user.text(), " and voucher ", other->voucher));
   }
   if (rivals.same_key) {
-    return refused(concat("its idempotency key belongs to order ", rivals.same_key->id));
+    return refused(concat("its idempotency key \"", absl::CEscape(order.idempotency_key),
+                          "\" belongs to order ", rivals.same_key->id));
   }
   if (!is_live(order)) return {};
   if (!rivals.stock) {

@@ -70,7 +70,8 @@ class IdempotencyKeysTest : public SaleTest {
     EXPECT_TRUE(backend_.orders().list({.voucher = 2})->empty());
     const OrderState state = sale_->status(second.order).value();
     EXPECT_EQ(state.location, OrderLocation::kDeadLetter);
-    EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(first));
+    EXPECT_EQ(state.reason,
+              "its idempotency key \"click\" belongs to order " + std::to_string(first));
     const std::string order = "order " + std::to_string(first);
     EXPECT_THAT(sale_->audit()->problems,
                 ::testing::ElementsAre("voucher 1: " + order +
@@ -402,7 +403,8 @@ TEST_P(IdempotencyKeysTest, SecondOrderOfEvictedKeyIsDead) {
   EXPECT_EQ(rows(), 1U);
   const OrderState state = sale_->status(second.order).value();
   EXPECT_EQ(state.location, OrderLocation::kDeadLetter);
-  EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(first.order));
+  EXPECT_EQ(state.reason,
+            "its idempotency key \"click\" belongs to order " + std::to_string(first.order));
   backend_.client()("DEL", SaleKeys{}.stock(1));
   EXPECT_EQ(buy(1, 8), Outcome::kAccepted);
   EXPECT_EQ(sale_->buy(1, 7, "click").order, first.order) << "of two, the first keeps the key";
@@ -444,7 +446,8 @@ TEST_P(IdempotencyKeysTest, HeldOrderOfKeyUsedElsewhereIsDead) {
   EXPECT_EQ(sale_->status(other.order)->location, OrderLocation::kStored);
   const OrderState state = sale_->status(held.order).value();
   EXPECT_EQ(state.location, OrderLocation::kDeadLetter);
-  EXPECT_EQ(state.reason, "its idempotency key belongs to order " + std::to_string(other.order));
+  EXPECT_EQ(state.reason,
+            "its idempotency key \"click\" belongs to order " + std::to_string(other.order));
   expect_audit_passes();
 }
 

@@ -386,7 +386,8 @@ TEST_P(OrderStoreTest, SecondOrderOfKeyIsRefused) {
   EXPECT_EQ(write_one(first), Kind::kStored);
   const OrderResult refused = write({last_ms}).at(0);
   EXPECT_EQ(refused.kind, Kind::kRefused);
-  EXPECT_EQ(refused.reason, "its idempotency key belongs to order " + std::to_string(first.id));
+  EXPECT_EQ(refused.reason,
+            "its idempotency key \"click\" belongs to order " + std::to_string(first.id));
   EXPECT_EQ(write_one(first), Kind::kAlreadyStored);
   EXPECT_EQ(write_kinds({with_key(1, "clack", 1'000), with_key(1, "clack", 1'000)}),
             (std::vector{Kind::kStored, Kind::kRefused}));
@@ -412,7 +413,7 @@ TEST_P(OrderStoreTest, KeyOfAnotherVoucherIsRefused) {
   Order other = with_key(2, "click", 1'100);
   other.voucher = kVoucher + 1;
   EXPECT_EQ(write({first, other}).at(1).reason,
-            "its idempotency key belongs to order " + std::to_string(first.id));
+            "its idempotency key \"click\" belongs to order " + std::to_string(first.id));
   EXPECT_EQ(write_one(other), Kind::kRefused);
   other.admitted_at_ms = 1'101;
   EXPECT_EQ(write_one(other), Kind::kStored) << "the key has expired";
@@ -432,7 +433,7 @@ TEST_P(OrderStoreTest, KeyOfArchivedOrderIsRefused) {
   ASSERT_EQ(store().archive()->archive_voucher(kEnded, 2), absl::OkStatus());
   ASSERT_EQ(store().archive()->archive_orders(kEnded, 10).value(), 1U);
   EXPECT_EQ(write({with_key(2, "click", 1'100)}).at(0).reason,
-            "its idempotency key belongs to order " + std::to_string(first.id));
+            "its idempotency key \"click\" belongs to order " + std::to_string(first.id));
   EXPECT_EQ(write_one(with_key(3, "click", 1'101)), Kind::kStored);
   ASSERT_EQ(store().archive()->delete_orders(kEnded, 10).value(), 1U);
   EXPECT_EQ(write_one(with_key(4, "click", 1'000)), Kind::kStored) << "the order was deleted";
