@@ -1,6 +1,7 @@
 #include "adapters/flash_sale/flash_sale_impl.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/open_backend.h>
+#include <rushgate/sale_statistics.h>
 
 namespace rushgate {
 
@@ -96,6 +97,7 @@ Backend& FlashSale::backend() { return impl_->backend(); }
 Client& FlashSale::client() { return impl_->client(); }
 OrderStore& FlashSale::orders() { return impl_->orders(); }
 const Clock& FlashSale::clock() const { return impl_->backend().clock(); }
+SaleStatistics FlashSale::statistics() { return impl_->statistics().read(); }
 absl::Status FlashSale::health() const { return impl_->backend().health(); }
 
 }  // namespace rushgate

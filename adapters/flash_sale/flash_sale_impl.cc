@@ -177,6 +177,7 @@ absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
   // An embedded keyspace is in one process, and the directory of the orders is locked by one.
   const bool is_alone = backend_->capabilities().runs_native_scripts || lock_.has_value();
   workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, options_, is_alone);
+  statistics_ = std::make_unique<StatisticsReader>(*sale_, *backend_, *client_, stores, *workers_);
   submitted_ = std::make_unique<SubmitQueue>(*sale_, options_.submitted_max, options_.workers > 0);
   return options_.start_workers ? workers_->start() : absl::OkStatus();
 }

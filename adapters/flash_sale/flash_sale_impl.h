@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "adapters/flash_sale/sale_workers.h"
+#include "adapters/flash_sale/statistics_reader.h"
 #include "adapters/flash_sale/submit_queue.h"
 #include "storage/rocksdb/directory_lock.h"
 #include <rushgate/backend.h>
@@ -33,6 +34,7 @@ class FlashSale::Impl {
   [[nodiscard]] OrderStore& orders() const { return *orders_; }
   [[nodiscard]] SaleWorkers& workers() const { return *workers_; }
   [[nodiscard]] SubmitQueue& submitted() const { return *submitted_; }
+  [[nodiscard]] StatisticsReader& statistics() const { return *statistics_; }
 
  private:
   absl::Status open_parts(const BackendUrl& place);
@@ -52,6 +54,7 @@ class FlashSale::Impl {
   std::unique_ptr<Client> client_;
   std::unique_ptr<Sale> sale_;
   std::unique_ptr<SaleWorkers> workers_;
+  std::unique_ptr<StatisticsReader> statistics_;
   std::unique_ptr<SubmitQueue> submitted_;
 };
 

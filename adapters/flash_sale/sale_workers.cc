@@ -117,10 +117,7 @@ void SaleWorkers::stop() {
   if (stock_feed_) stock_feed_->stop();
   for (const auto& worker : running()) worker->stop();
   const std::lock_guard lock(workers_mutex_);
-  for (const auto& worker : workers_) {
-    stored_ += worker->stored();
-    buried_ += worker->buried();
-  }
+  for (const auto& worker : workers_) ended_.add(worker->counts());
   workers_.clear();
 }
 
@@ -135,18 +132,16 @@ absl::StatusOr<Backlog> SaleWorkers::backlog() {
   return backlog;
 }
 
-std::size_t SaleWorkers::stored() const {
+WorkerStatistics SaleWorkers::statistics() const {
   const std::lock_guard lock(workers_mutex_);
-  std::size_t sum = stored_;
-  for (const auto& worker : workers_) sum += worker->stored();
-  return sum;
-}
-
-std::size_t SaleWorkers::buried() const {
-  const std::lock_guard lock(workers_mutex_);
-  std::size_t sum = buried_;
-  for (const auto& worker : workers_) sum += worker->buried();
-  return sum;
+  WorkerStatistics statistics{.running = workers_.size(), .counts = ended_};
+  for (const auto& worker : workers_) {
+    statistics.counts.add(worker->counts());
+    if (std::string reason = worker->pause_reason(); !reason.empty()) {
+      statistics.pause_reasons.push_back(std::move(reason));
+    }
+  }
+  return statistics;
 }
 
 void SaleWorkers::report_stock() {
@@ -248,8 +243,7 @@ absl::Status SaleWorkers::step_here() {
     step = worker_here_->step();
     {
       const std::lock_guard lock(workers_mutex_);
-      stored_ += step.stored;
-      buried_ += step.buried;
+      ended_.add(step);
     }
     notices_.send();
   } while (step.kind == OrderWorker::Step::Kind::kWorked);

@@ -20,6 +20,7 @@
 #include <rushgate/order_worker.h>
 #include <rushgate/order_worker_thread.h>
 #include <rushgate/sale_keys.h>
+#include <rushgate/sale_statistics.h>
 
 namespace rushgate {
 
@@ -38,8 +39,9 @@ class SaleWorkers {
   absl::Status start();
   void stop();
   absl::StatusOr<Backlog> backlog();
-  [[nodiscard]] std::size_t stored() const;
-  [[nodiscard]] std::size_t buried() const;
+  [[nodiscard]] std::size_t stored() const { return statistics().counts.stored; }
+  [[nodiscard]] std::size_t buried() const { return statistics().counts.buried; }
+  [[nodiscard]] WorkerStatistics statistics() const;
   absl::Status drain(absl::FunctionRef<void(const std::string& note)> waiting);
 
   [[nodiscard]] std::shared_ptr<const void> on_step(std::function<void()> notice) {
@@ -75,10 +77,9 @@ class SaleWorkers {
   StepNotices notices_;
   std::mutex here_mutex_;                     // guards the next member
   std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
-  mutable std::mutex workers_mutex_;          // guards the next three members
+  mutable std::mutex workers_mutex_;          // guards the next two members
   std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
-  std::size_t stored_ = 0;  // by workers that have ended
-  std::size_t buried_ = 0;
+  WorkerCounts ended_;  // of workers that have ended
 };
 
 }  // namespace rushgate

@@ -54,6 +54,11 @@ class Batcher {
     if (is_first) has_requests_.notify_one();
     return true;
   }
+  /// Returns how many requests wait.
+  [[nodiscard]] std::size_t waiting() {
+    const std::lock_guard lock(mutex_);
+    return requests_.size();
+  }
 
  private:
   static constexpr std::size_t kBatchMax = 1'024;

@@ -11,9 +11,22 @@ namespace rushgate::http {
 
 bool OpenConnections::add(std::size_t most) {
   const std::lock_guard lock(mutex_);
-  if (count_ >= most) return false;
+  if (count_ >= most) {
+    ++refused_;
+    return false;
+  }
   ++count_;
   return true;
+}
+
+std::size_t OpenConnections::count() {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+std::uint64_t OpenConnections::refused() {
+  const std::lock_guard lock(mutex_);
+  return refused_;
 }
 
 void OpenConnections::remove() {

@@ -44,12 +44,16 @@ class OpenConnections {
   /// Returns false, and counts nothing, if there are `most`.
   [[nodiscard]] bool add(std::size_t most);
   void remove();
+  [[nodiscard]] std::size_t count();
+  /// Returns how often add() returned false.
+  [[nodiscard]] std::uint64_t refused();
   /// Waits until there are none, at most `patience`.
   void wait_for_none(std::chrono::milliseconds patience);
 
  private:
-  std::mutex mutex_;  // guards the next member
+  std::mutex mutex_;  // guards the next two members
   std::size_t count_ = 0;
+  std::uint64_t refused_ = 0;
   std::condition_variable is_none_;
 };
 

@@ -149,11 +149,17 @@ class VoucherFeed final : public EventFeed {
 class StreamPlaces {
  public:
   explicit StreamPlaces(std::size_t most)
-      : free_(std::make_shared<std::atomic<std::int64_t>>(most)) {}
+      : most_(static_cast<std::int64_t>(most)),
+        free_(std::make_shared<std::atomic<std::int64_t>>(most)) {}
   /// Returns a place, which lives as long as it is held; null if there is none.
   [[nodiscard]] std::shared_ptr<const void> take();
+  /// Returns how many are taken.
+  [[nodiscard]] std::size_t taken() const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(0, most_ - free_->load()));
+  }
 
  private:
+  const std::int64_t most_;
   std::shared_ptr<std::atomic<std::int64_t>> free_;
 };
 

@@ -28,7 +28,10 @@ class HttpServer::Impl {
  public:
   Impl(FlashSale& sale, HttpServerOptions options)
       : options_(std::move(options)),
-        service_(std::make_unique<http::SaleService>(sale, options_)) {}
+        service_(std::make_unique<http::SaleService>(sale, options_, [this](HttpFigures& figures) {
+          figures.connections = open_.count();
+          figures.refused_connections = open_.refused();
+        })) {}
   ~Impl() { stop(); }
 
   absl::Status start();

@@ -246,6 +246,23 @@ constexpr std::string_view kSchemas = R"json({
           "warnings"], "properties": {"passed": {"type": "boolean"},
           "problems": {"type": "array", "items": {"type": "string"}},
           "warnings": {"type": "array", "items": {"type": "string"}}}}}},
+  "Statistics": {"type": "object", "required": ["at", "opened_at", "fault", "purchases", "vouchers",
+      "queue", "dead_letters", "orders", "workers", "keyspace", "http"], "additionalProperties": false,
+    "properties": {
+      "at": {"$ref": "#/components/schemas/Instant"},
+      "opened_at": {"$ref": "#/components/schemas/Instant"},
+      "fault": {"description": "Why the keyspace is unusable.", "type": ["string", "null"]},
+      "purchases": {"description": "By outcome: of all vouchers, of each, of further vouchers; and the latency.",
+                    "type": "object", "required": ["all", "vouchers", "others", "latency"]},
+      "vouchers": {"description": "How many are published and on sale, and at most 100 of them.",
+                   "type": "object", "required": ["published", "on_sale", "shown"]},
+      "queue": {"description": "Entries that are not stored yet.", "type": ["object", "null"]},
+      "dead_letters": {"type": ["integer", "null"]},
+      "orders": {"description": "Stored orders by state, and the age of the count.",
+                 "type": ["object", "null"]},
+      "workers": {"type": "object", "required": ["running", "pause_reasons", "stored"]},
+      "keyspace": {"type": ["object", "null"]},
+      "http": {"type": "object", "required": ["connections", "event_streams", "routes", "lanes"]}}},
   "Health": {"type": "object", "required": ["status"], "additionalProperties": false,
     "properties": {"status": {"enum": ["ok", "ready"]}}},
   "Server": {"type": "object", "required": ["now_ms", "payment_url", "currency", "demands_user_token",
@@ -272,7 +289,8 @@ Json reference_to(std::string_view schema) {
 }
 
 Json content_of(std::string_view type, std::string_view schema) {
-  if (schema == kEventStream) return {{std::string(schema), {{"schema", {{"type", "string"}}}}}};
+  if (schema.find('/') != std::string_view::npos)
+    return {{std::string(schema), {{"schema", {{"type", "string"}}}}}};
   return {{std::string(type), {{"schema", reference_to(schema)}}}};
 }
 

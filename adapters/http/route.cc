@@ -5,6 +5,7 @@
 
 #include "engine/core/base/concat.h"
 #include <rushgate/maybe_integer.h>
+#include <rushgate/metrics.h>
 
 namespace rushgate::http {
 namespace {
@@ -70,6 +71,22 @@ FoundRoute find_route(std::string_view method, const std::vector<std::string>& p
     found.allowed += (found.allowed.empty() ? "" : ", ") + std::string(route.method);
   }
   return found;
+}
+
+std::string_view lane_name(Lane lane) {
+  switch (lane) {
+    case Lane::kNow:
+      return "now";
+    case Lane::kPurchases:
+      return "purchases";
+    case Lane::kPayments:
+      return "payments";
+    case Lane::kChanges:
+      return "changes";
+    case Lane::kReads:
+      return "reads";
+  }
+  return "?";
 }
 
 std::span<const Route> routes() {
@@ -217,6 +234,14 @@ std::span<const Route> routes() {
       {.method = "GET", .path = "/v1/audit", .access = kOperator, .lane = kNow, .handler = get_audit,
        .operation = "getAudit", .summary = "Returns the last audit.",
        .replies = {{200, "Audit"}}, .problems = {kNotFound}},
+      {.method = "GET", .path = "/v1/statistics", .access = kOperator, .lane = kReads,
+       .handler = get_statistics, .operation = "getStatistics",
+       .summary = "Returns the figures of the sale and of the server, as they are counted since the start.",
+       .replies = {{200, "Statistics"}}},
+      {.method = "GET", .path = "/metrics", .access = kOperator, .lane = kReads,
+       .handler = get_metrics, .operation = "getMetrics",
+       .summary = "Returns the same figures in Prometheus's text format.",
+       .replies = {{200, kMetricsType}}},
       {.method = "GET", .path = "/healthz", .access = kAnyone, .lane = kNow, .handler = get_health,
        .operation = "getHealth", .summary = "Replies while the server runs.", .replies = {{200, "Health"}}},
       {.method = "GET", .path = "/readyz", .access = kAnyone, .lane = kNow, .handler = get_readiness,

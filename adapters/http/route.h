@@ -1,6 +1,7 @@
 // The routes of the server: one table, from which requests are dispatched and /openapi.json is made.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,10 +55,16 @@ enum class Lane : std::uint8_t {
   kVisits,  // of the entrance, which asks the keyspace alone
 };
 
+/// All lanes, in the order of their numbers.
+inline constexpr std::array kLanes = {Lane::kNow, Lane::kPurchases, Lane::kPayments, Lane::kChanges,
+                                      Lane::kReads};
+/// Returns "now", "purchases", …
+std::string_view lane_name(Lane lane);
+
 /// A reply in /openapi.json.
 struct DocumentedReply {
   int status = 200;
-  std::string_view schema;  // of components/schemas, or kEventStream
+  std::string_view schema;  // of components/schemas, or a media type
 };
 inline constexpr std::string_view kEventStream = "text/event-stream";
 
@@ -126,6 +133,8 @@ HttpAnswer retry_dead_letter(RouteCall& call);
 HttpAnswer discard_dead_letter(RouteCall& call);
 HttpAnswer begin_audit(RouteCall& call);
 HttpAnswer get_audit(RouteCall& call);
+HttpAnswer get_statistics(RouteCall& call);
+HttpAnswer get_metrics(RouteCall& call);
 HttpAnswer get_health(RouteCall& call);
 HttpAnswer get_readiness(RouteCall& call);
 HttpAnswer get_openapi(RouteCall& call);

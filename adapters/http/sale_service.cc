@@ -159,12 +159,14 @@ Json AuditDesk::state() {
 
 // ---- Requests ---------------------------------------------------------------------------------
 
-SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options)
+SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options,
+                         std::function<void(HttpFigures& figures)> count_connections)
     : sale_(sale),
       logger_(options.logger),
       guard_(options.operator_token, options.user_key, options.origins),
       facts_(options),
       ids_(random_name() + "-"),
+      count_connections_(std::move(count_connections)),
       board_(sale),
       audits_(sale),
       entrance_(sale, options),
@@ -192,7 +194,8 @@ void SaleService::handle(HttpCall call, HttpDone done) {
   auto pending =
       std::make_unique<Pending>(Pending{.call = {.service = *this, .http = std::move(call)},
                                         .done = std::move(done),
-                                        .id = std::move(id)});
+                                        .id = std::move(id),
+                                        .began_ns = LatencyRecorder::now_ns()});
   std::optional<HttpAnswer> refused;
   try {
     refused = check(*pending);
@@ -322,8 +325,22 @@ void SaleService::reply(Pending& pending, HttpAnswer answer) {
         concat("http: request ", pending.id, ": ", method, " ", path, ": ", answer.status,
                answer.status >= kFailedFrom ? " " + answer.body : std::string()));
   }
+  counters_.add(pending.route, answer.status, pending.began_ns);
   answer.fields.emplace_back("X-Request-Id", std::move(pending.id));
   pending.done(std::move(answer));
+}
+
+HttpFigures SaleService::figures() {
+  HttpFigures figures = counters_.read();
+  count_connections_(figures);
+  figures.event_streams = places_.taken();
+  for (HttpFigures::Lane& lane : figures.lanes) {
+    if (lane.name == lane_name(Lane::kPurchases)) lane.waiting = purchases_.waiting();
+    if (lane.name == lane_name(Lane::kPayments)) lane.waiting = payments_.waiting();
+    if (lane.name == lane_name(Lane::kChanges)) lane.waiting = changes_.waiting();
+    if (lane.name == lane_name(Lane::kReads)) lane.waiting = reads_.waiting();
+  }
+  return figures;
 }
 
 }  // namespace rushgate::http

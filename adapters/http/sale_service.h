@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,9 +18,11 @@
 #include "adapters/http/entrance.h"
 #include "adapters/http/event_feed.h"
 #include "adapters/http/exchange.h"
+#include "adapters/http/http_counters.h"
 #include "adapters/http/route.h"
 #include "adapters/http/sale_board.h"
 #include "adapters/http/work_pool.h"
+#include "adapters/metrics/http_figures.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
 
@@ -62,7 +65,9 @@ absl::Status check_facts(const HttpServerOptions& options);
 /// Thread-safe. Does not own the sale, which must outlive it.
 class SaleService {
  public:
-  SaleService(FlashSale& sale, const HttpServerOptions& options);
+  /// `count_connections` sets the figures of the connections.
+  SaleService(FlashSale& sale, const HttpServerOptions& options,
+              std::function<void(HttpFigures& figures)> count_connections);
 
   /// Replies to a request, at once or later.
   void handle(HttpCall call, HttpDone done);
@@ -75,6 +80,7 @@ class SaleService {
   [[nodiscard]] VoucherFeed& voucher_feed() { return voucher_feed_; }
   [[nodiscard]] StreamPlaces& places() { return places_; }
   [[nodiscard]] const ShownFacts& facts() const { return facts_; }
+  [[nodiscard]] HttpFigures figures();
 
  private:
   /// A request on its way to its reply.
@@ -83,6 +89,7 @@ class SaleService {
     const Route* route = nullptr;
     HttpDone done;
     std::string id;
+    std::int64_t began_ns = 0;  // monotonic
   };
 
   [[nodiscard]] std::optional<HttpAnswer> check(Pending& pending) const;
@@ -102,6 +109,8 @@ class SaleService {
   const ShownFacts facts_;
   const std::string ids_;  // the ids of requests begin with it
   std::atomic<std::int64_t> requests_{0};
+  const std::function<void(HttpFigures& figures)> count_connections_;
+  HttpCounters counters_;
   VoucherBoard board_;
   AuditDesk audits_;
   Entrance entrance_;

@@ -29,6 +29,11 @@ bool WorkPool::submit(Work work) {
   return true;
 }
 
+std::size_t WorkPool::waiting() {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
 void WorkPool::loop() {
   name_this_thread("rg-http-work");
   std::unique_lock lock(mutex_);

@@ -26,6 +26,8 @@ class WorkPool {
   /// Runs `work` on one of the threads. Returns false, and drops it, if too much waits. It must not
   /// throw.
   [[nodiscard]] bool submit(Work work);
+  /// Returns how much work waits.
+  [[nodiscard]] std::size_t waiting();
 
  private:
   void loop();

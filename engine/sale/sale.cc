@@ -16,6 +16,7 @@
 #include "engine/sale/stream/queued_entries.h"
 #include "engine/sale/vouchers/restored_letters.h"
 #include <rushgate/ids.h>
+#include <rushgate/purchase_statistics.h>
 #include <rushgate/sale.h>
 
 namespace rushgate {
@@ -210,6 +211,7 @@ absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
   return report;
 }
 
+PurchaseStatistics Sale::purchases() const { return parts_->purchases.counters().read(); }
 const SaleOptions& Sale::options() const { return parts_->options; }
 
 std::vector<NamedScript> native_sale_scripts() {

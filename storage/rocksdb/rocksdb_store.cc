@@ -277,4 +277,9 @@ RocksDbWork RocksDbStore::work() const {
   return {.flushes = work.flushes, .compactions = work.compactions, .stalls = work.stalls};
 }
 
+std::vector<Store::Figure> RocksDbStore::figures() const {
+  const RocksDbWork done = work();
+  return {{"flushes", done.flushes}, {"compactions", done.compactions}, {"stalls", done.stalls}};
+}
+
 }  // namespace rushgate

@@ -184,6 +184,22 @@ std::vector<VoucherId> OrderReader::vouchers_with_orders() {
   }
 }
 
+// One pass over the table. GROUP BY would sort it.
+std::array<std::int64_t, kOrderStatuses.size()> count_by_status(SQLite::Database& database) {
+  std::string sql = "SELECT ";
+  for (const OrderStatus status : kOrderStatuses) {
+    sql += concat(status == kOrderStatuses.front() ? "" : ", ",
+                  "count(*) FILTER (WHERE status = ", static_cast<int>(status), ")");
+  }
+  SQLite::Statement statement(database, sql + " FROM orders");
+  statement.executeStep();
+  std::array<std::int64_t, kOrderStatuses.size()> counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] = statement.getColumn(static_cast<int>(i)).getInt64();
+  }
+  return counts;
+}
+
 std::vector<Order> OrderReader::list_with_key(const KeyPosition& after, std::size_t count_max) {
   Query query(list_with_key_, after.expires_at_ms, after.id, to_limit(count_max));
   std::vector<Order> orders;

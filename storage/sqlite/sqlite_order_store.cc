@@ -95,17 +95,20 @@ struct SqliteOrderStore::Impl {
     });
   }
 
-  /// Uses a connection of its own, so that no other call waits.
-  absl::Status check_integrity() {
+  /// Returns use(connection), where use returns a Status or StatusOr, on a connection of its own, so that
+  /// no other call waits.
+  template <class Use>
+  std::invoke_result_t<Use, SQLite::Database&> read_apart(const char* doing, Use use) {
     {
       const std::lock_guard lock(reader->mutex);
       const absl::Status in_place = reader->files.check();
       if (!in_place.ok()) return in_place;
     }
     const FileSizeSignalBlock no_signal;  // may use a temporary file
-    return catch_errors("checking", file, [&]() -> absl::Status {
+    return catch_errors(doing, file, [&]() -> std::invoke_result_t<Use, SQLite::Database&> {
       absl::StatusOr<SQLite::Database> connection = open_reader(file, options);
-      return connection.ok() ? check_whole(*connection) : connection.status();
+      if (!connection.ok()) return connection.status();
+      return use(*connection);
     });
   }
 };
@@ -201,6 +204,15 @@ absl::StatusOr<std::int64_t> SqliteOrderStore::count_live(VoucherId voucher) {
   return impl_->read([&](Reader& reader) { return reader.orders.count_live(voucher); });
 }
 
+absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>>
+SqliteOrderStore::count_by_status() {
+  using Counts = std::array<std::int64_t, kOrderStatuses.size()>;
+  return impl_->read_apart("counting orders in",
+                           [](SQLite::Database& database) -> absl::StatusOr<Counts> {
+                             return rushgate::count_by_status(database);
+                           });
+}
+
 absl::StatusOr<std::vector<VoucherId>> SqliteOrderStore::vouchers_with_orders() {
   return impl_->read([](Reader& reader) { return reader.orders.vouchers_with_orders(); });
 }
@@ -217,7 +229,9 @@ absl::Status SqliteOrderStore::visit_keys(std::int64_t time_ms, VisitPortion vis
   }
 }
 
-absl::Status SqliteOrderStore::check_integrity() { return impl_->check_integrity(); }
+absl::Status SqliteOrderStore::check_integrity() {
+  return impl_->read_apart("checking", check_whole);
+}
 
 absl::StatusOr<DatabaseInstance> SqliteOrderStore::instance() { return impl_->instance; }
 

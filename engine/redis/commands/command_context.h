@@ -79,8 +79,9 @@ struct CommandServices {
   std::int64_t began_ms = 0;    // when the engine was opened: ms since 1970 UTC
   std::int64_t saved_ms = 0;    // the last successful SAVE, or began_ms
   std::uint64_t saves = 0;      // successful SAVEs
-  std::size_t memory_peak_bytes = 0;  // the most memory of the keyspace after a commit batch
-  std::string run_id = {};            // 40 hexadecimal digits, drawn when the engine was opened
+  const CommitCounts* commits = nullptr;  // null: no store is committed to
+  std::size_t memory_peak_bytes = 0;      // the most memory of the keyspace after a commit batch
+  std::string run_id = {};                // 40 hexadecimal digits, drawn when the engine was opened
   bool saves_batch = false;  // SAVE: the commit batch is synced before its replies are sent
   Statistics statistics = {};
   Settings settings = {};

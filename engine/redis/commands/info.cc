@@ -201,6 +201,13 @@ void write_persistence(Context context, InfoFields& fields) {
   fields.add("aof_last_write_status", is_ok ? "ok" : "err");
   fields.add_zeros({"aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size"});
   fields.add("rushgate_durability", std::string(durability_name(durability)));
+  if (services.commits != nullptr) {
+    fields.add("rushgate_commits", services.commits->commits.load());
+    fields.add("rushgate_syncs", services.commits->syncs.load());
+  }
+  for (const Store::Figure& figure : services.keyspace.store().figures()) {
+    fields.add(concat("rushgate_store_", figure.name), figure.value);
+  }
 }
 
 void write_stats(Context context, InfoFields& fields) {

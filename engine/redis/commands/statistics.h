@@ -1,6 +1,7 @@
 // Counters for INFO. CONFIG RESETSTAT resets them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,12 @@
 namespace rushgate {
 
 struct CommandSpec;
+
+/// Counts the commits to the store, and the fsyncs among them and beside them. Any thread may read it.
+struct CommitCounts {
+  std::atomic<std::uint64_t> commits{0};  // batches with changes
+  std::atomic<std::uint64_t> syncs{0};
+};
 
 /// Counts error replies by their codes.
 class ErrorCounts {

@@ -204,7 +204,7 @@ void CommitBatch::commit_changes() {
     operations_.fail(executor_errors::outcome_unknown(committed));
   } else {
     had_fsync_ = store_.durability() == Durability::kSync && !only_expired;
-    store_.note_commit();
+    store_.note_commit(had_fsync_);
   }
 }
 

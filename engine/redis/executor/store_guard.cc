@@ -43,7 +43,11 @@ absl::Status StoreGuard::sync() {
     sync_ended_.notify_all();
   };
   const absl::Status synced = store->sync();
-  if (!synced.ok()) fail(synced);
+  if (!synced.ok()) {
+    fail(synced);
+  } else if (durability_ != Durability::kMemory) {
+    ++counts_.syncs;
+  }
   return synced;
 }
 
@@ -91,7 +95,11 @@ void StoreGuard::give_up(const absl::Status& reason) {
                                  reason.message(), "): open it again"));
 }
 
-void StoreGuard::note_commit() {
+void StoreGuard::note_commit(bool had_fsync) {
+  // Only this thread counts commits, so nothing is lost between the two steps.
+  counts_.commits.store(counts_.commits.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
+  if (had_fsync) ++counts_.syncs;
   if (durability_ != Durability::kEverySec) return;
   if (!is_manual_) return background_sync_.note_write();
   if (sync_due_ms_ == ServiceThread::kNever) {

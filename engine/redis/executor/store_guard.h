@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "engine/redis/commands/statistics.h"
 #include "engine/redis/executor/background_sync.h"
 #include "engine/redis/executor/service_thread.h"
 #include <rushgate/clock.h>
@@ -42,6 +43,7 @@ class StoreGuard {
   /// another store can help, as the message says.
   [[nodiscard]] absl::Status health() const;
   [[nodiscard]] bool has_failed() const { return has_failed_; }
+  [[nodiscard]] const CommitCounts& counts() const { return counts_; }
   /// Stores a failure. Throws nothing.
   void fail(const absl::Status& reason);
 
@@ -63,8 +65,9 @@ class StoreGuard {
   /// Makes the failure final.
   void give_up(const absl::Status& reason);
 
-  /// Reports a commit, which durability kEverySec syncs within a second.
-  void note_commit();
+  /// Reports a commit, which durability kEverySec syncs within a second. `had_fsync`: it ended with
+  /// one.
+  void note_commit(bool had_fsync);
 
   // ---- Manual mode ----
 
@@ -78,6 +81,7 @@ class StoreGuard {
   const Durability durability_;
   const bool can_recover_;
   std::function<void()> on_failure_;  // constant after construction of the executor
+  CommitCounts counts_;
   std::atomic<bool> has_failed_{false};
   std::atomic<bool> is_given_up_{false};
   mutable std::mutex mutex_;

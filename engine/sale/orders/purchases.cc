@@ -208,14 +208,22 @@ BuyResult Purchases::buy(const BuyRequest& request) {
 }
 
 BuyResult Purchases::decide(const BuyRequest& request, Call& call) {
-  if (has_fault(request)) return {.outcome = Outcome::kFailed, .detail = describe_fault(request)};
+  PurchaseCounters::Counting counting = counters_.begin(1);
+  const auto count = [&](BuyResult refusal) {
+    counting.add(request.voucher, refusal);
+    return refusal;
+  };
+  if (has_fault(request)) {
+    return count({.outcome = Outcome::kFailed, .detail = describe_fault(request)});
+  }
   const auto order = ids_.next_id();
-  if (!order.ok()) return buy_failure(order.status());
+  if (!order.ok()) return count(buy_failure(order.status()));
   const std::size_t unused = call.unused.size();
   BuyResult result = conclude(admit(request, *order), request, *order, call);
   if (leaves_id_unused(result) || call.unused.size() > unused) ids_.give_back({&*order, 1});
   call.unused.resize(unused);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
+  counting.add(request.voucher, result);
   note_order(request, result);
   return result;
 }
@@ -311,6 +319,7 @@ std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> request
 std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> requests, Call call) {
   const auto is_faulty = [this](const BuyRequest& request) { return has_fault(request); };
   if (std::ranges::any_of(requests, is_faulty)) return decide_each(requests, call);
+  PurchaseCounters::Counting counting = counters_.begin(requests.size());
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
   std::size_t drawn = 0;
@@ -318,6 +327,7 @@ std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> request
     orders.resize(drawn);
     std::fill(results.begin() + static_cast<std::ptrdiff_t>(drawn), results.end(),
               buy_failure(ids));
+    counting.add(requests[drawn].voucher, std::span(results).subspan(drawn));
   }
   std::vector<AdmissionRequests::Buyer> buyers;
   buyers.reserve(orders.size());
@@ -337,6 +347,7 @@ std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> request
       results[begin + i] = conclude(is_list ? reply.elements()[i] : reply, requests[begin + i],
                                     buyers[begin + i].order, call);
     }
+    counting.add(requests[begin].voucher, std::span(results).subspan(begin, count));
   }
   std::vector<OrderId> unused = std::move(call.unused);
   unused.reserve(results.size());
@@ -348,7 +359,9 @@ std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> request
   queued_.add(orders);
   ids_.give_back(unused);
   for (std::size_t i = 0; i < buyers.size(); ++i) {
-    if (recent_ || results[i].is_repeated) note_order(requests[i], results[i]);
+    if (!recent_ && !results[i].is_repeated) continue;
+    if (results[i].is_repeated) counting.add_repeated(requests[i].voucher);
+    note_order(requests[i], results[i]);
   }
   return results;
 }
@@ -376,11 +389,6 @@ std::vector<Request> Purchases::make_calls(std::span<const BuyRequest> requests,
   }
   begins.push_back(buyers.size());
   return calls;
-}
-
-std::optional<AdmissionReply> Purchases::read_admission(const Reply& reply, OrderId order) const {
-  return custom_ ? CustomAdmissionRequests::read_own(reply, order)
-                 : AdmissionReply::read(reply, order);
 }
 
 BuyResult Purchases::read_result(const Reply& reply, OrderId order) const {

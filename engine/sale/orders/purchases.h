@@ -14,6 +14,7 @@
 #include "engine/sale/keyspace/keyspace_owner.h"
 #include "engine/sale/orders/admission_groups.h"
 #include "engine/sale/orders/order_changes.h"
+#include "engine/sale/orders/purchase_counters.h"
 #include "engine/sale/orders/recent_orders.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/custom_admission_requests.h"
@@ -68,6 +69,8 @@ class Purchases {
   void complete(const BuyRequest& request, BuyResult& result);
   WaitResult wait_for(VoucherId voucher, const UserId& user);
 
+  [[nodiscard]] PurchaseCounters& counters() { return counters_; }
+
  private:
   /// The requests of one call of buy() or buy_all().
   struct Call {
@@ -89,7 +92,10 @@ class Purchases {
                                   std::vector<std::size_t>& begins) const;
   [[nodiscard]] const Script& script() const;
   [[nodiscard]] std::optional<AdmissionReply> read_admission(const Reply& reply,
-                                                             OrderId order) const;
+                                                             OrderId order) const {
+    return custom_ ? CustomAdmissionRequests::read_own(reply, order)
+                   : AdmissionReply::read(reply, order);
+  }
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
   BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order, Call& call);
   BuyResult refuse(BuyResult result, OrderId order, Call& call) const;
@@ -114,6 +120,7 @@ class Purchases {
   const std::unique_ptr<CustomAdmissionRequests> custom_;  // null: the sale's own script decides
   std::optional<AdmissionGroups> groups_;                  // on a keyspace behind a network
   std::unique_ptr<RecentOrders> recent_;                   // null without names_order_at_limit
+  PurchaseCounters counters_;
 };
 
 }  // namespace rushgate

@@ -66,6 +66,15 @@ absl::StatusOr<std::int64_t> OrderStore::count_live(VoucherId voucher) {
   return taken;
 }
 
+absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> OrderStore::count_by_status() {
+  std::array<std::int64_t, kOrderStatuses.size()> counts{};
+  const absl::Status read = for_each_order(*this, {}, [&](const Order& order) {
+    if (is_order_status(order.status)) ++counts[static_cast<std::size_t>(order.status) - 1];
+  });
+  if (!read.ok()) return read;
+  return counts;
+}
+
 absl::StatusOr<std::vector<VoucherId>> OrderStore::vouchers_with_orders() {
   std::set<VoucherId> vouchers;
   const absl::Status read =

@@ -24,6 +24,7 @@ std::optional<GroupProgress> read_progress(const Reply& group, std::string_view 
     const Reply& value = parts[i + 1];
     if (field == "name" && value.is_text()) is_it = value.text() == name;
     if (field == "pending" && value.is_integer()) progress.pending = value.integer();
+    if (field == "lag" && value.is_integer()) progress.lag = value.integer();
     if (field == "last-delivered-id" && value.is_text()) {
       const auto id = StreamId::parse(value.text());
       if (!id) return std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,8 +13,9 @@
 namespace rushgate {
 
 struct GroupProgress {
-  StreamId last_delivered = {};  // no entry above it was delivered to a worker
-  std::int64_t pending = 0;      // entries delivered and not acknowledged
+  StreamId last_delivered = {};          // no entry above it was delivered to a worker
+  std::int64_t pending = 0;              // entries delivered and not acknowledged
+  std::optional<std::int64_t> lag = {};  // entries not delivered; empty: the server cannot say
 };
 
 /// Returns zeros where there is no stream or no such group.

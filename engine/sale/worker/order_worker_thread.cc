@@ -7,6 +7,31 @@
 
 namespace rushgate {
 
+void WorkerCounts::add(const OrderWorker::Step& step) {
+  using Kind = OrderWorker::Step::Kind;
+  batches += step.kind == Kind::kWorked ? 1 : 0;
+  pauses += step.kind == Kind::kPaused ? 1 : 0;
+  stored += step.stored;
+  changed += step.changed;
+  expired += step.expired;
+  buried += step.buried;
+  restored += step.restored;
+  faulted += step.faulted;
+  lost += step.lost;
+}
+
+void WorkerCounts::add(const WorkerCounts& other) {
+  batches += other.batches;
+  pauses += other.pauses;
+  stored += other.stored;
+  changed += other.changed;
+  expired += other.expired;
+  buried += other.buried;
+  restored += other.restored;
+  faulted += other.faulted;
+  lost += other.lost;
+}
+
 OrderWorkerThread::OrderWorkerThread(std::unique_ptr<OrderWorker> worker, std::int64_t pause_ms,
                                      AfterStep after_step)
     : worker_(std::move(worker)),
@@ -46,6 +71,11 @@ void OrderWorkerThread::update_counts() {
   }
 }
 
+WorkerCounts OrderWorkerThread::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
 std::string OrderWorkerThread::pause_reason() const {
   const std::lock_guard lock(mutex_);
   return pause_reason_;
@@ -68,9 +98,10 @@ void OrderWorkerThread::loop() {
   while (true) {
     OrderWorker::Step step =
         worker_->wait_and_step(may_wait ? std::numeric_limits<std::int64_t>::max() : 0);
-    stored_ += step.stored;
-    buried_ += step.buried;
-    lost_ += step.lost;
+    {
+      const std::lock_guard lock(mutex_);
+      counts_.add(step);
+    }
     may_wait = run_after_step(step);
 
     std::unique_lock lock(mutex_);

@@ -35,7 +35,8 @@ class logger;
 
 namespace rushgate {
 
-struct BackendUrl;  // <rushgate/open_backend.h>
+struct BackendUrl;      // <rushgate/open_backend.h>
+struct SaleStatistics;  // <rushgate/sale_statistics.h>
 
 struct FlashSaleOptions {
   /// Creates missing directories and databases.
@@ -269,6 +270,10 @@ class FlashSale {
   /// Returns an error while the keyspace is unusable. kUnavailable: it may be usable again later.
   /// Any other code: only a new open() can help.
   [[nodiscard]] absl::Status health() const;
+  /// Returns the figures of the sale, for dashboards: <rushgate/sale_statistics.h>. metrics_text() in
+  /// <rushgate/metrics.h> returns them for Prometheus. Sends some requests to the keyspace, at most one
+  /// for each voucher of the result, and spends at most a hundredth of the time on counting orders.
+  SaleStatistics statistics();
 
  private:
   class Impl;

@@ -188,6 +188,14 @@ class Store {
   /// Returns the memory that the store uses permanently. It counts towards the memory limit.
   [[nodiscard]] virtual std::size_t memory_bytes() const { return 0; }
 
+  /// A number that a store counts, and its name, as in "stalls".
+  struct Figure {
+    std::string_view name;
+    std::uint64_t value = 0;
+  };
+  /// Returns what the store has counted since it was opened, for INFO. Must not wait.
+  [[nodiscard]] virtual std::vector<Figure> figures() const { return {}; }
+
   // ---- After a failure ----
 
   /// Returns true if reopen() may succeed. Constant.

@@ -3,6 +3,7 @@
 // OrderFilter and for_each_order().
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -160,6 +161,9 @@ class OrderStore {
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below);
   /// Returns the pieces that orders of a voucher take from its stock. Default: lists them.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher);
+  /// Returns how many orders are in each state, in the order of kOrderStatuses; archived ones are not
+  /// counted. May read everything, and blocks no other call meanwhile. Default: lists them.
+  virtual absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status();
   /// Returns the vouchers with orders, published or not, in ascending order. Default: lists all
   /// orders.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders();

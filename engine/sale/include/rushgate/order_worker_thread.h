@@ -1,7 +1,6 @@
 // A thread for an order worker, for sales without FlashSale.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,22 @@
 #include <rushgate/order_worker.h>
 
 namespace rushgate {
+
+/// What a worker has done, as in OrderWorker::Step, and how often. A value type.
+struct WorkerCounts {
+  std::uint64_t batches = 0;  // steps in which something was done
+  std::uint64_t pauses = 0;   // steps that were paused
+  std::uint64_t stored = 0;
+  std::uint64_t changed = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t buried = 0;
+  std::uint64_t restored = 0;
+  std::uint64_t faulted = 0;
+  std::uint64_t lost = 0;
+
+  void add(const OrderWorker::Step& step);
+  void add(const WorkerCounts& other);
+};
 
 /// A thread that runs a worker until it is stopped. Each worker has its own client.
 class OrderWorkerThread {
@@ -37,9 +52,10 @@ class OrderWorkerThread {
   /// orders ends at once.
   void update_counts();
 
-  [[nodiscard]] std::size_t stored() const { return stored_.load(); }
-  [[nodiscard]] std::size_t buried() const { return buried_.load(); }
-  [[nodiscard]] std::size_t lost() const { return lost_.load(); }
+  [[nodiscard]] WorkerCounts counts() const;
+  [[nodiscard]] std::size_t stored() const { return counts().stored; }
+  [[nodiscard]] std::size_t buried() const { return counts().buried; }
+  [[nodiscard]] std::size_t lost() const { return counts().lost; }
   /// Returns why the worker makes no progress; empty if it does.
   [[nodiscard]] std::string pause_reason() const;
 
@@ -50,12 +66,10 @@ class OrderWorkerThread {
   const std::unique_ptr<OrderWorker> worker_;
   const std::int64_t pause_ms_;
   const AfterStep after_step_;
-  std::atomic<std::size_t> stored_{0};
-  std::atomic<std::size_t> buried_{0};
-  std::atomic<std::size_t> lost_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
+  WorkerCounts counts_;
   bool stopping_ = false;
   bool has_ended_ = false;
   bool is_pausing_ = false;  // between two steps

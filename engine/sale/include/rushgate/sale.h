@@ -30,6 +30,8 @@ class logger;
 
 namespace rushgate {
 
+struct PurchaseStatistics;  // <rushgate/purchase_statistics.h>
+
 struct SaleOptions {
   SaleKeys keys = {};
   /// How long an idempotency key stands for its order, at most kRequestTtlMsMax (100 years).
@@ -256,6 +258,9 @@ class Sale {
   /// AuditReport::repairs lists the repairs. Reports everything else as audit() does. May be
   /// interrupted and repeated.
   absl::StatusOr<AuditReport> repair(const OnAuditProgress& on_progress = {});
+
+  /// Returns what purchases of this object came to. <rushgate/purchase_statistics.h>
+  [[nodiscard]] PurchaseStatistics purchases() const;
 
   [[nodiscard]] const SaleOptions& options() const;
 

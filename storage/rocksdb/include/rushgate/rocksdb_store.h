@@ -104,6 +104,8 @@ class RocksDbStore final : public Store {
 
   /// Any thread may call it.
   [[nodiscard]] RocksDbWork work() const;
+  /// Returns the same.
+  [[nodiscard]] std::vector<Figure> figures() const override;
 
  private:
   struct Impl;

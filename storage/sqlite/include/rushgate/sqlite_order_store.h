@@ -1,6 +1,8 @@
 // Orders, payments and vouchers in an SQLite database. docs/format.md defines its tables.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -69,6 +71,7 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
+  absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status() override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status check_integrity() override;

@@ -1,0 +1,180 @@
+#include "adapters/flash_sale/statistics_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/core/client/info_value.h"
+#include "engine/core/client/reply_status.h"
+#include "engine/sale/stream/group_progress.h"
+#include <rushgate/maybe_integer.h>
+#include <rushgate/stream_id.h>
+
+namespace rushgate {
+namespace {
+
+std::optional<std::uint64_t> info_number(std::string_view info, std::string_view field) {
+  const auto number = parse_int64(info_value(info, field));
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
+/// Returns true if both of a server's ways to write to the disk worked last. Empty if it says nothing.
+std::optional<bool> last_write_ok(std::string_view info) {
+  const std::string_view log = info_value(info, "aof_last_write_status");
+  const std::string_view snapshot = info_value(info, "rdb_last_bgsave_status");
+  if (log.empty() && snapshot.empty()) return std::nullopt;
+  return log != "err" && snapshot != "err";
+}
+
+/// Reads the reply to INFO.
+KeyspaceStatistics read_info(std::string_view info) {
+  KeyspaceStatistics keyspace{
+      .is_embedded = !info_value(info, "rushgate_durability").empty(),
+      .version = std::string(info_value(info, "redis_version")),
+      .durability = std::string(info_value(info, "rushgate_durability")),
+      .memory_bytes = info_number(info, "used_memory"),
+      .memory_bytes_max = info_number(info, "maxmemory"),
+      .clients = info_number(info, "connected_clients"),
+      .commands = info_number(info, "total_commands_processed"),
+      .stream_cache_bytes = info_number(info, "rushgate_stream_cache_bytes"),
+      .commits = info_number(info, "rushgate_commits"),
+      .syncs = info_number(info, "rushgate_syncs"),
+      .flushes = info_number(info, "rushgate_store_flushes"),
+      .compactions = info_number(info, "rushgate_store_compactions"),
+      .stalls = info_number(info, "rushgate_store_stalls"),
+  };
+  if (keyspace.is_embedded) return keyspace;
+  keyspace.evicted_keys = info_number(info, "evicted_keys");
+  keyspace.delayed_syncs = info_number(info, "aof_delayed_fsync");
+  keyspace.replicas = info_number(info, "connected_slaves");
+  keyspace.last_write_ok = last_write_ok(info);
+  return keyspace;
+}
+
+std::int64_t steady_now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+}  // namespace
+
+StatisticsReader::StatisticsReader(Sale& sale, Backend& backend, Client& client,
+                                   const SaleStores& stores, const SaleWorkers& workers)
+    : sale_(sale),
+      backend_(backend),
+      client_(client),
+      stores_(stores),
+      workers_(workers),
+      opened_at_ms_(backend.clock().now_ms()) {}
+
+SaleStatistics StatisticsReader::read() {
+  SaleStatistics statistics{.at_ms = backend_.clock().now_ms(), .opened_at_ms = opened_at_ms_};
+  statistics.purchases = sale_.purchases();
+  statistics.workers = workers_.statistics();
+  const absl::Status health = backend_.health();
+  statistics.fault = std::string(health.message());
+  // An engine that refuses writes can still be read. Requests to a server that is away would wait.
+  if (health.ok() || backend_.capabilities().runs_native_scripts) read_keyspace(statistics);
+  statistics.orders = read_orders();
+  return statistics;
+}
+
+void StatisticsReader::read_keyspace(SaleStatistics& statistics) {
+  const Reply info = client_("INFO");
+  if (info.is_text()) statistics.keyspace = read_info(info.text());
+  if (auto queue = read_queue(statistics.at_ms); queue.ok()) statistics.queue = *queue;
+  const Reply letters = client_("XLEN", sale_.options().keys.dead_letters());
+  if (letters.is_integer()) statistics.dead_letters = letters.integer();
+  read_vouchers(statistics);
+}
+
+absl::StatusOr<QueueStatistics> StatisticsReader::read_queue(std::int64_t now_ms) {
+  constexpr std::string_view kDoing = "looking at the order stream";
+  const SaleKeys& keys = sale_.options().keys;
+  const auto progress = read_stream_progress(client_, keys);
+  if (!progress.ok()) return progress.status();
+  const auto group = read_group_progress(client_, keys);
+  if (!group.ok()) return group.status();
+  QueueStatistics queue{.pending = group->pending, .waiting = group->lag};
+  if (group->last_delivered == StreamId{}) {  // no worker has ever read
+    const Reply entries = client_("XLEN", keys.order_stream);
+    if (entries.is_integer()) queue.waiting = entries.integer();
+  }
+  const Reply oldest = client_("XRANGE", keys.order_stream,
+                               '(' + progress->acknowledged_to.to_string(), "+", "COUNT", 1);
+  if (!oldest.is_aggregate()) return to_status(oldest, kDoing);
+  if (oldest.elements().empty()) {
+    queue.waiting = 0;
+    return queue;
+  }
+  const std::vector<Reply>& entry = oldest.elements()[0].elements();
+  const auto id = entry.empty() ? std::nullopt : StreamId::parse(entry[0].text());
+  if (!id) return to_status(oldest, kDoing);
+  queue.oldest_age_ms = std::max<std::int64_t>(0, now_ms - static_cast<std::int64_t>(id->ms));
+  return queue;
+}
+
+void StatisticsReader::read_vouchers(SaleStatistics& statistics) {
+  const auto versions = stores_.vouchers.all_applied();
+  if (!versions.ok()) return;
+  const auto& counted = statistics.purchases.vouchers;
+  const auto is_on_sale = [&](const VoucherVersion& version) {
+    return version.voucher.begin_ms <= statistics.at_ms &&
+           statistics.at_ms < version.voucher.end_ms;
+  };
+  std::vector<VoucherId> shown;
+  for (const VoucherVersion& version : *versions) {
+    if (counted.contains(version.voucher.id)) shown.push_back(version.voucher.id);
+  }
+  std::size_t on_sale = 0;
+  for (const VoucherVersion& version : *versions) {
+    if (!is_on_sale(version)) continue;
+    ++on_sale;
+    const bool has_room = shown.size() < PurchaseStatistics::kVouchersMax;
+    if (has_room && !counted.contains(version.voucher.id)) shown.push_back(version.voucher.id);
+  }
+  std::ranges::sort(shown);
+  for (const VoucherId voucher : shown) {
+    auto summary = sale_.summary(voucher);
+    if (!summary.ok()) return;
+    if (summary->has_value()) statistics.vouchers.push_back(**std::move(summary));
+  }
+  statistics.vouchers_published = versions->size();
+  statistics.vouchers_on_sale = on_sale;
+}
+
+// ---- Stored orders ----
+
+/// Returns the last counts, after counting anew if that is due and no other thread does so.
+std::optional<OrderStatistics> StatisticsReader::read_orders() {
+  if (const std::unique_lock lock(counting_mutex_, std::try_to_lock); lock.owns_lock()) {
+    count_orders();
+  }
+  const std::lock_guard lock(orders_mutex_);
+  if (!orders_) return std::nullopt;
+  OrderStatistics orders = *orders_;
+  orders.age_ms = steady_now_ms() - counted_at_ms_;
+  return orders;
+}
+
+/// Counting reads all orders, a second for some millions. So it may take a hundredth of the time.
+void StatisticsReader::count_orders() {
+  constexpr std::int64_t kShare = 100;
+  const std::int64_t began_ms = steady_now_ms();
+  if (began_ms < count_again_ms_) return;
+  const auto counts = stores_.orders.count_by_status();
+  const std::int64_t ended_ms = steady_now_ms();
+  count_again_ms_ = ended_ms + kShare * (ended_ms - began_ms);
+  if (!counts.ok()) return;
+  const std::lock_guard lock(orders_mutex_);
+  orders_ = OrderStatistics{.by_status = *counts};
+  counted_at_ms_ = began_ms;
+}
+
+}  // namespace rushgate

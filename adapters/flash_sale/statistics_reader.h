@@ -1,0 +1,48 @@
+// Reads the figures of a running sale.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "adapters/flash_sale/sale_workers.h"
+#include <rushgate/backend.h>
+#include <rushgate/client.h>
+#include <rushgate/order_store.h>
+#include <rushgate/sale.h>
+#include <rushgate/sale_statistics.h>
+
+namespace rushgate {
+
+/// Thread-safe. Does not own its arguments, which must outlive it.
+class StatisticsReader {
+ public:
+  StatisticsReader(Sale& sale, Backend& backend, Client& client, const SaleStores& stores,
+                   const SaleWorkers& workers);
+
+  /// Sends some requests to the keyspace, one of them for each voucher of the result, and reads the
+  /// order database. May block.
+  SaleStatistics read();
+
+ private:
+  void read_keyspace(SaleStatistics& statistics);
+  void read_vouchers(SaleStatistics& statistics);
+  absl::StatusOr<QueueStatistics> read_queue(std::int64_t now_ms);
+  std::optional<OrderStatistics> read_orders();
+  void count_orders();
+
+  Sale& sale_;
+  Backend& backend_;
+  Client& client_;
+  const SaleStores stores_;
+  const SaleWorkers& workers_;
+  const std::int64_t opened_at_ms_;
+
+  std::mutex counting_mutex_;  // held while orders are counted
+  std::mutex orders_mutex_;    // guards the next two members
+  std::optional<OrderStatistics> orders_;
+  std::int64_t counted_at_ms_ = 0;   // monotonic
+  std::int64_t count_again_ms_ = 0;  // monotonic; guarded by counting_mutex_
+};
+
+}  // namespace rushgate
