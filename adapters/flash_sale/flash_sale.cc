@@ -1,3 +1,4 @@
+#include "adapters/flash_sale/backup.h"
 #include "adapters/flash_sale/flash_sale_impl.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/open_backend.h>
@@ -98,6 +99,9 @@ Client& FlashSale::client() { return impl_->client(); }
 OrderStore& FlashSale::orders() { return impl_->orders(); }
 const Clock& FlashSale::clock() const { return impl_->backend().clock(); }
 SaleStatistics FlashSale::statistics() { return impl_->statistics().read(); }
+absl::StatusOr<BackupReport> FlashSale::backup(const std::filesystem::path& dir, std::size_t keep) {
+  return back_up(impl_->backend(), impl_->orders(), dir, keep);
+}
 absl::Status FlashSale::health() const { return impl_->backend().health(); }
 
 }  // namespace rushgate

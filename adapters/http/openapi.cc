@@ -246,6 +246,15 @@ constexpr std::string_view kSchemas = R"json({
           "warnings"], "properties": {"passed": {"type": "boolean"},
           "problems": {"type": "array", "items": {"type": "string"}},
           "warnings": {"type": "array", "items": {"type": "string"}}}}}},
+  "Backup": {"type": "object", "required": ["state", "began_at"], "additionalProperties": false,
+    "properties": {
+      "state": {"enum": ["running", "done", "failed"]},
+      "began_at": {"$ref": "#/components/schemas/Instant"},
+      "ended_at": {"$ref": "#/components/schemas/Instant"},
+      "reason": {"description": "Why it failed.", "type": "string"},
+      "name": {"description": "Of its directory.", "type": "string"},
+      "has_keyspace": {"type": "boolean"},
+      "bytes": {"type": "integer"}, "took_ms": {"type": "integer"}}},
   "Statistics": {"type": "object", "required": ["at", "opened_at", "fault", "purchases", "vouchers",
       "queue", "dead_letters", "orders", "workers", "keyspace", "http"], "additionalProperties": false,
     "properties": {

@@ -133,6 +133,8 @@ HttpAnswer retry_dead_letter(RouteCall& call);
 HttpAnswer discard_dead_letter(RouteCall& call);
 HttpAnswer begin_audit(RouteCall& call);
 HttpAnswer get_audit(RouteCall& call);
+HttpAnswer begin_backup(RouteCall& call);
+HttpAnswer get_backup(RouteCall& call);
 HttpAnswer get_statistics(RouteCall& call);
 HttpAnswer get_metrics(RouteCall& call);
 HttpAnswer get_health(RouteCall& call);

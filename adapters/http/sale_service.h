@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "adapters/http/access.h"
+#include "adapters/http/backup_desk.h"
 #include "adapters/http/batcher.h"
 #include "adapters/http/entrance.h"
 #include "adapters/http/event_feed.h"
@@ -81,6 +82,7 @@ class SaleService {
   [[nodiscard]] StreamPlaces& places() { return places_; }
   [[nodiscard]] const ShownFacts& facts() const { return facts_; }
   [[nodiscard]] HttpFigures figures();
+  [[nodiscard]] BackupDesk& backups() { return backups_; }
 
  private:
   /// A request on its way to its reply.
@@ -114,6 +116,7 @@ class SaleService {
   VoucherBoard board_;
   AuditDesk audits_;
   Entrance entrance_;
+  BackupDesk backups_;
   StreamPlaces places_;
   OrderFeed order_feed_;
   VoucherFeed voucher_feed_;

@@ -42,6 +42,8 @@ void add_refund(CLI::App& app, Invocation& invocation);
 void add_payments(CLI::App& app, Invocation& invocation);
 void add_close(CLI::App& app, Invocation& invocation);
 void add_archive(CLI::App& app, Invocation& invocation);
+void add_backup(CLI::App& app, Invocation& invocation);
+void add_restore(CLI::App& app, Invocation& invocation);
 void add_dead_letters(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
 void add_strategies(CLI::App& app, Invocation& invocation);

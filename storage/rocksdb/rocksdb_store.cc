@@ -18,6 +18,7 @@
 #include "storage/rocksdb/rocksdb_database.h"
 #include "storage/rocksdb/rocksdb_status.h"
 #include "storage/rocksdb/segment_search.h"
+#include "storage/rocksdb/store_copy.h"
 #include "storage/rocksdb/write_failure.h"
 #include <rushgate/rocksdb_store.h>
 
@@ -55,7 +56,7 @@ struct RocksDbStore::Impl {
   absl::Status write(const StoreBatch& batch);
   [[nodiscard]] absl::Status check_open() const {
     if (database) return absl::OkStatus();
-    return absl::UnavailableError("reading a stream in " + dir.string() +
+    return absl::UnavailableError("reading in " + dir.string() +
                                   ": the store is being reopened after a failure");
   }
   void raise_synced(std::uint64_t sequence);
@@ -271,6 +272,12 @@ absl::Status RocksDbStore::find_last_stream(std::uint64_t& stream) {
 }
 
 Durability RocksDbStore::durability() const { return impl_->durability; }
+
+absl::Status RocksDbStore::copy_to(const std::filesystem::path& dir,
+                                   const std::filesystem::path& previous) {
+  if (absl::Status is_open = impl_->check_open(); !is_open.ok()) return is_open;
+  return copy_live_files(impl_->database->db(), impl_->dir, dir, previous);
+}
 
 RocksDbWork RocksDbStore::work() const {
   const WorkCounters& work = *impl_->work;

@@ -13,6 +13,7 @@
 #include "storage/sqlite/event_writer.h"
 #include "storage/sqlite/file_instance.h"
 #include "storage/sqlite/integrity.h"
+#include "storage/sqlite/order_copy.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/sqlite_connection.h"
@@ -227,6 +228,19 @@ absl::Status SqliteOrderStore::visit_keys(std::int64_t time_ms, VisitPortion vis
     if (portion->size() < kOrdersPerRead) return absl::OkStatus();
     after = {.expires_at_ms = portion->back().key_expires_at_ms, .id = portion->back().id};
   }
+}
+
+absl::Status SqliteOrderStore::copy_to(const std::filesystem::path& file,
+                                       absl::FunctionRef<absl::Status()> at_that_moment) {
+  return impl_->read_apart("copying", [&](SQLite::Database& connection) {
+    return copy_database(connection, file, [&](absl::FunctionRef<void()> take_snapshot) {
+      // The transaction changes nothing. It keeps out the writers of this process and of all others.
+      return impl_->write("copying", [&](Writer& /*writer*/) {
+        take_snapshot();
+        return at_that_moment();
+      });
+    });
+  });
 }
 
 absl::Status SqliteOrderStore::check_integrity() {

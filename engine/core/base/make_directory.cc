@@ -27,6 +27,14 @@ absl::Status sync_directory(const fs::path& dir) {
   return error == 0 ? absl::OkStatus() : failed(error, "syncing", dir);
 }
 
+absl::Status sync_file(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return absl::ErrnoToStatus(errno, "opening " + path.string());
+  const int error = ::fsync(file) == 0 ? 0 : errno;
+  ::close(file);
+  return error == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, "syncing " + path.string());
+}
+
 absl::Status make_directory(const fs::path& dir, SyncDirectory sync) {
   std::error_code error;
   fs::path there = fs::absolute(dir, error);

@@ -12,6 +12,9 @@ namespace rushgate {
 /// may not read the directory, because fsync needs that.
 absl::Status sync_directory(const std::filesystem::path& dir);
 
+/// Makes the contents of a file durable (fsync).
+absl::Status sync_file(const std::filesystem::path& file);
+
 using SyncDirectory = absl::FunctionRef<absl::Status(const std::filesystem::path& dir)>;
 
 /// Creates `dir` and its missing parents. Syncs each directory that

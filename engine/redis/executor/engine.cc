@@ -69,6 +69,11 @@ void Engine::add_native_scripts(std::span<const NamedScript> scripts) {
   executor_->add_natives(scripts);
 }
 
+absl::Status Engine::copy_to(const std::filesystem::path& dir,
+                             const std::filesystem::path& previous) {
+  return executor_->copy_to(dir, previous);
+}
+
 void Engine::add_connection_check(std::weak_ptr<const ConnectionCheck> /*check*/) {}
 
 bool Engine::is_running_script() const { return executor_->lua().is_running(); }

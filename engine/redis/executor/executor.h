@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -122,6 +123,9 @@ class Executor final {
 
   /// Makes all replies so far safe against power loss.
   absl::Status sync() { return store_.sync(); }
+  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous) {
+    return store_.copy_to(dir, previous);
+  }
   /// Returns true if sync() has an effect.
   [[nodiscard]] bool keeps_on_disk() const { return store_.durability() != Durability::kMemory; }
   /// Returns the store's first failure, until the store works again.

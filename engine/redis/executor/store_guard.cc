@@ -28,27 +28,39 @@ void StoreGuard::close() {
   store_.reset();
 }
 
-absl::Status StoreGuard::sync() {
+/// Uses the store on this thread. It is not closed or reopened meanwhile.
+absl::Status StoreGuard::use(absl::FunctionRef<absl::Status(Store& store)> call) {
   std::shared_ptr<Store> store;
   {
     const std::lock_guard lock(mutex_);
     if (!failure_.ok()) return failure_;
     if (store_ == nullptr) return absl::UnavailableError("the engine is closed");
     store = store_;
-    ++syncs_;
+    ++uses_;
   }
   const absl::Cleanup end = [this] {
     const std::lock_guard lock(mutex_);
-    --syncs_;
-    sync_ended_.notify_all();
+    --uses_;
+    use_ended_.notify_all();
   };
-  const absl::Status synced = store->sync();
-  if (!synced.ok()) {
-    fail(synced);
-  } else if (durability_ != Durability::kMemory) {
-    ++counts_.syncs;
-  }
-  return synced;
+  return call(*store);
+}
+
+absl::Status StoreGuard::sync() {
+  return use([this](Store& store) {
+    absl::Status synced = store.sync();
+    if (!synced.ok()) {
+      fail(synced);
+    } else if (durability_ != Durability::kMemory) {
+      ++counts_.syncs;
+    }
+    return synced;
+  });
+}
+
+absl::Status StoreGuard::copy_to(const std::filesystem::path& dir,
+                                 const std::filesystem::path& previous) {
+  return use([&](Store& store) { return store.copy_to(dir, previous); });
 }
 
 absl::Status StoreGuard::health() const {
@@ -71,11 +83,11 @@ void StoreGuard::fail(const absl::Status& reason) {
 }
 
 absl::Status StoreGuard::reopen(Store::Exclusively run_in_turn) {
-  // After the failure no sync begins. The running ones must end before the store may change.
+  // After the failure no use begins. The running ones must end before the store may change.
   return store_->reopen([&](absl::FunctionRef<void()> run) {
     {
       std::unique_lock lock(mutex_);
-      sync_ended_.wait(lock, [this] { return syncs_ == 0; });
+      use_ended_.wait(lock, [this] { return uses_ == 0; });
     }
     run_in_turn(run);
   });

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/redis/commands/statistics.h"
 #include "engine/redis/executor/background_sync.h"
@@ -39,6 +41,8 @@ class StoreGuard {
 
   /// Makes all commits so far safe against power loss. Returns the first failure, if there is one.
   absl::Status sync();
+  /// As Store::copy_to(). A failure of the copy is none of the store.
+  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous);
   /// Returns the first failure. kUnavailable: the store may work again later. Any other code: only
   /// another store can help, as the message says.
   [[nodiscard]] absl::Status health() const;
@@ -76,6 +80,8 @@ class StoreGuard {
   void sync_if_due(std::int64_t monotonic_ms);
 
  private:
+  absl::Status use(absl::FunctionRef<absl::Status(Store& store)> call);
+
   const Clock& clock_;
   const bool is_manual_;
   const Durability durability_;
@@ -85,10 +91,10 @@ class StoreGuard {
   std::atomic<bool> has_failed_{false};
   std::atomic<bool> is_given_up_{false};
   mutable std::mutex mutex_;
-  std::condition_variable sync_ended_;
-  int syncs_ = 0;                                     // running. Guarded by mutex_
-  absl::Status failure_;                              // guarded by mutex_; the first one stays
-  std::shared_ptr<Store> store_;                      // reset by close(), under mutex_
+  std::condition_variable use_ended_;
+  int uses_ = 0;                  // running calls of sync() and copy_to(). Guarded by mutex_
+  absl::Status failure_;          // guarded by mutex_; the first one stays
+  std::shared_ptr<Store> store_;  // reset by close(), under mutex_
   std::int64_t sync_due_ms_ = ServiceThread::kNever;  // manual mode with kEverySec
   BackgroundSync background_sync_;                    // idle in manual mode
 };

@@ -106,6 +106,14 @@ struct Backlog {
 
 inline void wait_silently(const std::string& /*note*/) {}
 
+/// A backup that is complete.
+struct BackupReport {
+  std::filesystem::path path = {};  // its directory
+  bool has_keyspace = false;        // false: the keyspace is on a server, and not part of it
+  std::uint64_t bytes = 0;          // of all files, also of those that are links
+  std::int64_t took_ms = 0;
+};
+
 /// Owns all parts of a sale. Thread-safe, except that start_workers(), stop_workers() and the
 /// destructor must not run concurrently.
 class FlashSale {
@@ -275,6 +283,21 @@ class FlashSale {
   /// for each voucher of the result, and spends at most a hundredth of the time on counting orders.
   SaleStatistics statistics();
 
+  // ---- Backup ----
+
+  /// Copies the sale to a new directory in `dir`, which is named after the time, while it sells. Workers
+  /// wait for some milliseconds. Keyspace and order database are of one moment. Tables of the keyspace
+  /// are links to those of the sale or of the backup before, where the file system permits that. Then
+  /// removes all but the newest `keep` backups (0: none). A backup that is interrupted at any moment
+  /// leaves the others as they are. restore_backup() restores it.
+  ///
+  /// With a keyspace on a server, copies the order database alone. A sale that is opened on a restored
+  /// one with an empty keyspace has all stored orders, and lacks those that were queued. Errors:
+  /// - kUnimplemented: the sale is in memory, or the order store copies nothing.
+  /// - kFailedPrecondition: another backup is being made in `dir`, or it is the sale's own directory.
+  /// - kUnavailable: a file cannot be written.
+  absl::StatusOr<BackupReport> backup(const std::filesystem::path& dir, std::size_t keep = 3);
+
  private:
   class Impl;
   explicit FlashSale(std::unique_ptr<Impl> impl);
@@ -282,6 +305,18 @@ class FlashSale {
   const std::unique_ptr<Impl> impl_;
   Sale& sale_;  // of impl_
 };
+
+// ---- Restoring a backup ----
+
+/// Copies a backup to `dir`, which must be missing or empty: a new place for the sale. `backup` is the
+/// directory of one backup, or the directory of FlashSale::backup(), whose newest one is taken. Returns
+/// the directory of that backup. A sale that runs elsewhere goes on, and both must not sell. Errors:
+/// - kFailedPrecondition: `dir` is in use, or not empty.
+/// - kNotFound: there is no complete backup.
+/// - kDataLoss: a file of the backup is missing or is of another backup.
+/// - kUnavailable: a file cannot be written.
+absl::StatusOr<std::filesystem::path> restore_backup(const std::filesystem::path& backup,
+                                                     const std::filesystem::path& dir);
 
 // ---- Vouchers in a file (vouchers.json) ----
 

@@ -43,6 +43,9 @@ struct HttpServerOptions {
   /// The currency of prices on the pages, by ISO 4217: "EUR". Empty: they are plain numbers.
   std::string currency = {};
 
+  /// Where operators may make backups: FlashSale::backup(). Empty: nowhere.
+  std::filesystem::path backups_dir = {};
+
   /// A certificate chain and its key, in PEM. Both are empty: no TLS.
   std::filesystem::path tls_certificate = {};
   std::filesystem::path tls_key = {};

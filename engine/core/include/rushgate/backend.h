@@ -1,6 +1,7 @@
 // The port for a keyspace. The embedded engine (<rushgate/engine.h>) is a backend.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -45,6 +46,10 @@ class Backend {
   /// Registers native scripts until the backend closes. A script with a registered name is ignored.
   /// Does nothing if the backend runs no native scripts.
   virtual void add_native_scripts(std::span<const NamedScript> scripts) = 0;
+
+  /// Copies the keyspace, as Store::copy_to() does. Default: kUnimplemented, as on a server.
+  virtual absl::Status copy_to(const std::filesystem::path& dir,
+                               const std::filesystem::path& previous);
 
   /// Registers a check for new connections. It is removed when the caller destroys it. A server
   /// that lost writes has closed all its connections, so a check of the new ones detects the loss

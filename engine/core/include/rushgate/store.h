@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -195,6 +196,15 @@ class Store {
   };
   /// Returns what the store has counted since it was opened, for INFO. Must not wait.
   [[nodiscard]] virtual std::vector<Figure> figures() const { return {}; }
+
+  /// Copies the contents after some commit that has finished during or just before the call to `dir`,
+  /// a directory from which a store can be opened. Tables that are there already from an earlier call
+  /// stay. Files that are equal in `previous`, an earlier copy, become links to it, and others links to
+  /// the store's own, where the file system permits that; so no copy may be opened in its place. The
+  /// copy is on the disk when the call returns. Any thread may call it at any time, one at a time.
+  /// `previous` may be empty. Default: kUnimplemented.
+  virtual absl::Status copy_to(const std::filesystem::path& dir,
+                               const std::filesystem::path& previous);
 
   // ---- After a failure ----
 

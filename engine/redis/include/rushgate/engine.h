@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -139,6 +140,9 @@ class Engine final : public Backend {
   /// sync() waits for the disk if the store has one.
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;
+  /// Copies the store, while requests go on. kUnimplemented: it is in memory.
+  absl::Status copy_to(const std::filesystem::path& dir,
+                       const std::filesystem::path& previous) override;
   /// Does nothing: the embedded engine has no connections.
   void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -173,6 +174,11 @@ class OrderStore {
   virtual absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit);
   /// Raises the checkpoint to `checkpoint`, if it is below. Default: writes an empty batch.
   virtual absl::Status record_checkpoint(std::int64_t checkpoint);
+  /// Copies the database, as it is at one moment of the call, to a new file. Calls `at_that_moment` while
+  /// no change is committed; if it fails, so does the copy. Reads and writes go on otherwise. The copy is
+  /// on the disk when the call returns. Default: kUnimplemented.
+  virtual absl::Status copy_to(const std::filesystem::path& file,
+                               absl::FunctionRef<absl::Status()> at_that_moment);
   /// Returns kDataLoss with the first problems if the database contradicts itself, or its file was
   /// moved. May read everything, and blocks no other call meanwhile. Default: OK.
   virtual absl::Status check_integrity() { return absl::OkStatus(); }

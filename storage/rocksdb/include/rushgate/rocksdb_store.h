@@ -101,6 +101,9 @@ class RocksDbStore final : public Store {
   /// First writes a file of the size of the log to the disk, and removes it. If that fails, the
   /// database stays open for reads. Otherwise reads fail until a call succeeds.
   absl::Status reopen(Exclusively exclusively) override;
+  /// The copy has the log, at most log_bytes_max, and no memory table is written for it.
+  absl::Status copy_to(const std::filesystem::path& dir,
+                       const std::filesystem::path& previous) override;
 
   /// Any thread may call it.
   [[nodiscard]] RocksDbWork work() const;

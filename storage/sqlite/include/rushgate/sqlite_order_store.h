@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/archive_store.h>
@@ -75,6 +76,9 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status check_integrity() override;
+  /// Copies by SQLite's backup API. The log (-wal) grows meanwhile.
+  absl::Status copy_to(const std::filesystem::path& file,
+                       absl::FunctionRef<absl::Status()> at_that_moment) override;
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }

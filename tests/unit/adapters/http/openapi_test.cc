@@ -108,6 +108,7 @@ class OpenapiTest : public ::testing::Test {
     HttpServerOptions options;
     options.operator_token = "secret";
     options.user_key = "key";
+    options.backups_dir = "/dev/null/backups";  // where none can be made
     return options;
   }
 
@@ -246,6 +247,11 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
   call("GET /v1/audit", "/v1/audit");
   call("POST /v1/audit", "/v1/audit");
   while (call("GET /v1/audit", "/v1/audit").json()["state"] == "running") continue;
+  call("GET /v1/backup", "/v1/backup");
+  call("POST /v1/backup", "/v1/backup");
+  while (call("GET /v1/backup", "/v1/backup").json()["state"] == "running") continue;
+  HttpConnection without_backups = open_.connect();
+  description_.check("POST /v1/backup", "", without_backups.call("POST", "/v1/backup"));
   call("GET /v1/dead-letters", "/v1/dead-letters");
   call("GET /v1/dead-letters/discarded", "/v1/dead-letters/discarded");
   call("POST /v1/dead-letters/{letter}/retry", "/v1/dead-letters/1-1/retry");

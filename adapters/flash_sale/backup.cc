@@ -1,0 +1,129 @@
+#include "adapters/flash_sale/backup.h"
+
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "adapters/flash_sale/backup_manifest.h"
+#include "adapters/flash_sale/sale_directory.h"
+#include "adapters/flash_sale/utc_time.h"
+#include "engine/core/base/concat.h"
+#include "engine/core/base/make_directory.h"
+#include "storage/rocksdb/directory_lock.h"
+
+namespace rushgate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kIncompleteName = ".incomplete";
+constexpr std::string_view kRemovedName = ".removed";
+
+absl::Status file_error(const fs::path& path, const std::error_code& error) {
+  return absl::UnavailableError(concat(path.string(), ": ", error.message()));
+}
+
+/// Removes what an interrupted backup left.
+absl::Status remove_leftovers(const fs::path& dir) {
+  for (const std::string_view name : {kIncompleteName, kRemovedName}) {
+    std::error_code error;
+    fs::remove_all(dir / name, error);
+    if (error) return file_error(dir / name, error);
+  }
+  return absl::OkStatus();
+}
+
+/// Returns the directory of a backup that is made at this time: its name sorts by the time.
+fs::path place_of(const fs::path& dir, std::string made_at) {
+  std::erase_if(made_at, [](char c) { return c == '-' || c == ':'; });
+  fs::path place = dir / made_at;
+  std::error_code error;
+  for (int again = 2; fs::exists(place, error); ++again) place = dir / concat(made_at, "-", again);
+  return place;
+}
+
+/// Copies both halves. The keyspace is copied twice: the second time, while no change of the orders is
+/// committed, only its log and its newest tables are left to copy.
+///
+/// So the database has every order whose entry the keyspace has as acknowledged, and the keyspace every
+/// checkpoint of the database: the pair is what a crash at that moment would leave.
+absl::Status copy_halves(Backend& backend, OrderStore& orders, const fs::path& dir,
+                         const fs::path& previous, BackupManifest& manifest) {
+  const fs::path keyspace = keyspace_in(dir);
+  const fs::path earlier = previous.empty() ? fs::path() : keyspace_in(previous);
+  const absl::Status tables = backend.copy_to(keyspace, earlier);
+  const bool is_elsewhere =
+      absl::IsUnimplemented(tables) && !backend.capabilities().runs_native_scripts;
+  if (!tables.ok() && !is_elsewhere) return tables;
+  manifest.has_keyspace = tables.ok();
+  absl::Status copied = orders.copy_to(orders_in(dir), [&]() -> absl::Status {
+    auto state = orders.state();
+    if (!state.ok()) return state.status();
+    manifest.state = *std::move(state);
+    return manifest.has_keyspace ? backend.copy_to(keyspace, earlier) : absl::OkStatus();
+  });
+  if (!copied.ok()) return copied;
+  return sync_file(orders_in(dir));
+}
+
+/// Removes all but the newest backups.
+absl::Status remove_oldest(const fs::path& dir, std::size_t keep) {
+  std::vector<fs::path> backups = list_backups(dir);
+  std::error_code error;
+  for (std::size_t i = 0; keep > 0 && i + keep < backups.size(); ++i) {
+    // What is left of it after an interruption does not look like a backup.
+    fs::rename(backups[i], dir / kRemovedName, error);
+    if (!error) fs::remove_all(dir / kRemovedName, error);
+    if (error) return file_error(backups[i], error);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<BackupReport> back_up(Backend& backend, OrderStore& orders, const fs::path& dir,
+                                     std::size_t keep) {
+  using SteadyClock = std::chrono::steady_clock;
+  const SteadyClock::time_point began = SteadyClock::now();
+  std::error_code error;
+  if (fs::exists(orders_in(dir), error)) {
+    return absl::FailedPreconditionError(
+        concat(dir.string(), " is the directory of a sale: backups need one of their own"));
+  }
+  if (absl::Status made = create_sale_directory(dir); !made.ok()) return made;
+  const auto lock = DirectoryLock::take(dir);
+  if (!lock.ok()) return lock.status();
+  if (absl::Status removed = remove_leftovers(dir); !removed.ok()) return removed;
+
+  const std::vector<fs::path> backups = list_backups(dir);
+  const fs::path incomplete = dir / kIncompleteName;
+  if (absl::Status made = make_directory(incomplete); !made.ok()) return made;
+  BackupManifest manifest{.made_at = format_utc(backend.clock().now_ms())};
+  absl::Status copied = copy_halves(backend, orders, incomplete,
+                                    backups.empty() ? fs::path() : backups.back(), manifest);
+  if (!copied.ok()) {
+    static_cast<void>(remove_leftovers(dir));  // the next backup tries again
+    return copied;
+  }
+  auto files = list_files(incomplete);
+  if (!files.ok()) return files.status();
+  manifest.files = *std::move(files);
+  if (absl::Status written = write_manifest(incomplete, manifest); !written.ok()) return written;
+  if (absl::Status synced = sync_directory(incomplete); !synced.ok()) return synced;
+  const fs::path place = place_of(dir, manifest.made_at);
+  fs::rename(incomplete, place, error);
+  if (error) return file_error(place, error);
+  if (absl::Status synced = sync_directory(dir); !synced.ok()) return synced;
+  if (absl::Status removed = remove_oldest(dir, keep); !removed.ok()) return removed;
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - began);
+  return BackupReport{.path = place,
+                      .has_keyspace = manifest.has_keyspace,
+                      .bytes = manifest.bytes(),
+                      .took_ms = took.count()};
+}
+
+}  // namespace rushgate
