@@ -20,6 +20,7 @@ namespace rushgate {
 struct SaleArguments {
   std::filesystem::path dir;                // unused with kMemory
   std::string server;                       // URL of a service that has the sale; empty: see dir
+  std::string server_token;                 // empty: that of the environment, if any
   std::filesystem::path tls_ca;             // of `server`; empty: the authorities of the system
   bool create = false;                      // create missing parts of the sale
   Durability durability = Durability::kOs;  // of a keyspace in dir

@@ -9,6 +9,7 @@
 #include "apps/exit_code.h"
 #include "apps/say.h"
 #include "apps/service/sale_at_service.h"
+#include "apps/service/served_directory.h"
 #include "engine/core/base/numbers.h"
 #include "engine/sale/stores/archived_vouchers.h"
 #include <rushgate/rocksdb_store.h>
@@ -49,6 +50,19 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
       ->type_name("SECONDS");
 }
 
+namespace {
+
+/// Lets a service that has the directory open run the command: it has the keyspace.
+void use_service_of_directory(SaleArguments& options) {
+  if (!options.server.empty() || options.dir.empty() || !options.keyspace_url.empty()) return;
+  const auto service = find_service(options.dir);
+  if (!service) return;
+  options.server = service->url;
+  options.server_token = service->token;
+}
+
+}  // namespace
+
 void add_server_option(CLI::App& command, SaleArguments& options) {
   CLI::Option* const dir = command.get_option("--dir")->required(false);
   CLI::Option* const server =
@@ -70,6 +84,7 @@ void add_server_option(CLI::App& command, SaleArguments& options) {
   CLI::Option_group* const place = command.add_option_group("place");
   place->add_options(dir, server);
   place->require_option(1);
+  command.parse_complete_callback([&options] { use_service_of_directory(options); });
 }
 
 void add_durability_option(CLI::App& command, Durability& durability) {

@@ -31,7 +31,9 @@
 #include "apps/say.h"
 #include "apps/served/joined_commands.h"
 #include "apps/served/migrate_command.h"
+#include "apps/service/served_directory.h"
 #include "apps/signals.h"
+#include "apps/systemd_notice.h"
 #include "engine/core/base/memory_size.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/process_info.h"
@@ -70,6 +72,7 @@ struct ServeArguments {
   std::string payment_url;  // empty: none
   std::string currency;     // empty: unknown
   std::filesystem::path vouchers_file;
+  std::filesystem::path backups_dir;  // empty: operators may make none
   int workers = 1;
   std::int64_t entrance_rate = HttpServerOptions{}.entrance_per_second;
 };
@@ -172,6 +175,11 @@ absl::Status save(Engine& engine) {
   return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();
 }
 
+/// Returns true if the engine executes a request, or has begun a script that delays it.
+bool replies(Engine& engine) {
+  return engine.is_running_script() || !engine.open_client()->call(Request::of("PING")).is_error();
+}
+
 /// Serves a keyspace alone.
 int serve_keyspace(const ServeArguments& arguments, HeldInterrupts& interrupts,
                    const std::atomic<bool>& saves) {
@@ -185,7 +193,9 @@ int serve_keyspace(const ServeArguments& arguments, HeldInterrupts& interrupts,
   auto server = RespServer::start(**engine, std::move(server_options));
   if (!server.ok()) return fail(server.status());
   say("serving on {}\n", shown_addresses(arguments.server, **server));
+  std::optional<SystemdNotice> systemd(std::in_place, [&engine] { return replies(**engine); });
   const int signal = interrupts.wait();
+  systemd.reset();
   const ScriptNotice notice(**engine);
   (*server)->stop();
   if (saves) {
@@ -249,6 +259,17 @@ absl::Status divide_files(RespServerOptions& resp, HttpServerOptions& http) {
   return absl::OkStatus();
 }
 
+/// Leaves the address in the sale's directory. Not with TLS: the certificate is hardly for this address.
+std::optional<ServedDirectory> leave_address(const ServeArguments& arguments, std::uint16_t port) {
+  if (arguments.dir.empty() || !arguments.tls_certificate.empty()) return std::nullopt;
+  std::string host = arguments.http->bind_address;
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::") host = "::1";
+  if (host.find(':') != std::string::npos) host = fmt::format("[{}]", host);
+  return std::optional<ServedDirectory>(
+      std::in_place, arguments.dir, fmt::format("http://{}:{}", host, port), arguments.token_file);
+}
+
 /// Serves a sale by HTTP, and its keyspace beside that if it is in this process.
 int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
                const std::atomic<bool>& saves) {
@@ -280,11 +301,16 @@ int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
   if (http_options.operator_token.empty()) {
     say("without --token-file, operators' routes are served to this machine alone\n");
   }
+  const std::optional<ServedDirectory> address = leave_address(arguments, (*http)->port());
   say("serving HTTP on {} port {}\n", http_options.bind_address, (*http)->port());
+  // A server that is away comes back by itself: then a restart of this program helps nobody.
+  std::optional<SystemdNotice> systemd(std::in_place,
+                                       [engine] { return engine == nullptr || replies(*engine); });
   const int signal = interrupts.wait([&] {
     const absl::Status read = (*http)->reload_certificate();
     if (!read.ok()) say("rushgate: {}\n", std::string(read.message()));
   });
+  systemd.reset();
   std::optional<ScriptNotice> notice;
   if (engine != nullptr) notice.emplace(*engine);
   (*http)->stop();
@@ -305,6 +331,7 @@ int run_serve(ServeArguments arguments) {
     arguments.http->payment_url = arguments.payment_url;
     arguments.http->currency = arguments.currency;
     arguments.http->entrance_per_second = arguments.entrance_rate;
+    arguments.http->backups_dir = arguments.backups_dir;
   }
   auto password = password_of(arguments);
   if (!password.ok()) return fail(password.status());
@@ -467,6 +494,12 @@ void add_http_options(CLI::App& command, ServeArguments& arguments) {
       ->capture_default_str()
       ->needs(http)
       ->type_name("N");
+  command
+      .add_option("--backups", arguments.backups_dir,
+                  "Let operators make backups in this directory: POST /v1/backup")
+      ->check(not_empty())
+      ->needs(http)
+      ->type_name("DIR");
   command
       .add_option("--token-file", arguments.token_file,
                   "File with the token of operators' routes; without it, they are served to this\n"

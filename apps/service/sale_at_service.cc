@@ -107,7 +107,7 @@ absl::StatusOr<Json> post(const ServiceClient& service, const std::string& targe
 }  // namespace
 
 absl::StatusOr<ServiceClient> service_of(const SaleArguments& arguments) {
-  return ServiceClient::of_url(arguments.server, arguments.tls_ca);
+  return ServiceClient::of_url(arguments.server, arguments.tls_ca, arguments.server_token);
 }
 
 std::string with_query(std::string target, std::string_view name, std::string_view value) {

@@ -149,7 +149,8 @@ std::string ServiceAnswer::detail() const {
 }
 
 absl::StatusOr<ServiceClient> ServiceClient::of_url(const std::string& url,
-                                                    const std::filesystem::path& tls_ca) {
+                                                    const std::filesystem::path& tls_ca,
+                                                    const std::string& token) {
   const bool is_tls = url.starts_with("https://");
   const std::string_view scheme = is_tls ? "https://" : "http://";
   const auto refuse = [&url] {
@@ -170,12 +171,12 @@ absl::StatusOr<ServiceClient> ServiceClient::of_url(const std::string& url,
   if (!number || *number == 0 || *number > kPortMax) return refuse();
   if (place.starts_with('[') && place.ends_with(']')) place = place.substr(1, place.size() - 2);
   if (place.empty() || place.find_first_of("/?#@[] ") != std::string::npos) return refuse();
-  const char* const token = std::getenv(kTokenVariable);
+  const char* const variable = std::getenv(kTokenVariable);
   ServiceClient client;
   client.url_ = url;
   client.host_ = place;
   client.port_ = port;
-  client.token_ = token == nullptr ? "" : token;
+  client.token_ = !token.empty() || variable == nullptr ? token : variable;
   if (!is_tls) return client;
   auto tls = trust(tls_ca);
   if (!tls.ok()) return tls.status();

@@ -42,11 +42,12 @@ class ServiceClient {
   static constexpr std::chrono::seconds kPatience{30};       // with a reply
   static constexpr std::chrono::seconds kLongPatience{600};  // with one that changes many orders
 
-  /// Takes `http[s]://host[:port]`, and the token from the environment. The certificate of the service
+  /// Takes `http[s]://host[:port]`, and the token; empty: that of the environment. The certificate of the service
   /// must be for this host, and signed by an authority in `tls_ca` (PEM); empty: by one that the system
   /// trusts. kInvalidArgument: the URL is wrong, or the file has no certificate.
   static absl::StatusOr<ServiceClient> of_url(const std::string& url,
-                                              const std::filesystem::path& tls_ca);
+                                              const std::filesystem::path& tls_ca,
+                                              const std::string& token = {});
 
   /// Sends a request, with a body unless `body` is null, and waits for the reply. A reply of any status
   /// is an answer, if it is JSON. kUnavailable: the service cannot be reached, or is late.
