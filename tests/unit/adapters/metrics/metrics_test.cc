@@ -1,12 +1,18 @@
 // The figures of a sale: what they count, and that Prometheus takes them.
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <regex>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/command_output.h"
 #include "tests/support/http_client.h"
@@ -224,6 +230,91 @@ TEST(MetricsTest, UnreachableRedisLeavesItsFiguresOut) {
   EXPECT_EQ(lint(text), "");
   EXPECT_THAT(text, HasSubstr("rushgate_keyspace_up 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("rushgate_queue_entries")));
+}
+
+// ---- Alerts and the dashboard -----------------------------------------------------------------
+
+const std::filesystem::path kOperations = std::filesystem::path(RUSHGATE_ROOT) / "docs/operations";
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Returns the names of metrics in a text: words that begin with one of these prefixes. Those of a
+/// histogram lack their suffix.
+std::set<std::string> metrics_in(const std::string& text) {
+  const std::regex name("\\b(?:rushgate|process)_[a-z_]+");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) {
+    names.insert(std::regex_replace(at->str(), std::regex("(_seconds)_(bucket|sum|count)$"), "$1"));
+  }
+  return names;
+}
+
+/// The metrics of an embedded sale behind HTTP, and of one on a Redis, with each figure.
+std::set<std::string> scraped_metrics() {
+  const TemporaryDirectory dir;
+  const auto sale = open_sale(dir.path().string());
+  publish(*sale, kTea, 1);
+  HttpServerOptions http;
+  http.port = 0;
+  const auto server = HttpServer::start(*sale, http).value();
+  testing::HttpConnection client(server->port());
+  client.call("GET", "/healthz");
+  std::string text = client.call("GET", "/metrics").body;
+
+  const testing::RedisServer redis({.append_only = true});
+  const TemporaryDirectory orders;
+  FlashSaleOptions options;
+  options.orders_dir = orders.path();
+  text += metrics_text(*open_sale(redis.url(), options));
+  std::set<std::string> names = metrics_in(text);
+  names.insert("rushgate_worker_pause_info");  // only while a worker pauses
+  return names;
+}
+
+TEST(OperationsFilesTest, AlertsAndDashboardUseMetricsThatExist) {
+  const std::set<std::string> scraped = scraped_metrics();
+  EXPECT_THAT(scraped, ::testing::IsSupersetOf(metrics_in(read_text(kOperations / "alerts.yml"))));
+  const auto dashboard = nlohmann::json::parse(read_text(kOperations / "dashboard.json"));
+  std::set<std::string> shown;
+  for (const auto& panel : dashboard["panels"]) {
+    for (const auto& target : panel["targets"]) {
+      shown.merge(metrics_in(target["expr"].get<std::string>()));
+    }
+  }
+  EXPECT_GT(shown.size(), 20U);
+  EXPECT_THAT(scraped, ::testing::IsSupersetOf(shown));
+}
+
+TEST(OperationsFilesTest, PageHasEveryMetricAndAlert) {
+  const std::string page = read_text(std::filesystem::path(RUSHGATE_ROOT) / "docs/operations.md");
+  for (const std::string& name : scraped_metrics()) EXPECT_THAT(page, HasSubstr(name));
+  const std::string alerts = read_text(kOperations / "alerts.yml");
+  const std::regex alert("alert: ([A-Za-z]+)");
+  for (std::sregex_iterator at(alerts.begin(), alerts.end(), alert), end; at != end; ++at) {
+    EXPECT_THAT(page, HasSubstr((*at)[1].str()));
+  }
+}
+
+TEST(OperationsFilesTest, PromtoolTakesAlertsWithTheirTests) {
+  int status = 0;
+  const std::string output =
+      output_of("promtool test rules " + (kOperations / "alerts_test.yml").string(), &status);
+  EXPECT_EQ(status, 0) << output;
+}
+
+/// Replaces the program, which is not installed here.
+TEST(OperationsFilesTest, SystemdTakesUnit) {
+  const TemporaryDirectory dir;
+  const std::filesystem::path unit = dir.path() / "rushgate.service";
+  std::ofstream(unit) << std::regex_replace(read_text(kOperations / "rushgate.service"),
+                                            std::regex("/usr/local/bin/rushgate"), "/bin/true");
+  int status = 0;
+  const std::string output = output_of("systemd-analyze verify " + unit.string(), &status);
+  EXPECT_EQ(status, 0) << output;
+  EXPECT_EQ(output, "");
 }
 
 }  // namespace
