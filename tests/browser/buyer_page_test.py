@@ -18,7 +18,7 @@ QUARTER_HOUR_MS = 900_000
 class BuyerPageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.served = Served('--payment-url', 'test', '--currency', 'EUR')
+        cls.served = Served('--payment-url', 'test', '--currency', 'EUR', '--entrance-rate', '2')
         cls.browser = Browser()
 
     @classmethod
@@ -131,6 +131,16 @@ class BuyerPageTest(unittest.TestCase):
         self.browser.find(card + ' .message.good', 'number 1')
         self.served.call('POST', f'/v1/orders/{first}/cancel', {})
         self.browser.find('h1', 'Reserved for you')
+
+    def test_user_queues_at_entrance_then_buys(self):
+        card, voucher = self.publish('Behind the entrance', 50, needs_token=True)
+        for user in range(4):
+            self.served.call('POST', f'/v1/vouchers/{voucher}/entrance', {'user': f'early{user}'})
+        self.open('olga')
+        self.browser.click(card + ' .main')
+        self.browser.find(card + ' .message.good', 'in the queue')
+        self.browser.check_page(self)
+        self.browser.find('h1', 'It is yours')
 
     # ---- Faults ----
 

@@ -274,6 +274,34 @@ function buy(voucher, quantity) {
   return finish(purchase);
 }
 
+/** Waits in the room in front of a voucher, and keeps the token with which the purchase may enter. */
+async function enter(purchase) {
+  for (;;) {
+    const visit = await call('POST', `/v1/vouchers/${purchase.voucher}/entrance`, { body: { user: purchase.user } });
+    if (visit.purchase_token) {
+      purchase.token = visit.purchase_token;
+      purchases.save();
+      return;
+    }
+    cards.get(purchase.voucher)?.say('good', 'queueing', { position: visit.position, time: span(Math.max(1000, visit.wait_ms)) });
+    await wait(Math.min(5000, Math.max(1000, visit.wait_ms / 4)));
+  }
+}
+
+/** Buys, through the entrance if the voucher has one. A repetition whose key is known needs no token. */
+async function send(purchase) {
+  const request = () => call('POST', `/v1/vouchers/${purchase.voucher}/orders`, { key: purchase.key,
+    body: { user: purchase.user, quantity: purchase.quantity, purchase_token: purchase.token } });
+  if (vouchers.get(purchase.voucher)?.needs_token && !purchase.token) await enter(purchase);
+  try {
+    return await request();
+  } catch (error) {
+    if (error.type !== 'token-refused') throw error;
+    await enter(purchase);  // it has expired
+    return request();
+  }
+}
+
 /** Sends a purchase until its outcome is certain. The key makes that one purchase. */
 async function finish(purchase) {
   const card = () => cards.get(purchase.voucher);
@@ -282,8 +310,7 @@ async function finish(purchase) {
   busy(true);
   for (;;) {
     try {
-      const accepted = await call('POST', `/v1/vouchers/${purchase.voucher}/orders`, {
-        body: { user: purchase.user, quantity: purchase.quantity }, key: purchase.key });
+      const accepted = await send(purchase);
       purchase.order = accepted.order;
       purchases.save();
       busy(false);

@@ -225,9 +225,10 @@ const TERMS = [
   { name: 'waitingMax', ...count, ...at('waiting_max'), ...noneIfZero },
   { name: 'restock', ...flag, ...at('restock') },
   { name: 'restore', ...flag, ...at('restore_allowance') },
+  { name: 'needsToken', ...flag, ...at('needs_token') },
 ];
 
-const blank = () => ({ title: '', stock: 100, price_cents: 0, begin_ms: Math.ceil(now() / 3_600_000) * 3_600_000, end_ms: ENDLESS_MS, payment_ms: 900_000, waiting_max: 0, restock: true, restore_allowance: true,
+const blank = () => ({ title: '', stock: 100, price_cents: 0, begin_ms: Math.ceil(now() / 3_600_000) * 3_600_000, end_ms: ENDLESS_MS, payment_ms: 900_000, waiting_max: 0, restock: true, restore_allowance: true, needs_token: false,
   limits: { per_user: 1, per_user_day: 0, utc_offset_minutes: -new Date().getTimezoneOffset(), total: 0 } });
 
 /** Edits the terms of a voucher, and shows what would change before it is published. */
