@@ -85,6 +85,8 @@ std::string_view lane_name(Lane lane) {
       return "changes";
     case Lane::kReads:
       return "reads";
+    case Lane::kVisits:
+      return "visits";
   }
   return "?";
 }

@@ -56,8 +56,9 @@ enum class Lane : std::uint8_t {
 };
 
 /// All lanes, in the order of their numbers.
-inline constexpr std::array kLanes = {Lane::kNow, Lane::kPurchases, Lane::kPayments, Lane::kChanges,
-                                      Lane::kReads};
+inline constexpr std::array kLanes = {Lane::kNow,     Lane::kPurchases, Lane::kPayments,
+                                      Lane::kChanges, Lane::kReads,     Lane::kVisits};
+static_assert(kLanes.size() == static_cast<std::size_t>(Lane::kVisits) + 1);
 /// Returns "now", "purchases", …
 std::string_view lane_name(Lane lane);
 

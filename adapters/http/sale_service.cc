@@ -340,6 +340,7 @@ HttpFigures SaleService::figures() {
     if (lane.name == lane_name(Lane::kPayments)) lane.waiting = payments_.waiting();
     if (lane.name == lane_name(Lane::kChanges)) lane.waiting = changes_.waiting();
     if (lane.name == lane_name(Lane::kReads)) lane.waiting = reads_.waiting();
+    if (lane.name == lane_name(Lane::kVisits)) lane.waiting = visits_.waiting();
   }
   return figures;
 }
