@@ -86,11 +86,25 @@ class OperatorPageTest(unittest.TestCase):
 
     # ---- The overview ----
 
-    def test_overview_is_legible_everywhere(self):
+    def test_overview_counts_purchases_and_refusals(self):
+        voucher = self.publish('Counted', 2)
         self.open()
+        accepted = self.count_of('perSecond')
+        refused = self.count_of('refusedPerSecond')
+        for user in ('a', 'b', 'c', 'd'):
+            self.served.request('POST', f'/v1/vouchers/{voucher}/orders', {'user': user})
+        eventually(lambda: self.count_of('perSecond') == accepted + 2, 'two purchases are counted')
+        eventually(lambda: self.count_of('refusedPerSecond') == refused + 2, 'two refusals are counted')
         self.browser.find('.legend', 'Sold out')
+        self.browser.find('.chart path.line')
+        self.browser.find('table', 'Purchases in the engine')
+        self.browser.find('.alert.good', 'Everything works.')
         self.browser.check_everywhere(self)
         self.browser.check_focus_order(self)
+
+    def count_of(self, tile):
+        """Returns the number of "1,234 in all"."""
+        return int(self.browser.find(f'#tile-{tile} .detail', 'in all').text.split()[0].replace(',', ''))
 
     def test_restart_is_seen_and_survived(self):
         self.open()

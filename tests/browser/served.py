@@ -67,8 +67,8 @@ class Served:
     def url(self):
         return f'http://127.0.0.1:{self.port}'
 
-    def call(self, method, path, body=None, **fields):
-        """Sends a request. Returns the JSON of the reply, which must not be a refusal."""
+    def request(self, method, path, body=None, **fields):
+        """Sends a request. Returns the status and the JSON of the reply."""
         headers = {'Content-Type': 'application/json'}
         if self.token:
             headers['Authorization'] = f'Bearer {self.token}'
@@ -77,9 +77,16 @@ class Served:
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request) as reply:
-                return json.load(reply)
+                return reply.status, json.load(reply)
         except urllib.error.HTTPError as refusal:
-            raise AssertionError(f'{method} {path}: {refusal.read().decode()}') from refusal
+            return refusal.code, json.load(refusal)
+
+    def call(self, method, path, body=None, **fields):
+        """Sends a request. Returns the JSON of the reply, which must not be a refusal."""
+        status, reply = self.request(method, path, body, **fields)
+        if status >= 400:
+            raise AssertionError(f'{method} {path}: {status} {reply}')
+        return reply
 
     def redis(self, *words):
         """Sends a command to the keyspace."""
