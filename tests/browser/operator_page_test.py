@@ -1,5 +1,6 @@
 """The operator's page."""
 import os
+import shutil
 import tempfile
 import time
 import unittest
@@ -35,7 +36,8 @@ class OperatorPageTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile('w', delete=False) as file:
             file.write(TOKEN + '\n')
         cls.token_file = file.name
-        cls.served = Served('--token-file', file.name, '--currency', 'EUR', token=TOKEN)
+        cls.backups = tempfile.mkdtemp(prefix='rushgate-backups-')
+        cls.served = Served('--token-file', file.name, '--currency', 'EUR', '--backups', cls.backups, token=TOKEN)
         cls.browser = Browser()
 
     @classmethod
@@ -43,6 +45,7 @@ class OperatorPageTest(unittest.TestCase):
         cls.browser.quit()
         cls.served.remove()
         os.remove(cls.token_file)
+        shutil.rmtree(cls.backups)
 
     next_voucher = 1
 
@@ -254,4 +257,11 @@ class OperatorPageTest(unittest.TestCase):
         self.browser.click('#begin-audit')
         self.browser.find('.alert.good', 'Passed')
         self.browser.find('table', '#')
+        self.browser.check_extremes(self)
+
+    def test_backup_shows_its_name_and_size(self):
+        self.open('audit')
+        self.browser.click('#begin-backup')
+        said = self.browser.find('.alert.good', 'is complete').text
+        self.assertIn(said.split()[0], os.listdir(self.backups))
         self.browser.check_extremes(self)
