@@ -37,9 +37,9 @@ TEST(StoreGuardTest, CommitsOfOneSecondShareSync) {
   const TestStore& test_store = *store;
   StoreGuard guard(std::move(store), clock, true);
   EXPECT_EQ(guard.sync_due_ms(), ServiceThread::kNever);
-  guard.note_commit();
+  guard.note_commit(false);
   clock.advance_ms(BackgroundSync::kEveryMs - 1);
-  guard.note_commit();
+  guard.note_commit(false);
   guard.sync_if_due(clock.monotonic_ms());
   EXPECT_EQ(test_store.syncs, 0);
   clock.advance_ms(1);
