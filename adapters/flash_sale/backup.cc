@@ -12,6 +12,7 @@
 #include "adapters/flash_sale/utc_time.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/make_directory.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/rocksdb/directory_lock.h"
 
 namespace rushgate {
@@ -60,9 +61,7 @@ absl::Status copy_halves(Backend& backend, OrderStore& orders, const fs::path& d
   if (!tables.ok() && !is_elsewhere) return tables;
   manifest.has_keyspace = tables.ok();
   absl::Status copied = orders.copy_to(orders_in(dir), [&]() -> absl::Status {
-    auto state = orders.state();
-    if (!state.ok()) return state.status();
-    manifest.state = *std::move(state);
+    ASSIGN_OR_RETURN(manifest.state, orders.state());
     return manifest.has_keyspace ? backend.copy_to(keyspace, earlier) : absl::OkStatus();
   });
   if (!copied.ok()) return copied;
@@ -93,14 +92,13 @@ absl::StatusOr<BackupReport> back_up(Backend& backend, OrderStore& orders, const
     return absl::FailedPreconditionError(
         concat(dir.string(), " is the directory of a sale: backups need one of their own"));
   }
-  if (absl::Status made = create_sale_directory(dir); !made.ok()) return made;
-  const auto lock = DirectoryLock::take(dir);
-  if (!lock.ok()) return lock.status();
-  if (absl::Status removed = remove_leftovers(dir); !removed.ok()) return removed;
+  RETURN_IF_ERROR(create_sale_directory(dir));
+  ASSIGN_OR_RETURN([[maybe_unused]] const auto lock, DirectoryLock::take(dir));
+  RETURN_IF_ERROR(remove_leftovers(dir));
 
   const std::vector<fs::path> backups = list_backups(dir);
   const fs::path incomplete = dir / kIncompleteName;
-  if (absl::Status made = make_directory(incomplete); !made.ok()) return made;
+  RETURN_IF_ERROR(make_directory(incomplete));
   BackupManifest manifest{.made_at = format_utc(backend.clock().now_ms())};
   absl::Status copied = copy_halves(backend, orders, incomplete,
                                     backups.empty() ? fs::path() : backups.back(), manifest);
@@ -108,16 +106,14 @@ absl::StatusOr<BackupReport> back_up(Backend& backend, OrderStore& orders, const
     static_cast<void>(remove_leftovers(dir));  // the next backup tries again
     return copied;
   }
-  auto files = list_files(incomplete);
-  if (!files.ok()) return files.status();
-  manifest.files = *std::move(files);
-  if (absl::Status written = write_manifest(incomplete, manifest); !written.ok()) return written;
-  if (absl::Status synced = sync_directory(incomplete); !synced.ok()) return synced;
+  ASSIGN_OR_RETURN(manifest.files, list_files(incomplete));
+  RETURN_IF_ERROR(write_manifest(incomplete, manifest));
+  RETURN_IF_ERROR(sync_directory(incomplete));
   const fs::path place = place_of(dir, manifest.made_at);
   fs::rename(incomplete, place, error);
   if (error) return file_error(place, error);
-  if (absl::Status synced = sync_directory(dir); !synced.ok()) return synced;
-  if (absl::Status removed = remove_oldest(dir, keep); !removed.ok()) return removed;
+  RETURN_IF_ERROR(sync_directory(dir));
+  RETURN_IF_ERROR(remove_oldest(dir, keep));
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - began);
   return BackupReport{.path = place,

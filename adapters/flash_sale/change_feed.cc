@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thrown.h"
 
 namespace rushgate {
@@ -63,9 +64,8 @@ absl::Status ChangeFeed::pause(const absl::Status& reason) {
 }
 
 absl::StatusOr<bool> ChangeFeed::is_complete() {
-  const auto last = changes_.last_position();
-  if (!last.ok()) return last.status();
-  return position() >= *last;
+  ASSIGN_OR_RETURN(const auto last, changes_.last_position());
+  return position() >= last;
 }
 
 }  // namespace rushgate

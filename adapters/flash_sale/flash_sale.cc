@@ -1,5 +1,6 @@
 #include "adapters/flash_sale/backup.h"
 #include "adapters/flash_sale/flash_sale_impl.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/open_backend.h>
 #include <rushgate/sale_statistics.h>
@@ -12,15 +13,14 @@ FlashSale::~FlashSale() = default;
 
 absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(std::string_view dir_or_url,
                                                            const FlashSaleOptions& options) {
-  const auto place = BackendUrl::parse(dir_or_url);
-  if (!place.ok()) return place.status();
-  return open(*place, options);
+  ASSIGN_OR_RETURN(const auto place, BackendUrl::parse(dir_or_url));
+  return open(place, options);
 }
 
 absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(const BackendUrl& place,
                                                            const FlashSaleOptions& options) {
   auto impl = std::make_unique<Impl>(options);
-  if (absl::Status opened = impl->open(place); !opened.ok()) return opened;
+  RETURN_IF_ERROR(impl->open(place));
   return std::unique_ptr<FlashSale>(new FlashSale(std::move(impl)));
 }
 
@@ -35,8 +35,7 @@ absl::StatusOr<std::unique_ptr<FlashSale>> FlashSale::open(std::unique_ptr<Backe
                                                            std::unique_ptr<VoucherStore> vouchers,
                                                            const FlashSaleOptions& options) {
   auto impl = std::make_unique<Impl>(options);
-  absl::Status opened = impl->open(std::move(backend), std::move(orders), std::move(vouchers));
-  if (!opened.ok()) return opened;
+  RETURN_IF_ERROR(impl->open(std::move(backend), std::move(orders), std::move(vouchers)));
   return std::unique_ptr<FlashSale>(new FlashSale(std::move(impl)));
 }
 

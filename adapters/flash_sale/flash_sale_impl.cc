@@ -6,6 +6,7 @@
 
 #include "adapters/flash_sale/sale_directory.h"
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/open_backend.h>
 #include <rushgate/payment_store.h>
@@ -31,8 +32,7 @@ FlashSale::Impl::Impl(const FlashSaleOptions& options) : options_(options) {
 }
 
 absl::Status FlashSale::Impl::open(const BackendUrl& place) {
-  absl::Status opened = open_parts(place);
-  if (!opened.ok()) return opened;
+  RETURN_IF_ERROR(open_parts(place));
   return open_sale(options_.orders_dir.empty() ? place.dir : options_.orders_dir);
 }
 
@@ -81,8 +81,7 @@ absl::Status FlashSale::Impl::open_directory(const BackendUrl& place) {
         concat(orders_in(dir).string(), " is missing, though there is a keyspace"));
   }
   if (!has_keyspace) {
-    absl::Status opened = open_orders(dir);
-    if (!opened.ok()) return opened;
+    RETURN_IF_ERROR(open_orders(dir));
   }
   BackendUrl inside = place;
   inside.dir = keyspace;
@@ -106,15 +105,11 @@ absl::Status FlashSale::Impl::open_apart(const BackendUrl& place) {
   if (!options_.create_if_missing && !is_there(orders_in(dir))) {
     return absl::NotFoundError(concat("there is no sale in ", dir.string(), ": no `orders.db`"));
   }
-  absl::Status opened = open_keyspace(place);
-  if (!opened.ok()) return opened;
+  RETURN_IF_ERROR(open_keyspace(place));
   if (options_.create_if_missing) {
-    absl::Status created = create_sale_directory(dir);
-    if (!created.ok()) return created;
+    RETURN_IF_ERROR(create_sale_directory(dir));
   }
-  auto lock = DirectoryLock::take(dir);
-  if (!lock.ok()) return lock.status();
-  lock_ = *std::move(lock);
+  ASSIGN_OR_RETURN(lock_, DirectoryLock::take(dir));
   return open_orders(dir);
 }
 
@@ -125,22 +120,17 @@ absl::Status FlashSale::Impl::open_keyspace(const BackendUrl& place) {
   options.connections_max += options_.workers;  // each worker blocks one
   options.engine = options_.engine;
   options.logger = options_.logger;
-  auto backend = open_backend(place, options);
-  if (!backend.ok()) return backend.status();
-  backend_ = *std::move(backend);
+  ASSIGN_OR_RETURN(backend_, open_backend(place, options));
   return absl::OkStatus();
 }
 
 absl::Status FlashSale::Impl::open_orders(const fs::path& dir) {
   if (options_.create_if_missing) {
-    absl::Status created = create_sale_directory(dir);
-    if (!created.ok()) return created;
+    RETURN_IF_ERROR(create_sale_directory(dir));
   }
   SqliteOrderStoreOptions sqlite;
   sqlite.logger = options_.logger;
-  auto orders = SqliteOrderStore::open(orders_in(dir), sqlite);
-  if (!orders.ok()) return orders.status();
-  orders_ = *std::move(orders);
+  ASSIGN_OR_RETURN(orders_, SqliteOrderStore::open(orders_in(dir), sqlite));
   return absl::OkStatus();
 }
 
@@ -151,17 +141,16 @@ absl::Status FlashSale::Impl::check_on_state() const {
   if (payments == nullptr) {
     return absl::InvalidArgumentError("on_state: the order store keeps no payments");
   }
-  const auto last = payments->last_position();
-  if (!last.ok()) return last.status();
-  if (options_.on_state_after >= 0 && options_.on_state_after <= *last) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto last, payments->last_position());
+  if (options_.on_state_after >= 0 && options_.on_state_after <= last) return absl::OkStatus();
   return absl::InvalidArgumentError(concat("on_state_after is ", options_.on_state_after,
                                            ", but the last change of this order database is ",
-                                           *last));
+                                           last));
 }
 
 /// Opens the sale. If the stores do not belong together, the error names `dir`, if any.
 absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
-  if (absl::Status checked = check_on_state(); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_on_state());
   if (options_.on_stock_every_ms < 1) {
     return absl::InvalidArgumentError("on_stock_every_ms must be positive");
   }

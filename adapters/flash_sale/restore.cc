@@ -7,6 +7,7 @@
 #include "adapters/flash_sale/sale_directory.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/make_directory.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/rocksdb/directory_lock.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/sqlite_order_store.h>
@@ -32,19 +33,17 @@ absl::Status check_target(const fs::path& dir) {
   }
   for (const fs::path& locked : {keyspace_in(dir), dir}) {
     if (!fs::exists(locked / kLockFileName, error)) continue;
-    const auto lock = DirectoryLock::take(locked);
-    if (!lock.ok()) return lock.status();
+    RETURN_IF_ERROR(DirectoryLock::take(locked).status());
   }
   return absl::FailedPreconditionError(
       concat(dir.string(), " is not empty: a backup is restored to a new directory"));
 }
 
 absl::Status check_files(const fs::path& backup, const BackupManifest& manifest) {
-  const auto files = list_files(backup);
-  if (!files.ok()) return files.status();
+  ASSIGN_OR_RETURN(const auto files, list_files(backup));
   for (const auto& [name, size] : manifest.files) {
-    const auto found = files->find(name);
-    if (found == files->end()) {
+    const auto found = files.find(name);
+    if (found == files.end()) {
       return absl::DataLossError(concat((backup / name).string(), " is missing"));
     }
     if (found->second != size) {
@@ -62,10 +61,8 @@ absl::Status check_orders(const fs::path& backup, const fs::path& dir,
                           const BackupManifest& manifest) {
   const auto orders = SqliteOrderStore::open(orders_in(dir), {.read_only = true});
   if (!orders.ok()) return orders.status();
-  const auto state = (*orders)->state();
-  if (!state.ok()) return state.status();
-  if (state->identity == manifest.state.identity &&
-      state->checkpoint == manifest.state.checkpoint) {
+  ASSIGN_OR_RETURN(const auto state, (*orders)->state());
+  if (state.identity == manifest.state.identity && state.checkpoint == manifest.state.checkpoint) {
     return absl::OkStatus();
   }
   return absl::DataLossError(concat(orders_in(backup).string(), " is of another backup than ",
@@ -75,12 +72,12 @@ absl::Status check_orders(const fs::path& backup, const fs::path& dir,
 absl::Status copy_files(const fs::path& from, const fs::path& to, const BackupManifest& manifest) {
   for (const auto& [name, size] : manifest.files) {
     const fs::path target = to / name;
-    if (absl::Status made = make_directory(target.parent_path()); !made.ok()) return made;
+    RETURN_IF_ERROR(make_directory(target.parent_path()));
     std::error_code error;
     fs::copy_file(from / name, target, error);
     if (error) return absl::UnavailableError(concat(target.string(), ": ", error.message()));
-    if (absl::Status synced = sync_file(target); !synced.ok()) return synced;
-    if (absl::Status synced = sync_directory(target.parent_path()); !synced.ok()) return synced;
+    RETURN_IF_ERROR(sync_file(target));
+    RETURN_IF_ERROR(sync_directory(target.parent_path()));
   }
   return absl::OkStatus();
 }
@@ -89,10 +86,9 @@ absl::Status copy_files(const fs::path& from, const fs::path& to, const BackupMa
 
 absl::StatusOr<fs::path> restore_backup(const fs::path& backup, const fs::path& dir) {
   fs::path from = find_backup(backup);
-  const auto manifest = read_manifest(from);
-  if (!manifest.ok()) return manifest.status();
-  if (absl::Status checked = check_target(dir); !checked.ok()) return checked;
-  if (absl::Status checked = check_files(from, *manifest); !checked.ok()) return checked;
+  ASSIGN_OR_RETURN(const auto manifest, read_manifest(from));
+  RETURN_IF_ERROR(check_target(dir));
+  RETURN_IF_ERROR(check_files(from, manifest));
 
   // A copy that is not complete has another name.
   fs::path target = fs::absolute(dir).lexically_normal();
@@ -101,16 +97,16 @@ absl::StatusOr<fs::path> restore_backup(const fs::path& backup, const fs::path& 
       target.parent_path() / concat(".", target.filename().string(), ".restoring");
   std::error_code error;
   fs::remove_all(incomplete, error);
-  if (absl::Status made = make_directory(incomplete); !made.ok()) return made;
-  absl::Status copied = copy_files(from, incomplete, *manifest);
-  if (copied.ok()) copied = check_orders(from, incomplete, *manifest);
+  RETURN_IF_ERROR(make_directory(incomplete));
+  absl::Status copied = copy_files(from, incomplete, manifest);
+  if (copied.ok()) copied = check_orders(from, incomplete, manifest);
   if (!copied.ok()) {
     fs::remove_all(incomplete, error);
     return copied;
   }
   fs::rename(incomplete, target, error);
   if (error) return absl::UnavailableError(concat(target.string(), ": ", error.message()));
-  if (absl::Status synced = sync_directory(target.parent_path()); !synced.ok()) return synced;
+  RETURN_IF_ERROR(sync_directory(target.parent_path()));
   return from;
 }
 

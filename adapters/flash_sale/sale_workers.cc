@@ -9,6 +9,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stream/backlog.h"
 #include "engine/sale/stream/consumers.h"
 
@@ -66,8 +67,7 @@ absl::Status SaleWorkers::start() {
   if (!workers_.empty()) return absl::FailedPreconditionError("the workers run already");
   worker_here_.reset();
   if (options_.workers == 0) return absl::OkStatus();
-  absl::Status joined = join_group();
-  if (!joined.ok()) return joined;
+  RETURN_IF_ERROR(join_group());
   constexpr std::int64_t kPauseMs = 100;
   for (int number = 1; number <= options_.workers; ++number) {
     auto worker = std::make_unique<OrderWorker>(backend_, stores_, keys(), worker_options(number));
@@ -89,19 +89,18 @@ OrderWorkerThread::AfterStep SaleWorkers::after_step() {
 /// Otherwise removes the idle consumers that have no entries: the workers themselves take over
 /// entries that are idle for WorkerOptions::claim_idle_ms.
 absl::Status SaleWorkers::join_group() {
-  const auto state = stores_.orders.state();
-  if (!state.ok()) return state.status();
-  if (is_alone_) return adopt_pending(state->identity);
-  return remove_idle_consumers(client_, keys(), state->identity, options_.worker.claim_idle_ms);
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  if (is_alone_) return adopt_pending(state.identity);
+  return remove_idle_consumers(client_, keys(), state.identity, options_.worker.claim_idle_ms);
 }
 
 absl::Status SaleWorkers::adopt_pending(const std::string& identity) {
-  const auto gone =
-      rushgate::adopt_pending(client_, keys(), identity, consumer_name(worker_name(1), identity));
-  if (!gone.ok()) return gone.status();
-  if (!gone->empty() && options_.logger) {
+  ASSIGN_OR_RETURN(
+      const auto gone,
+      rushgate::adopt_pending(client_, keys(), identity, consumer_name(worker_name(1), identity)));
+  if (!gone.empty() && options_.logger) {
     std::string ids;
-    for (const std::string& id : *gone) ids += ids.empty() ? id : ", " + id;
+    for (const std::string& id : gone) ids += ids.empty() ? id : ", " + id;
     log_warning(*options_.logger, deleted_entries_message(keys().order_stream, ids));
   }
   return absl::OkStatus();
@@ -122,9 +121,8 @@ void SaleWorkers::stop() {
 }
 
 absl::StatusOr<Backlog> SaleWorkers::backlog() {
-  const auto unstored = has_unstored(client_, keys());
-  if (!unstored.ok()) return unstored.status();
-  Backlog backlog{.empty = !*unstored};
+  ASSIGN_OR_RETURN(const auto unstored, has_unstored(client_, keys()));
+  Backlog backlog{.empty = !unstored};
   const std::lock_guard lock(workers_mutex_);
   for (const auto& worker : workers_) {
     if (backlog.pause_reason.empty()) backlog.pause_reason = worker->pause_reason();
@@ -175,10 +173,9 @@ absl::StatusOr<bool> SaleWorkers::has_reported() {
 
 /// Returns true if everything is stored and reported. Sets the reason if not.
 absl::StatusOr<bool> SaleWorkers::is_drained(std::string& reason) {
-  const auto left = backlog();
-  if (!left.ok()) return left.status();
-  reason = left->pause_reason;
-  if (!left->empty) return false;
+  ASSIGN_OR_RETURN(const auto left, backlog());
+  reason = left.pause_reason;
+  if (!left.empty) return false;
   if (const auto reported = has_reported(); !reported.ok() || !*reported) return reported;
   for (const auto& worker : running()) worker->update_counts();
   return true;
@@ -215,14 +212,13 @@ absl::Status SaleWorkers::wait_for_workers(
 /// Stores orders and reports changes on the calling thread.
 absl::Status SaleWorkers::store_here() {
   if (!worker_here_) {
-    absl::Status joined = join_group();
-    if (!joined.ok()) return joined;
+    RETURN_IF_ERROR(join_group());
     WorkerOptions options = worker_options(1);
     options.block_ms = 0;
     worker_here_ = std::make_unique<OrderWorker>(backend_, stores_, keys(), options);
   }
   while (true) {
-    if (absl::Status stepped = step_here(); !stepped.ok()) return stepped;
+    RETURN_IF_ERROR(step_here());
     const auto reported = report_changes();
     if (!reported.ok()) {
       return absl::UnavailableError("changes of orders wait to be reported: " +
@@ -230,9 +226,8 @@ absl::Status SaleWorkers::store_here() {
     }
     if (!*reported) break;  // the function may have changed other orders
   }
-  const auto unstored = has_unstored(client_, keys());
-  if (!unstored.ok()) return unstored.status();
-  if (*unstored) return absl::UnavailableError("accepted orders wait to be tried again");
+  ASSIGN_OR_RETURN(const auto unstored, has_unstored(client_, keys()));
+  if (unstored) return absl::UnavailableError("accepted orders wait to be tried again");
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/info_value.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/stream/group_progress.h"
@@ -97,17 +98,15 @@ void StatisticsReader::read_keyspace(SaleStatistics& statistics) {
 absl::StatusOr<QueueStatistics> StatisticsReader::read_queue(std::int64_t now_ms) {
   constexpr std::string_view kDoing = "looking at the order stream";
   const SaleKeys& keys = sale_.options().keys;
-  const auto progress = read_stream_progress(client_, keys);
-  if (!progress.ok()) return progress.status();
-  const auto group = read_group_progress(client_, keys);
-  if (!group.ok()) return group.status();
-  QueueStatistics queue{.pending = group->pending, .waiting = group->lag};
-  if (group->last_delivered == StreamId{}) {  // no worker has ever read
+  ASSIGN_OR_RETURN(const auto progress, read_stream_progress(client_, keys));
+  ASSIGN_OR_RETURN(const auto group, read_group_progress(client_, keys));
+  QueueStatistics queue{.pending = group.pending, .waiting = group.lag};
+  if (group.last_delivered == StreamId{}) {  // no worker has ever read
     const Reply entries = client_("XLEN", keys.order_stream);
     if (entries.is_integer()) queue.waiting = entries.integer();
   }
   const Reply oldest = client_("XRANGE", keys.order_stream,
-                               '(' + progress->acknowledged_to.to_string(), "+", "COUNT", 1);
+                               '(' + progress.acknowledged_to.to_string(), "+", "COUNT", 1);
   if (!oldest.is_aggregate()) return to_status(oldest, kDoing);
   if (oldest.elements().empty()) {
     queue.waiting = 0;

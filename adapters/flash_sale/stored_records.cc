@@ -1,5 +1,6 @@
 #include "adapters/flash_sale/stored_records.h"
 
+#include "engine/core/base/status_macros.h"
 #include <rushgate/order_status.h>
 
 namespace rushgate {
@@ -16,9 +17,8 @@ absl::Status count_stored(OrderStore& orders, std::optional<VoucherId> voucher,
 
 absl::StatusOr<bool> is_of(OrderStore& orders, OrderId order, std::optional<VoucherId> voucher) {
   if (!voucher) return true;
-  const auto found = orders.find(order);
-  if (!found.ok()) return found.status();
-  return found->has_value() && (*found)->voucher == *voucher;
+  ASSIGN_OR_RETURN(const auto found, orders.find(order));
+  return found.has_value() && found->voucher == *voucher;
 }
 
 }  // namespace rushgate

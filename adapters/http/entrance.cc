@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate::http {
@@ -33,15 +34,12 @@ Entrance::Entrance(FlashSale& sale, const HttpServerOptions& options)
 absl::Status Entrance::status() const { return room_.ok() ? tokens_.status() : room_.status(); }
 
 absl::StatusOr<Entrance::Visit> Entrance::visit(VoucherId voucher, const UserId& user) {
-  if (absl::Status checked = check(voucher); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check(voucher));
   Visit visit;
-  const auto place = (*room_)->visit(std::to_string(voucher), user.text());
-  if (!place.ok()) return place.status();
-  visit.place = *place;
-  if (!place->has_entered) return visit;
-  auto token = (*tokens_)->issue(user.text(), voucher);
-  if (!token.ok()) return token.status();
-  visit.token = *std::move(token);
+  ASSIGN_OR_RETURN(const auto place, (*room_)->visit(std::to_string(voucher), user.text()));
+  visit.place = place;
+  if (!place.has_entered) return visit;
+  ASSIGN_OR_RETURN(visit.token, (*tokens_)->issue(user.text(), voucher));
   return visit;
 }
 

@@ -16,6 +16,7 @@
 #include "adapters/resp/file_reservation.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thread_name.h"
 #include <rushgate/http_server.h>
 
@@ -75,7 +76,7 @@ absl::Status HttpServer::Impl::check_options() const {
     return absl::InvalidArgumentError(
         "connections_max, purchases_waiting_max and waiting_max must be at least 1");
   }
-  if (absl::Status entrance = service_->entrance().status(); !entrance.ok()) return entrance;
+  RETURN_IF_ERROR(service_->entrance().status());
   if (options_.tls_certificate.empty() != options_.tls_key.empty()) {
     return absl::InvalidArgumentError("tls_certificate and tls_key belong together");
   }
@@ -87,15 +88,14 @@ absl::Status HttpServer::Impl::check_options() const {
 }
 
 absl::Status HttpServer::Impl::start() {
-  if (absl::Status checked = check_options(); !checked.ok()) return checked;
-  if (absl::Status read = read_certificate(); !read.ok()) return read;
-  absl::Status fits =
-      files_.reserve_for("connections_max", options_.connections_max, options_.logger.get());
-  if (!fits.ok()) return fits;
+  RETURN_IF_ERROR(check_options());
+  RETURN_IF_ERROR(read_certificate());
+  RETURN_IF_ERROR(
+      files_.reserve_for("connections_max", options_.connections_max, options_.logger.get()));
   for (int i = 0; i < options_.threads; ++i) {
     loops_.push_back(std::make_unique<Loop>(*service_, options_, open_));
   }
-  if (absl::Status listening = listen(); !listening.ok()) return listening;
+  RETURN_IF_ERROR(listen());
   accept();
   for (const auto& loop : loops_) {
     sweep(*loop);
@@ -264,7 +264,7 @@ void HttpServer::Impl::sweep(Loop& loop) {
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(FlashSale& sale,
                                                               HttpServerOptions options) {
   auto impl = std::make_unique<Impl>(sale, std::move(options));
-  if (absl::Status started = impl->start(); !started.ok()) return started;
+  RETURN_IF_ERROR(impl->start());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

@@ -3,15 +3,16 @@
 
 #include "adapters/redis/redis_core.h"
 #include "adapters/redis/redis_session.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/redis_backend.h>
 
 namespace rushgate {
 
 absl::StatusOr<std::unique_ptr<RedisBackend>> RedisBackend::open(const RedisOptions& options) {
-  if (const absl::Status status = options.check(); !status.ok()) return status;
+  RETURN_IF_ERROR(options.check());
   auto core = std::make_shared<RedisCore>(options);
   std::unique_ptr<RedisBackend> backend(new RedisBackend(core));
-  if (const absl::Status started = core->start(); !started.ok()) return started;
+  RETURN_IF_ERROR(core->start());
   return backend;
 }
 

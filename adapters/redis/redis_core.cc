@@ -10,6 +10,7 @@
 
 #include "adapters/redis/redis_session.h"
 #include "adapters/redis/text.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thread_name.h"
 #include <rushgate/reply.h>
 
@@ -64,7 +65,7 @@ absl::Status RedisCore::make_tls() {
 
 absl::Status RedisCore::start() {
   if (options_.tls) {
-    if (absl::Status made = make_tls(); !made.ok()) return made;
+    RETURN_IF_ERROR(make_tls());
   }
   shared_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kShared);
   lines_.push_back(shared_);

@@ -8,6 +8,7 @@
 #include "adapters/redis/percent_encoding.h"
 #include "adapters/redis/text.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/redis_backend.h>
 
 namespace rushgate {
@@ -47,12 +48,10 @@ absl::Status parse_credentials(std::string_view text, RedisOptions& options) {
   if (colon == std::string_view::npos || colon + 1 == text.size()) {
     return bad_url("a user without a password: write user:password@ or :password@");
   }
-  auto user = decoded(text.substr(0, colon), "user");
-  if (!user.ok()) return user.status();
-  auto password = decoded(text.substr(colon + 1), "password");
-  if (!password.ok()) return password.status();
-  options.user = *std::move(user);
-  options.password = *std::move(password);
+  ASSIGN_OR_RETURN(auto user, decoded(text.substr(0, colon), "user"));
+  ASSIGN_OR_RETURN(auto password, decoded(text.substr(colon + 1), "password"));
+  options.user = std::move(user);
+  options.password = std::move(password);
   return absl::OkStatus();
 }
 
@@ -109,22 +108,21 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
   if (equals == std::string_view::npos) {
     return bad_url(concat("option \"", name, "\" has no value: write ", name, "=…"));
   }
-  const auto value = decoded(text.substr(equals + 1), concat("option ", name));
-  if (!value.ok()) return value.status();
-  if (kind == UrlKind::kUnix && name == "db") return parse_db(*value, options);
+  ASSIGN_OR_RETURN(const auto value, decoded(text.substr(equals + 1), concat("option ", name)));
+  if (kind == UrlKind::kUnix && name == "db") return parse_db(value, options);
   for (const NumberOption& option : kNumberOptions) {
     if (name != option.name) continue;
-    const auto number = parse_int64(*value);
+    const auto number = parse_int64(value);
     if (!number || *number < 1) {
-      return bad_url(concat("option ", name, ": \"", *value, "\" is not a number from 1"));
+      return bad_url(concat("option ", name, ": \"", value, "\" is not a number from 1"));
     }
     options.*option.value = *number;
     return absl::OkStatus();
   }
   if (name == "sync_replicas") {
-    const auto number = parse_int64(*value);
+    const auto number = parse_int64(value);
     if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) {
-      return bad_url(concat("option sync_replicas: \"", *value, "\" is not a number from 0"));
+      return bad_url(concat("option sync_replicas: \"", value, "\" is not a number from 0"));
     }
     options.sync_replicas = static_cast<int>(*number);
     return absl::OkStatus();
@@ -132,8 +130,8 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
   for (const FileOption& option : kTlsOptions) {
     if (name != option.name) continue;
     if (kind != UrlKind::kTls) return bad_url(concat("option ", name, " is for rediss:// alone"));
-    if (value->empty()) return bad_url(concat("option ", name, " names no file"));
-    options.*option.file = *value;
+    if (value.empty()) return bad_url(concat("option ", name, " names no file"));
+    options.*option.file = value;
     return absl::OkStatus();
   }
   return bad_url(concat("unknown option \"", name, "\""));
@@ -143,7 +141,7 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
 absl::Status parse_query(std::string_view text, UrlKind kind, RedisOptions& options) {
   while (!text.empty()) {
     const std::string_view option = text.substr(0, text.find('&'));
-    if (auto status = parse_option(option, kind, options); !status.ok()) return status;
+    RETURN_IF_ERROR(parse_option(option, kind, options));
     text.remove_prefix(std::min(option.size() + 1, text.size()));
   }
   return absl::OkStatus();
@@ -172,15 +170,15 @@ absl::Status check_no_password(std::string_view text) {
 
 /// Parses "[[user]:password@]host[:port][/db][?options]".
 absl::Status parse_tcp(std::string_view text, UrlKind kind, RedisOptions& options) {
-  if (auto status = check_no_password(text); !status.ok()) return status;
+  RETURN_IF_ERROR(check_no_password(text));
   const std::size_t query = text.find('?');
   const std::string_view location = text.substr(0, query);
   const std::size_t slash = location.find('/');
   std::string_view authority = location.substr(0, slash);
-  if (auto status = take_credentials(authority, options); !status.ok()) return status;
-  if (auto status = parse_host_and_port(authority, options); !status.ok()) return status;
+  RETURN_IF_ERROR(take_credentials(authority, options));
+  RETURN_IF_ERROR(parse_host_and_port(authority, options));
   if (slash != std::string_view::npos && slash + 1 != location.size()) {
-    if (auto status = parse_db(location.substr(slash + 1), options); !status.ok()) return status;
+    RETURN_IF_ERROR(parse_db(location.substr(slash + 1), options));
   }
   return query == std::string_view::npos ? absl::OkStatus()
                                          : parse_query(text.substr(query + 1), kind, options);
@@ -190,20 +188,19 @@ absl::Status parse_tcp(std::string_view text, UrlKind kind, RedisOptions& option
 absl::Status parse_unix(std::string_view text, RedisOptions& options) {
   if (text.starts_with("//")) {
     text.remove_prefix(2);
-    if (auto status = check_no_password(text); !status.ok()) return status;
+    RETURN_IF_ERROR(check_no_password(text));
     std::string_view authority = text.substr(0, text.find('/'));
     const std::size_t authority_size = authority.size();
-    if (auto status = take_credentials(authority, options); !status.ok()) return status;
+    RETURN_IF_ERROR(take_credentials(authority, options));
     if (!authority.empty() || authority_size == text.size()) {
       return bad_url("unix:// needs an absolute path: unix:///run/redis.sock");
     }
     text.remove_prefix(authority_size);
   }
   const std::size_t query = text.find('?');
-  auto path = decoded(text.substr(0, query), "path");
-  if (!path.ok()) return path.status();
-  if (path->empty()) return bad_url("unix: needs the path of a socket");
-  options.unix_path = *std::move(path);
+  ASSIGN_OR_RETURN(auto path, decoded(text.substr(0, query), "path"));
+  if (path.empty()) return bad_url("unix: needs the path of a socket");
+  options.unix_path = std::move(path);
   return query == std::string_view::npos
              ? absl::OkStatus()
              : parse_query(text.substr(query + 1), UrlKind::kUnix, options);

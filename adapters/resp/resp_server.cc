@@ -24,6 +24,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/process_info.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thread_name.h"
 #include "engine/redis/executor/served_session.h"
 #include "engine/redis/executor/untaken_output.h"
@@ -224,11 +225,9 @@ absl::Status RespServer::Impl::check_options() const {
 }
 
 absl::Status RespServer::Impl::start() {
-  if (const absl::Status checked = check_options(); !checked.ok()) return checked;
-  if (const absl::Status read = read_program_commands(); !read.ok()) return read;
-  const absl::Status fits =
-      files_.reserve_for("clients_max", options_.clients_max, options_.logger.get());
-  if (!fits.ok()) return fits;
+  RETURN_IF_ERROR(check_options());
+  RETURN_IF_ERROR(read_program_commands());
+  RETURN_IF_ERROR(files_.reserve_for("clients_max", options_.clients_max, options_.logger.get()));
   absl::Status listening;
   if (!options_.bind_address.empty()) listening = listen_on_tcp();
   if (listening.ok() && !options_.unix_socket.empty()) listening = listen_on_unix_socket();
@@ -255,9 +254,7 @@ absl::Status RespServer::Impl::read_program_commands() {
   if (engine_.is_manual()) {
     return absl::InvalidArgumentError("an engine in manual mode takes no commands of the program");
   }
-  auto table = ProgramCommandTable::make(options_.commands->commands());
-  if (!table.ok()) return table.status();
-  program_commands_ = *std::move(table);
+  ASSIGN_OR_RETURN(program_commands_, ProgramCommandTable::make(options_.commands->commands()));
   return absl::OkStatus();
 }
 
@@ -293,8 +290,7 @@ absl::Status RespServer::Impl::listen_on_unix_socket() {
   }
   const Local::endpoint endpoint(path);
   if (identity_of_socket(path)) {
-    const absl::Status nobody = expect_nobody(*io_, endpoint, path);
-    if (!nobody.ok()) return nobody;
+    RETURN_IF_ERROR(expect_nobody(*io_, endpoint, path));
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
   }
@@ -558,8 +554,7 @@ void RespServer::Impl::close_all() {
 absl::StatusOr<std::unique_ptr<RespServer>> RespServer::start(Engine& engine,
                                                               RespServerOptions options) {
   auto impl = std::make_unique<Impl>(engine, std::move(options));
-  const absl::Status started = impl->start();
-  if (!started.ok()) return started;
+  RETURN_IF_ERROR(impl->start());
   return std::unique_ptr<RespServer>(new RespServer(std::move(impl)));
 }
 

@@ -1,6 +1,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include <rushgate/testing_stores.h>
 
 namespace rushgate::faults {
@@ -123,7 +124,7 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::apply(std::span<const
 }
 
 absl::StatusOr<DatabaseState> FaultyOrderStore::fence() {
-  if (absl::Status fault = voucher_write_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(voucher_write_error());
   return inner_.orders.fence();
 }
 
@@ -134,7 +135,7 @@ absl::Status FaultyOrderStore::record_checkpoint(std::int64_t checkpoint) {
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
                                                            std::int64_t count) {
-  if (absl::Status fault = voucher_write_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(voucher_write_error());
   return inner_.orders.reserve_ids(day, above, count);
 }
 
@@ -163,90 +164,90 @@ absl::Status FaultyOrderStore::read_error() const {
 }
 
 absl::StatusOr<std::optional<Order>> FaultyOrderStore::find(OrderId id) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.find(id);
 }
 
 absl::StatusOr<std::vector<Order>> FaultyOrderStore::list(const OrderFilter& filter) {
   if (hook_) hook_(Point::kBeforeList);
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.list(filter);
 }
 
 absl::StatusOr<OrderId> FaultyOrderStore::greatest_id(OrderId below) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.greatest_id(below);
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.count_live(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.vouchers_with_orders();
 }
 
 absl::Status FaultyOrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.visit_keys(time_ms, visit);
 }
 
 absl::Status FaultyOrderStore::check_integrity() {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.check_integrity();
 }
 
 absl::StatusOr<std::optional<Payment>> FaultyOrderStore::find_payment(std::string_view id) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.payments()->find_payment(id);
 }
 
 absl::StatusOr<std::vector<Payment>> FaultyOrderStore::list_payments(const PaymentFilter& filter) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.payments()->list_payments(filter);
 }
 
 absl::StatusOr<std::vector<OrderChange>> FaultyOrderStore::changes(std::int64_t after,
                                                                    std::size_t count_max,
                                                                    std::optional<OrderId> order) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.payments()->changes(after, count_max, order);
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::last_position() {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.orders.payments()->last_position();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.vouchers.versions(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_versions() {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.vouchers.all_versions();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::pending() {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.vouchers.pending();
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::latest(VoucherId voucher) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.vouchers.latest(voucher);
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::applied(VoucherId voucher) {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.vouchers.applied(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_applied() {
-  if (absl::Status fault = read_error(); !fault.ok()) return fault;
+  RETURN_IF_ERROR(read_error());
   return inner_.vouchers.all_applied();
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "adapters/redis/percent_encoding.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/open_backend.h>
 #include <rushgate/store.h>
 
@@ -45,7 +46,7 @@ absl::StatusOr<BackendUrl> parse_directory(std::string_view text) {
   std::string_view options = query == std::string_view::npos ? "" : text.substr(query + 1);
   while (!options.empty()) {
     const std::string_view option = options.substr(0, options.find('&'));
-    if (const absl::Status status = parse_option(option, url); !status.ok()) return status;
+    RETURN_IF_ERROR(parse_option(option, url));
     options.remove_prefix(std::min(option.size() + 1, options.size()));
   }
   return url;
@@ -79,9 +80,8 @@ absl::StatusOr<BackendUrl> BackendUrl::parse(std::string_view url) {
                    "(./" +
                    std::string(*scheme) + ":…)");
   }
-  auto redis = RedisOptions::from_url(url);
-  if (!redis.ok()) return redis.status();
-  return BackendUrl{.kind = Kind::kRedis, .redis = *std::move(redis)};
+  ASSIGN_OR_RETURN(auto redis, RedisOptions::from_url(url));
+  return BackendUrl{.kind = Kind::kRedis, .redis = std::move(redis)};
 }
 
 }  // namespace rushgate

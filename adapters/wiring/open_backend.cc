@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/open_backend.h>
@@ -10,9 +11,8 @@ namespace rushgate {
 
 absl::StatusOr<std::unique_ptr<Backend>> open_backend(std::string_view url,
                                                       const OpenBackendOptions& options) {
-  const auto parsed = BackendUrl::parse(url);
-  if (!parsed.ok()) return parsed.status();
-  return open_backend(*parsed, options);
+  ASSIGN_OR_RETURN(const auto parsed, BackendUrl::parse(url));
+  return open_backend(parsed, options);
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> open_backend(const BackendUrl& url,
@@ -21,17 +21,14 @@ absl::StatusOr<std::unique_ptr<Backend>> open_backend(const BackendUrl& url,
     RedisOptions redis = url.redis;
     redis.client_name = options.client_name;
     redis.connections_max = options.connections_max;
-    auto backend = RedisBackend::open(redis);
-    if (!backend.ok()) return backend.status();
-    return *std::move(backend);
+    ASSIGN_OR_RETURN(auto backend, RedisBackend::open(redis));
+    return backend;
   }
-  auto store = open_store(url, options);
-  if (!store.ok()) return store.status();
+  ASSIGN_OR_RETURN(auto store, open_store(url, options));
   EngineOptions engine_options = options.engine;
   engine_options.logger = options.logger;
-  auto engine = Engine::open(*std::move(store), engine_options);
-  if (!engine.ok()) return engine.status();
-  return *std::move(engine);
+  ASSIGN_OR_RETURN(auto engine, Engine::open(std::move(store), engine_options));
+  return engine;
 }
 
 absl::StatusOr<std::unique_ptr<Store>> open_store(const BackendUrl& url,

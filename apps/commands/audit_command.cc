@@ -13,6 +13,7 @@
 #include "apps/progress_bar.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -38,14 +39,12 @@ absl::StatusOr<AuditReport> read_report(const AuditArguments& arguments) {
   };
   const SaleArguments& place = arguments.sale;
   if (!place.server.empty()) {
-    const auto service = service_of(place);
-    if (!service.ok()) return service.status();
-    return patiently(place.patience, [&] { return audit_at(*service, arguments.repairs, show); });
+    ASSIGN_OR_RETURN(const auto service, service_of(place));
+    return patiently(place.patience, [&] { return audit_at(service, arguments.repairs, show); });
   }
-  const auto sale = open_sale(place);
-  if (!sale.ok()) return sale.status();
+  ASSIGN_OR_RETURN(const auto sale, open_sale(place));
   return patiently(place.patience, [&] {
-    return arguments.repairs ? (*sale)->sale().repair(show) : (*sale)->audit(show);
+    return arguments.repairs ? sale->sale().repair(show) : sale->audit(show);
   });
 }
 

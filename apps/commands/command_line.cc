@@ -11,6 +11,7 @@
 #include "apps/service/sale_at_service.h"
 #include "apps/service/served_directory.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stores/archived_vouchers.h"
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/store.h>
@@ -215,17 +216,16 @@ absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
 }
 
 absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArguments& options) {
-  auto source = open_order_source(options);
-  if (!source.ok()) return source.status();
-  if (source->stored) return std::move(source->stored);
-  const auto backlog = patiently(options.patience, [&] { return source->sale->backlog(); });
+  ASSIGN_OR_RETURN(auto source, open_order_source(options));
+  if (source.stored) return std::move(source.stored);
+  const auto backlog = patiently(options.patience, [&] { return source.sale->backlog(); });
   if (!backlog.ok() && !may_pass(backlog)) return backlog.status();
   if (!backlog.ok()) {
     say_only_stored(backlog.status());
   } else if (!backlog->empty) {
     say("rushgate: some orders are queued: only stored ones are visible\n");
   }
-  source->sale.reset();
+  source.sale.reset();
   return open_orders_to_read(options.dir);
 }
 

@@ -19,6 +19,7 @@
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -148,15 +149,13 @@ class ServiceLetters final : public LetterBox {
     const absl::Status later = absl::UnavailableError("the service tries the letters again");
     const auto order = parse_int64(letter.order.field("id").value_or(""));
     if (order) {
-      const auto state = order_at(service_, *order);
-      if (!state.ok()) return state.status();
-      if (!state->has_value() || (**state)["state"] == "queued") return later;
-      return (**state)["state"] != "failed";
+      ASSIGN_OR_RETURN(const auto state, order_at(service_, *order));
+      if (!state.has_value() || (*state)["state"] == "queued") return later;
+      return (*state)["state"] != "failed";
     }
     // One that cannot be read is a dead letter again, under another id.
-    const auto letters = list();
-    if (!letters.ok()) return letters.status();
-    const bool is_dead = std::ranges::any_of(*letters, [&](const DeadLetter& other) {
+    ASSIGN_OR_RETURN(const auto letters, list());
+    const bool is_dead = std::ranges::any_of(letters, [&](const DeadLetter& other) {
       return other.order.fields == letter.order.fields;
     });
     return is_dead ? absl::StatusOr<bool>(false) : later;
@@ -167,13 +166,11 @@ class ServiceLetters final : public LetterBox {
 
 absl::StatusOr<std::unique_ptr<LetterBox>> open_letters(const SaleArguments& arguments) {
   if (!arguments.server.empty()) {
-    auto service = service_of(arguments);
-    if (!service.ok()) return service.status();
-    return std::make_unique<ServiceLetters>(*std::move(service));
+    ASSIGN_OR_RETURN(auto service, service_of(arguments));
+    return std::make_unique<ServiceLetters>(std::move(service));
   }
-  auto sale = open_sale(arguments);
-  if (!sale.ok()) return sale.status();
-  return std::make_unique<DirectoryLetters>(*std::move(sale));
+  ASSIGN_OR_RETURN(auto sale, open_sale(arguments));
+  return std::make_unique<DirectoryLetters>(std::move(sale));
 }
 
 absl::StatusOr<std::vector<DeadLetter>> read_letters(LetterBox& box, const Patience& patience) {
@@ -189,10 +186,9 @@ absl::Status retry(LetterBox& box, const std::vector<DeadLetter>& letters,
     if (!put_back.ok()) return put_back.status();
     if (*put_back) retried.push_back(letter);
   }
-  const auto settled = box.settle(retried, patience);
-  if (!settled.ok()) return settled.status();
-  say("{} retried; {} orders stored, {} dead letters again\n", retried.size(), settled->stored,
-      settled->buried);
+  ASSIGN_OR_RETURN(const auto settled, box.settle(retried, patience));
+  say("{} retried; {} orders stored, {} dead letters again\n", retried.size(), settled.stored,
+      settled.buried);
   return absl::OkStatus();
 }
 

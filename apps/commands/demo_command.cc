@@ -28,6 +28,7 @@
 #include "apps/order_json.h"
 #include "apps/say.h"
 #include "apps/signals.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
 
@@ -115,9 +116,8 @@ int run_demo(DemoArguments& arguments) {
   if (arguments.http) {
     replay.accompany =
         [&arguments](FlashSale& sale) -> absl::StatusOr<std::shared_ptr<const void>> {
-      auto server = serve_demo(sale, *arguments.http, true);
-      if (!server.ok()) return server.status();
-      return std::shared_ptr<const void>(*std::move(server));
+      ASSIGN_OR_RETURN(auto server, serve_demo(sale, *arguments.http, true));
+      return std::shared_ptr<const void>(std::move(server));
     };
   }
   const ReplayEnd first = run_replay(replay);

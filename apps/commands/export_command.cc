@@ -12,6 +12,7 @@
 #include "apps/output/export.h"
 #include "apps/output/record_writer.h"
 #include "apps/service/sale_at_service.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -30,13 +31,12 @@ RecordWriter::Format format_named(const std::string& name) {
 
 absl::Status read_at_service(const ExportArguments& arguments, const ExportTable& table,
                              const ExportTable::Visit& visit) {
-  const auto service = service_of(arguments.sale);
-  if (!service.ok()) return service.status();
+  ASSIGN_OR_RETURN(const auto service, service_of(arguments.sale));
   std::string target = "/v1/" + table.route;
   if (arguments.voucher) {
     target = with_query(target, "voucher", std::to_string(*arguments.voucher));
   }
-  return for_each_at(*service, arguments.sale.patience, target, table.route.c_str(), visit);
+  return for_each_at(service, arguments.sale.patience, target, table.route.c_str(), visit);
 }
 
 absl::Status read(const ExportArguments& arguments, const ExportTable& table,

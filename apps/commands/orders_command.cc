@@ -18,6 +18,7 @@
 #include "apps/order_tables.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stream/unstored_orders.h"
 
@@ -151,15 +152,14 @@ class OrderTable {
 
 /// Visits the stored orders at a service.
 absl::Status visit_at_service(const OrdersArguments& arguments, VisitListed visit) {
-  const auto service = service_of(arguments.sale);
-  if (!service.ok()) return service.status();
+  ASSIGN_OR_RETURN(const auto service, service_of(arguments.sale));
   // With a user's token, the orders of this user alone can be listed.
   std::string target =
       arguments.user ? user_orders_target(*arguments.user) : std::string("/v1/orders");
   if (!arguments.user && arguments.voucher) {
     target = with_query(target, "voucher", std::to_string(*arguments.voucher));
   }
-  return for_each_at(*service, arguments.sale.patience, target, "orders", [&](const Json& json) {
+  return for_each_at(service, arguments.sale.patience, target, "orders", [&](const Json& json) {
     const Order order = order_from_json(json);
     const std::string_view state = order_status_name(order.status);
     if (is_asked_for(arguments, order) && is_asked_for(arguments, state)) {

@@ -17,6 +17,7 @@
 #include "apps/order_json.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stores/archived_vouchers.h"
 
 namespace rushgate {
@@ -100,11 +101,10 @@ PublicationPlace place_of(FlashSale* sale) {
 PublicationPlace place_of(const ServiceClient& service, bool only_new) {
   return {
       .in_force = [&service](VoucherId id) -> absl::StatusOr<std::optional<VoucherVersion>> {
-        auto found = voucher_at(service, id);
-        if (!found.ok()) return found.status();
-        if (!found->has_value()) return std::nullopt;
-        return VoucherVersion{.voucher = std::move((*found)->voucher),
-                              .version = (*found)->version,
+        ASSIGN_OR_RETURN(auto found, voucher_at(service, id));
+        if (!found.has_value()) return std::nullopt;
+        return VoucherVersion{.voucher = std::move(found->voucher),
+                              .version = found->version,
                               .state = VoucherVersion::State::kApplied};
       },
       .is_archived = [](VoucherId) { return false; },  // the service refuses it
@@ -138,9 +138,8 @@ class Publisher {
     } else if (!published.ok()) {
       return published;
     }
-    const auto now = in_force(voucher.id);
-    if (!now.ok()) return now.status();
-    if (now->has_value()) planned->version = (*now)->version;
+    ASSIGN_OR_RETURN(const auto now, in_force(voucher.id));
+    if (now.has_value()) planned->version = now->version;
     return planned;
   }
 
@@ -152,19 +151,17 @@ class Publisher {
   /// Compares the voucher with the version in force.
   absl::StatusOr<Publication> plan(const Voucher& voucher) {
     Publication planned{.voucher = voucher.id, .kind = Publication::Kind::kPublished};
-    const auto before = in_force(voucher.id);
-    if (!before.ok()) return before.status();
-    if (before->has_value()) {
-      const VoucherVersion& known = **before;
+    ASSIGN_OR_RETURN(const auto before, in_force(voucher.id));
+    if (before.has_value()) {
+      const VoucherVersion& known = *before;
       planned.version = known.version;
       const bool stays = arguments_.only_new || known.voucher == voucher;
       planned.kind = stays ? Publication::Kind::kLeft : Publication::Kind::kChanged;
       if (!stays) append_changes(to_json(known.voucher), to_json(voucher), "", planned.changes);
       return planned;
     }
-    const auto archived = place_.is_archived(voucher.id);
-    if (!archived.ok()) return archived.status();
-    if (*archived) {
+    ASSIGN_OR_RETURN(const auto archived, place_.is_archived(voucher.id));
+    if (archived) {
       planned.kind = arguments_.only_new ? Publication::Kind::kLeft : Publication::Kind::kRefused;
       planned.reason = "it was archived";
     }

@@ -27,6 +27,7 @@
 #include "apps/say.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/time_units.h"
 #include <rushgate/flash_sale.h>
 
@@ -74,19 +75,14 @@ absl::Status check_times(const ReplayArguments& arguments, const ParsedRequests&
 }
 
 absl::StatusOr<Input> read_input(const ReplayArguments& arguments) {
-  const auto requests = read_file(arguments.requests);
-  if (!requests.ok()) return requests.status();
-  const auto vouchers = read_file(arguments.vouchers);
-  if (!vouchers.ok()) return vouchers.status();
+  ASSIGN_OR_RETURN(const auto requests, read_file(arguments.requests));
+  ASSIGN_OR_RETURN(const auto vouchers, read_file(arguments.vouchers));
   Input input;
-  input.file_hash = content_hash(*requests);
-  input.vouchers_hash = content_hash(*vouchers);
-  auto parsed_vouchers = parse_vouchers(*vouchers, arguments.vouchers.string());
-  if (!parsed_vouchers.ok()) return parsed_vouchers.status();
-  input.vouchers = *std::move(parsed_vouchers);
-  input.requests = parse_requests(*requests);
-  const absl::Status timed = check_times(arguments, input.requests);
-  if (!timed.ok()) return timed;
+  input.file_hash = content_hash(requests);
+  input.vouchers_hash = content_hash(vouchers);
+  ASSIGN_OR_RETURN(input.vouchers, parse_vouchers(vouchers, arguments.vouchers.string()));
+  input.requests = parse_requests(requests);
+  RETURN_IF_ERROR(check_times(arguments, input.requests));
   if (input.requests.bad_count == 0) return input;
   const std::string bad = describe_bad_lines(arguments.requests.string(), input.requests);
   say("{}", bad);
@@ -147,13 +143,11 @@ class Run {
       }
       if (!published.ok()) return published;
     }
-    const absl::Status priced = find_prices();
-    if (!priced.ok()) return priced;
+    RETURN_IF_ERROR(find_prices());
     std::int64_t stored = 0;
     for (const Voucher& voucher : input_.vouchers) {
-      const auto live = sale_.orders().count_live(voucher.id);
-      if (!live.ok()) return live.status();
-      stored += *live;
+      ASSIGN_OR_RETURN(const auto live, sale_.orders().count_live(voucher.id));
+      stored += live;
     }
     if (record_.starts == 0) record_.orders_before = stored;
     // Below zero once more pieces were given back than sold.
@@ -167,9 +161,8 @@ class Run {
   absl::Status find_prices() {
     for (const RequestRow& row : input_.requests.rows) {
       if (row.event != RowEvent::kPay || prices_.contains(row.voucher)) continue;
-      const auto version = sale_.sale().voucher(row.voucher);
-      if (!version.ok()) return version.status();
-      prices_[row.voucher] = version->has_value() ? (*version)->voucher.price_cents : 0;
+      ASSIGN_OR_RETURN(const auto version, sale_.sale().voucher(row.voucher));
+      prices_[row.voucher] = version.has_value() ? version->voucher.price_cents : 0;
     }
     return absl::OkStatus();
   }
@@ -303,11 +296,10 @@ class Run {
         patiently(patience_, [this] { return sale_.sale().discarded_letters(); });
     if (!discarded.ok()) return discarded.status();
     for (const DiscardedLetter& one : *discarded) dead->push_back(one.letter);
-    auto check = check_orders(result_.accepted, sale_.orders(), *dead);
-    if (!check.ok()) return check.status();
-    report.created = check->created;
-    report.dead = check->dead;
-    for (std::string& problem : check->problems) {
+    ASSIGN_OR_RETURN(auto check, check_orders(result_.accepted, sale_.orders(), *dead));
+    report.created = check.created;
+    report.dead = check.dead;
+    for (std::string& problem : check.problems) {
       audit->problems.push_back(fmt::format("{}: {}", report.file, problem));
     }
     report.audit = *std::move(audit);
@@ -318,8 +310,7 @@ class Run {
   absl::Status finish(const Report& report) {
     if (!report.is_complete()) return absl::OkStatus();
     record_.report = report;
-    absl::Status kept = save_record();
-    if (!kept.ok()) return kept;
+    RETURN_IF_ERROR(save_record());
     return patiently(patience_, [this] {
       const Reply synced = sale_.client().sync();
       return synced.is_error() ? absl::UnavailableError(synced.text()) : absl::OkStatus();

@@ -37,6 +37,7 @@
 #include "engine/core/base/memory_size.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/process_info.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thread_name.h"
 #include <rushgate/engine.h>
 #include <rushgate/flash_sale.h>
@@ -105,15 +106,13 @@ class ScriptNotice {
 
 absl::StatusOr<std::unique_ptr<Store>> open_its_store(const ServeArguments& arguments) {
   if (arguments.dir.empty()) {
-    const auto url = BackendUrl::parse(arguments.keyspace_url);
-    if (!url.ok()) return url.status();
-    return open_store(*url, {.logger = arguments.server.logger});
+    ASSIGN_OR_RETURN(const auto url, BackendUrl::parse(arguments.keyspace_url));
+    return open_store(url, {.logger = arguments.server.logger});
   }
   if (arguments.durability == Durability::kMemory) {
     return absl::InvalidArgumentError("--durability memory stores nothing: remove --dir");
   }
-  const absl::Status made = create_sale_directory(arguments.dir);
-  if (!made.ok()) return made;
+  RETURN_IF_ERROR(create_sale_directory(arguments.dir));
   return RocksDbStore::open(keyspace_in(arguments.dir), {.durability = arguments.durability,
                                                          .logger = arguments.server.logger});
 }
@@ -227,11 +226,9 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_served_sale(const ServeArguments
 
 /// Publishes the vouchers of the file that are new.
 absl::Status publish_new(FlashSale& sale, const std::filesystem::path& file) {
-  const auto vouchers = read_vouchers(file);
-  if (!vouchers.ok()) return vouchers.status();
-  for (const Voucher& voucher : *vouchers) {
-    const auto published = sale.publish_if_new(voucher);
-    if (!published.ok()) return published.status();
+  ASSIGN_OR_RETURN(const auto vouchers, read_vouchers(file));
+  for (const Voucher& voucher : vouchers) {
+    RETURN_IF_ERROR(sale.publish_if_new(voucher).status());
   }
   return absl::OkStatus();
 }
@@ -241,9 +238,8 @@ absl::Status read_secrets(const ServeArguments& arguments, HttpServerOptions& op
        {std::tuple(&arguments.token_file, "the token", &options.operator_token),
         std::tuple(&arguments.user_key_file, "the key", &options.user_key)}) {
     if (file->empty()) continue;
-    auto line = read_line(*file, what);
-    if (!line.ok()) return line.status();
-    *secret = *std::move(line);
+    ASSIGN_OR_RETURN(auto line, read_line(*file, what));
+    *secret = std::move(line);
   }
   return absl::OkStatus();
 }
@@ -251,11 +247,11 @@ absl::Status read_secrets(const ServeArguments& arguments, HttpServerOptions& op
 /// Lowers the bounds of both ports if the limit of open files does not fit them.
 absl::Status divide_files(RespServerOptions& resp, HttpServerOptions& http) {
   const auto before = std::pair(resp.clients_max, http.connections_max);
-  const auto limit = FileReservation::divide(resp.clients_max, http.connections_max);
-  if (!limit.ok()) return limit.status();
+  ASSIGN_OR_RETURN(const auto limit,
+                   FileReservation::divide(resp.clients_max, http.connections_max));
   if (before == std::pair(resp.clients_max, http.connections_max)) return absl::OkStatus();
   say("{} open files are allowed (ulimit -n): at most {} Redis clients and {} HTTP connections\n",
-      *limit, resp.clients_max, http.connections_max);
+      limit, resp.clients_max, http.connections_max);
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include "apps/order_tables.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -39,10 +40,9 @@ struct OrderLife {
 
 absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) {
   if (source.sale) return source.sale->status(order);
-  const auto stored = source.stored->find(order);
-  if (!stored.ok()) return stored.status();
-  if (!stored->has_value()) return OrderState{};
-  return OrderState{.location = OrderLocation::kStored, .order = **stored, .reason = {}};
+  ASSIGN_OR_RETURN(const auto stored, source.stored->find(order));
+  if (!stored.has_value()) return OrderState{};
+  return OrderState{.location = OrderLocation::kStored, .order = *stored, .reason = {}};
 }
 
 /// Returns the name of a state. The database alone cannot say whether an order that is not stored
@@ -54,10 +54,9 @@ std::string_view name_of(const OrderState& found, bool only_stored) {
 
 absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
   constexpr std::size_t kPortion = 1'000;
-  auto found = find_state(source, order);
-  if (!found.ok()) return found.status();
-  OrderLife life{.state = std::string(name_of(*found, source.sale == nullptr)),
-                 .found = *std::move(found)};
+  ASSIGN_OR_RETURN(auto found, find_state(source, order));
+  OrderLife life{.state = std::string(name_of(found, source.sale == nullptr)),
+                 .found = std::move(found)};
   PaymentStore& store = *source.orders().payments();
   const absl::Status read =
       for_each_payment(store, {.order = order, .count_max = kPortion},
@@ -71,9 +70,8 @@ absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
 
 /// Reads an order at a service; empty if it is unknown there.
 absl::StatusOr<OrderLife> read_life_at_service(const SaleArguments& place, OrderId order) {
-  const auto service = service_of(place);
-  if (!service.ok()) return service.status();
-  const auto found = patiently(place.patience, [&] { return order_at(*service, order); });
+  ASSIGN_OR_RETURN(const auto service, service_of(place));
+  const auto found = patiently(place.patience, [&] { return order_at(service, order); });
   if (!found.ok()) return found.status();
   OrderLife life{.state = std::string(state_name({}))};
   if (found->has_value()) {
@@ -129,9 +127,8 @@ void print_text(const OrderLife& life) {
 }
 
 absl::StatusOr<OrderLife> read_life(const SaleArguments& place, OrderId order) {
-  const auto source = open_order_source(place);
-  if (!source.ok()) return source.status();
-  return patiently(place.patience, [&] { return read_life(*source, order); });
+  ASSIGN_OR_RETURN(const auto source, open_order_source(place));
+  return patiently(place.patience, [&] { return read_life(source, order); });
 }
 
 int run_status(const StatusArguments& arguments) {

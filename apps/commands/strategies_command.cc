@@ -27,6 +27,7 @@
 #include "apps/signals.h"
 #include "apps/strategies/strategies.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -98,10 +99,9 @@ bool has_surprise(const std::vector<StrategyResult>& results) {
 
 absl::StatusOr<std::vector<StrategyResult>> compare(const StrategiesArguments& arguments,
                                                     const ComparisonOptions& options) {
-  auto opened = Comparison::open(options, chosen(arguments.only));
-  if (!opened.ok()) return opened.status();
+  ASSIGN_OR_RETURN(auto opened, Comparison::open(options, chosen(arguments.only)));
   ProgressBar bar;
-  return (*opened)->run([&](const ComparisonProgress& progress) {
+  return opened->run([&](const ComparisonProgress& progress) {
     bar.show(progress.served, progress.clicks, [&] {
       return fmt::format("{} of {} clicks; {}", grouped(static_cast<std::int64_t>(progress.served)),
                          grouped(static_cast<std::int64_t>(progress.clicks)), progress.doing);

@@ -16,6 +16,7 @@
 #include "apps/order_json.h"
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -27,10 +28,9 @@ struct VouchersArguments {
 
 /// Reads the terms alone, from the database.
 absl::StatusOr<std::vector<VoucherSummary>> read_terms(OrderStore& stored) {
-  auto versions = stored.vouchers()->all_applied();
-  if (!versions.ok()) return versions.status();
+  ASSIGN_OR_RETURN(auto versions, stored.vouchers()->all_applied());
   std::vector<VoucherSummary> summaries;
-  for (VoucherVersion& version : *versions) {
+  for (VoucherVersion& version : versions) {
     summaries.push_back({.voucher = std::move(version.voucher), .version = version.version});
   }
   return summaries;
@@ -66,13 +66,11 @@ std::string summary_table(const std::vector<VoucherSummary>& summaries) {
 
 absl::StatusOr<std::vector<VoucherSummary>> read_summaries(const SaleArguments& sale) {
   if (!sale.server.empty()) {
-    const auto service = service_of(sale);
-    if (!service.ok()) return service.status();
-    return patiently(sale.patience, [&] { return vouchers_at(*service); });
+    ASSIGN_OR_RETURN(const auto service, service_of(sale));
+    return patiently(sale.patience, [&] { return vouchers_at(service); });
   }
-  const auto source = open_order_source(sale);
-  if (!source.ok()) return source.status();
-  return read_summaries(*source, sale.patience);
+  ASSIGN_OR_RETURN(const auto source, open_order_source(sale));
+  return read_summaries(source, sale.patience);
 }
 
 int run_vouchers(const VouchersArguments& arguments) {

@@ -14,6 +14,7 @@
 #include "apps/signals.h"
 #include "engine/core/base/make_directory.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/open_backend.h>
 
 namespace rushgate::comparison {
@@ -65,8 +66,7 @@ std::optional<std::string> after(std::string_view word, const std::string& line)
 class RushDirectory {
  public:
   static absl::StatusOr<RushDirectory> make(const fs::path& path) {
-    const absl::Status made = make_directory(path);
-    if (!made.ok()) return made;
+    RETURN_IF_ERROR(make_directory(path));
     return RushDirectory(path);
   }
   RushDirectory(RushDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -137,9 +137,9 @@ absl::StatusOr<std::vector<StrategyResult>> Comparison::run(ShowProgress show) {
     StrategyResult result{.kind = kind};
     for (const Forced& forced : schedules_of(*kind, options_)) {
       const bool is_free = forced.schedule == ScheduleKind::kFree;
-      auto rushed = rush(*kind, forced, false, is_free ? "as it comes" : "forced", show);
-      if (!rushed.ok()) return rushed.status();
-      result.rushes.push_back(*std::move(rushed));
+      ASSIGN_OR_RETURN(auto rushed,
+                       rush(*kind, forced, false, is_free ? "as it comes" : "forced", show));
+      result.rushes.push_back(std::move(rushed));
     }
     auto killed = rush(*kind, {.schedule = ScheduleKind::kFree, .is_fault = false}, true,
                        "killed half-way", show);
@@ -169,8 +169,7 @@ absl::StatusOr<RushResult> Comparison::rush(const StrategyKind& kind, Forced for
           .will_happen = forced.is_fault,
           .publish = true};
   if (kill) job.kill_after = std::min(options_.stock, options_.users) / 2;
-  const auto directory = RushDirectory::make(job.dir);
-  if (!directory.ok()) return directory.status();
+  ASSIGN_OR_RETURN([[maybe_unused]] const auto directory, RushDirectory::make(job.dir));
 
   auto sold = sell(job, show);
   absl::Status failed = sold.status();
@@ -229,8 +228,7 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
     job.publish = false;
   }
   for (const auto& child : children) child->begin();
-  const absl::Status listened = listen(children, sold, show);
-  if (!listened.ok()) return listened;
+  RETURN_IF_ERROR(listen(children, sold, show));
   for (const auto& child : children) {
     const bool succeeded = child->wait();
     if (succeeded || sold.reached_half) continue;

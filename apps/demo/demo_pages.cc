@@ -3,6 +3,7 @@
 #include <string>
 
 #include "apps/say.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -22,8 +23,7 @@ Voucher voucher_for_visitors() {
 
 absl::StatusOr<std::unique_ptr<HttpServer>> serve_demo(FlashSale& sale, HttpServerOptions& options,
                                                        bool is_first) {
-  const auto published = sale.publish_if_new(voucher_for_visitors());
-  if (!published.ok()) return published.status();
+  RETURN_IF_ERROR(sale.publish_if_new(voucher_for_visitors()).status());
   options.payment_url = "test";
   options.currency = "EUR";
   auto server = HttpServer::start(sale, options);

@@ -10,6 +10,7 @@
 #include "apps/patience.h"
 #include "apps/signals.h"
 #include "apps/text_table.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -79,13 +80,11 @@ std::string format_second_act(const SecondActReport& report) {
 }
 
 absl::StatusOr<SecondActReport> SecondAct::run() {
-  auto known = load();
-  if (!known.ok()) return known.status();
-  if (known->has_value()) return **std::move(known);
+  ASSIGN_OR_RETURN(auto known, load());
+  if (known.has_value()) return *std::move(known);
   auto report = play();
   if (!report.ok() || !report->audit.passed()) return report;
-  const absl::Status saved = set(kRecord, dump(to_json(*report)));
-  if (!saved.ok()) return saved;
+  RETURN_IF_ERROR(set(kRecord, dump(to_json(*report))));
   return report;
 }
 
@@ -108,16 +107,14 @@ absl::Status SecondAct::set(const char* key, const std::string& value) {
 absl::StatusOr<SecondActReport> SecondAct::play() {
   absl::Status done = sale_.publish(tickets());
   if (!done.ok()) return done;
-  const auto orders = buy(0, kStock);
-  if (!orders.ok()) return orders.status();
-  done = play_sale(*orders);
+  ASSIGN_OR_RETURN(const auto orders, buy(0, kStock));
+  done = play_sale(orders);
   if (!done.ok()) return done;
-  const auto resold = buy(kStock, kComingBack);
-  if (!resold.ok()) return resold.status();
-  done = pay(*resold, ChangeOutcome::kDone);
+  ASSIGN_OR_RETURN(const auto resold, buy(kStock, kComingBack));
+  done = pay(resold, ChangeOutcome::kDone);
   if (done.ok()) done = sale_.drain();
   if (!done.ok()) return done;
-  return make_report(*orders, resold->size());
+  return make_report(orders, resold.size());
 }
 
 /// Plays the sale up to the late payments. A repeated call after that does nothing: it would let
@@ -135,17 +132,15 @@ absl::Status SecondAct::play_sale(std::span<const OrderId> orders) {
 
 absl::StatusOr<SecondActReport> SecondAct::make_report(std::span<const OrderId> orders,
                                                        std::size_t resold) {
-  const auto timed_out = count_cancelled(unpaid_of(orders));
-  if (!timed_out.ok()) return timed_out.status();
-  auto audit = sale_.audit();
-  if (!audit.ok()) return audit.status();
+  ASSIGN_OR_RETURN(const auto timed_out, count_cancelled(unpaid_of(orders)));
+  ASSIGN_OR_RETURN(auto audit, sale_.audit());
   return SecondActReport{.sold = orders.size(),
                          .paid = kPunctual,
                          .cancelled = kCancelling,
-                         .timed_out = *timed_out,
+                         .timed_out = timed_out,
                          .paid_late = kLate,
                          .resold = resold,
-                         .audit = *std::move(audit)};
+                         .audit = std::move(audit)};
 }
 
 /// Buys one piece for each of `count` users. Returns their orders.
@@ -199,8 +194,7 @@ absl::Status SecondAct::wait_for_timeouts() {
   const SteadyClock::time_point end = SteadyClock::now() + kPatience;
   while (SteadyClock::now() < end) {
     if (interrupt_signal() != 0) return absl::CancelledError("interrupted");
-    const absl::Status stored = sale_.drain();
-    if (!stored.ok()) return stored;
+    RETURN_IF_ERROR(sale_.drain());
     const auto unpaid = sale_.orders().list(
         {.voucher = tickets().id, .status = OrderStatus::kUnpaid, .count_max = 1});
     if (!unpaid.ok()) return unpaid.status();
@@ -213,9 +207,8 @@ absl::Status SecondAct::wait_for_timeouts() {
 absl::StatusOr<std::size_t> SecondAct::count_cancelled(std::span<const OrderId> orders) {
   std::size_t count = 0;
   for (const OrderId id : orders) {
-    const auto order = sale_.orders().find(id);
-    if (!order.ok()) return order.status();
-    if (order->has_value() && (*order)->status == OrderStatus::kCancelled) ++count;
+    ASSIGN_OR_RETURN(const auto order, sale_.orders().find(id));
+    if (order.has_value() && order->status == OrderStatus::kCancelled) ++count;
   }
   return count;
 }

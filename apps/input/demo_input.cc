@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "apps/input/file_text.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/testing_rush.h>
 
@@ -79,9 +80,8 @@ absl::StatusOr<DemoFiles> write_demo(const fs::path& dir, const DemoOptions& opt
   std::error_code ignored;
   // The vouchers are written last. While they are missing, nothing has been sold.
   if (fs::exists(files.vouchers, ignored)) {
-    const auto there = read_file(files.requests);
-    if (!there.ok()) return there.status();
-    if (*there != requests) {
+    ASSIGN_OR_RETURN(const auto there, read_file(files.requests));
+    if (there != requests) {
       return absl::InvalidArgumentError(fmt::format(
           "{} was generated from another seed, or changed; use another directory, or remove {}",
           files.requests.string(), dir.string()));

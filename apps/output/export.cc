@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "adapters/flash_sale/stored_records.h"
 #include "apps/order_json.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -28,9 +29,8 @@ std::vector<std::string> fields_of() {
 template <class Record>
 absl::Status visit_portion(OrderStore& orders, const std::vector<Record>& portion,
                            std::optional<VoucherId> voucher, const Visit& visit) {
-  const auto wanted = those_of(orders, portion, voucher);
-  if (!wanted.ok()) return wanted.status();
-  for (const Record& record : *wanted) visit(to_json(record));
+  ASSIGN_OR_RETURN(const auto wanted, those_of(orders, portion, voucher));
+  for (const Record& record : wanted) visit(to_json(record));
   return absl::OkStatus();
 }
 
@@ -43,11 +43,10 @@ absl::Status read_payments(OrderStore& orders, std::optional<VoucherId> voucher,
                            const Visit& visit) {
   PaymentFilter filter{.count_max = kPortion};
   while (true) {
-    const auto portion = orders.payments()->list_payments(filter);
-    if (!portion.ok()) return portion.status();
-    const absl::Status visited = visit_portion(orders, *portion, voucher, visit);
-    if (!visited.ok() || portion->size() < kPortion) return visited;
-    filter.after = portion->back().id;
+    ASSIGN_OR_RETURN(const auto portion, orders.payments()->list_payments(filter));
+    const absl::Status visited = visit_portion(orders, portion, voucher, visit);
+    if (!visited.ok() || portion.size() < kPortion) return visited;
+    filter.after = portion.back().id;
   }
 }
 

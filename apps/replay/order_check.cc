@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/model/order_entry.h"
 
 namespace rushgate {
@@ -22,11 +23,10 @@ absl::StatusOr<OrderCheck> check_orders(std::span<const AcceptedRow> accepted, O
 
   OrderFilter filter{.user = {}, .voucher = {}, .status = {}, .after = 0, .count_max = 10'000};
   while (!open.empty()) {
-    const auto portion = orders.list(filter);
-    if (!portion.ok()) return portion.status();
-    for (const Order& order : *portion) check.created += open.erase(order.id);
-    if (portion->size() < filter.count_max) break;
-    filter.after = portion->back().id;
+    ASSIGN_OR_RETURN(const auto portion, orders.list(filter));
+    for (const Order& order : portion) check.created += open.erase(order.id);
+    if (portion.size() < filter.count_max) break;
+    filter.after = portion.back().id;
   }
   for (const DeadLetter& letter : dead_letters) {
     const auto order = read_order(letter.order);

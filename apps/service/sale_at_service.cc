@@ -14,6 +14,7 @@
 #include "apps/audit_text.h"
 #include "apps/signals.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -133,51 +134,45 @@ absl::Status for_each_at(const ServiceClient& service, const Patience& patience,
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::StatusOr<std::vector<VoucherSummary>> vouchers_at(const ServiceClient& service) {
-  const auto list = read_list(service, "/v1/vouchers", "vouchers");
-  if (!list.ok()) return list.status();
+  ASSIGN_OR_RETURN(const auto list, read_list(service, "/v1/vouchers", "vouchers"));
   std::vector<VoucherSummary> summaries;
-  for (const Json& json : *list) {
-    auto summary = summary_of(json);
-    if (!summary.ok()) return summary.status();
-    summaries.push_back(*std::move(summary));
+  for (const Json& json : list) {
+    ASSIGN_OR_RETURN(auto summary, summary_of(json));
+    summaries.push_back(std::move(summary));
   }
   return summaries;
 }
 
 absl::StatusOr<std::optional<VoucherSummary>> voucher_at(const ServiceClient& service,
                                                          VoucherId voucher) {
-  const auto answer = service.call("GET", fmt::format("/v1/vouchers/{}", voucher));
-  if (!answer.ok()) return answer.status();
-  if (answer->problem() == "unknown-voucher") return std::nullopt;
-  if (!answer->is_success()) return service.error_of(*answer);
-  auto summary = summary_of(answer->json);
-  if (!summary.ok()) return summary.status();
-  return std::optional(*std::move(summary));
+  ASSIGN_OR_RETURN(const auto answer, service.call("GET", fmt::format("/v1/vouchers/{}", voucher)));
+  if (answer.problem() == "unknown-voucher") return std::nullopt;
+  if (!answer.is_success()) return service.error_of(answer);
+  ASSIGN_OR_RETURN(auto summary, summary_of(answer.json));
+  return std::optional(std::move(summary));
 }
 
 absl::Status publish_at(const ServiceClient& service, const Voucher& voucher, bool only_new) {
   ServiceClient::Fields fields;
   if (only_new) fields.emplace_back("If-None-Match", "*");
-  const auto answer =
-      service.call("PUT", fmt::format("/v1/vouchers/{}", voucher.id), to_json(voucher), fields);
-  if (!answer.ok()) return answer.status();
-  return answer->is_success() ? absl::OkStatus() : service.error_of(*answer);
+  ASSIGN_OR_RETURN(
+      const auto answer,
+      service.call("PUT", fmt::format("/v1/vouchers/{}", voucher.id), to_json(voucher), fields));
+  return answer.is_success() ? absl::OkStatus() : service.error_of(answer);
 }
 
 absl::StatusOr<std::string> why_not_on_sale_at(const ServiceClient& service, VoucherId voucher) {
-  const auto answer = service.call("GET", fmt::format("/v1/vouchers/{}", voucher));
-  if (!answer.ok()) return answer.status();
-  if (answer->is_success()) return std::string();
-  return answer->problem() == "unknown-voucher" ? absl::StatusOr<std::string>(answer->detail())
-                                                : service.error_of(*answer);
+  ASSIGN_OR_RETURN(const auto answer, service.call("GET", fmt::format("/v1/vouchers/{}", voucher)));
+  if (answer.is_success()) return std::string();
+  return answer.problem() == "unknown-voucher" ? absl::StatusOr<std::string>(answer.detail())
+                                               : service.error_of(answer);
 }
 
 absl::StatusOr<VoucherVersion> close_at(const ServiceClient& service, VoucherId voucher) {
-  const auto closed = post(service, fmt::format("/v1/vouchers/{}/close", voucher), Json::object());
-  if (!closed.ok()) return closed.status();
-  auto summary = summary_of(*closed);
-  if (!summary.ok()) return summary.status();
-  return VoucherVersion{.voucher = std::move(summary->voucher), .version = summary->version};
+  ASSIGN_OR_RETURN(const auto closed,
+                   post(service, fmt::format("/v1/vouchers/{}/close", voucher), Json::object()));
+  ASSIGN_OR_RETURN(auto summary, summary_of(closed));
+  return VoucherVersion{.voucher = std::move(summary.voucher), .version = summary.version};
 }
 
 absl::StatusOr<std::optional<std::size_t>> archive_at(const ServiceClient& service,
@@ -274,11 +269,10 @@ ChangeResult confirm_refund_at(const ServiceClient& service, const std::string& 
 }
 
 absl::StatusOr<std::optional<Json>> order_at(const ServiceClient& service, OrderId order) {
-  auto answer = service.call("GET", fmt::format("/v1/orders/{}", order));
-  if (!answer.ok()) return answer.status();
-  if (answer->problem() == "unknown-order") return std::nullopt;
-  if (!answer->is_success()) return service.error_of(*answer);
-  return std::optional(std::move(answer->json));
+  ASSIGN_OR_RETURN(auto answer, service.call("GET", fmt::format("/v1/orders/{}", order)));
+  if (answer.problem() == "unknown-order") return std::nullopt;
+  if (!answer.is_success()) return service.error_of(answer);
+  return std::optional(std::move(answer.json));
 }
 
 std::string user_orders_target(const UserId& user) {
@@ -289,12 +283,11 @@ absl::StatusOr<SaleCounts> counts_at(const ServiceClient& service,
                                      std::optional<VoucherId> voucher) {
   std::string target = "/v1/counts";
   if (voucher) target = with_query(target, "voucher", std::to_string(*voucher));
-  const auto counts = service.get(target);
-  if (!counts.ok()) return counts.status();
-  return SaleCounts{.stock = number_of(counts->at("stock")),
-                    .holds = number_of(counts->at("holds")),
-                    .paid = number_of(counts->at("paid")),
-                    .stored = number_of(counts->at("stored"))};
+  ASSIGN_OR_RETURN(const auto counts, service.get(target));
+  return SaleCounts{.stock = number_of(counts.at("stock")),
+                    .holds = number_of(counts.at("holds")),
+                    .paid = number_of(counts.at("paid")),
+                    .stored = number_of(counts.at("stored"))};
 }
 
 // ---- Dead letters -----------------------------------------------------------------------------
@@ -316,18 +309,16 @@ DeadLetter letter_from_json(const Json& json) {
 }  // namespace
 
 absl::StatusOr<std::vector<DeadLetter>> dead_letters_at(const ServiceClient& service) {
-  const auto list = read_list(service, "/v1/dead-letters", "dead_letters");
-  if (!list.ok()) return list.status();
+  ASSIGN_OR_RETURN(const auto list, read_list(service, "/v1/dead-letters", "dead_letters"));
   std::vector<DeadLetter> letters;
-  for (const Json& json : *list) letters.push_back(letter_from_json(json));
+  for (const Json& json : list) letters.push_back(letter_from_json(json));
   return letters;
 }
 
 absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters_at(const ServiceClient& service) {
-  const auto list = read_list(service, "/v1/dead-letters/discarded", "discarded");
-  if (!list.ok()) return list.status();
+  ASSIGN_OR_RETURN(const auto list, read_list(service, "/v1/dead-letters/discarded", "discarded"));
   std::vector<DiscardedLetter> letters;
-  for (const Json& json : *list) {
+  for (const Json& json : list) {
     letters.push_back({.id = text_in(json, "id"),
                        .discarded_at_ms = time_of(json.at("discarded_at")),
                        .why = text_in(json, "why"),
@@ -337,9 +328,9 @@ absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters_at(const ServiceC
 }
 
 absl::StatusOr<bool> retry_dead_letter_at(const ServiceClient& service, const std::string& id) {
-  const auto retried = post(service, "/v1/dead-letters/" + escaped(id) + "/retry", Json::object());
-  if (!retried.ok()) return retried.status();
-  return retried->at("retried").get<bool>();
+  ASSIGN_OR_RETURN(const auto retried,
+                   post(service, "/v1/dead-letters/" + escaped(id) + "/retry", Json::object()));
+  return retried.at("retried").get<bool>();
 }
 
 absl::StatusOr<bool> discard_dead_letter_at(const ServiceClient& service, const std::string& id,
@@ -373,12 +364,11 @@ absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs,
   if (!begun.ok()) return begun.status();
   if (!begun->is_success()) return service.error_of(*begun);
   while (true) {
-    const auto state = service.get("/v1/audit");
-    if (!state.ok()) return state.status();
-    const std::string name = text_in(*state, "state");
-    if (name == "done") return audit_from_json(state->at("report"));
-    if (name == "failed") return absl::UnknownError(text_in(*state, "reason"));
-    if (state->contains("progress")) on_progress(progress_from_json(state->at("progress")));
+    ASSIGN_OR_RETURN(const auto state, service.get("/v1/audit"));
+    const std::string name = text_in(state, "state");
+    if (name == "done") return audit_from_json(state.at("report"));
+    if (name == "failed") return absl::UnknownError(text_in(state, "reason"));
+    if (state.contains("progress")) on_progress(progress_from_json(state.at("progress")));
     if (interrupt_signal() != 0) return absl::UnknownError("interrupted: the audit goes on");
     std::this_thread::sleep_for(kLook);
   }

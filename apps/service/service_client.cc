@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -178,9 +179,7 @@ absl::StatusOr<ServiceClient> ServiceClient::of_url(const std::string& url,
   client.port_ = port;
   client.token_ = !token.empty() || variable == nullptr ? token : variable;
   if (!is_tls) return client;
-  auto tls = trust(tls_ca);
-  if (!tls.ok()) return tls.status();
-  client.tls_ = *std::move(tls);
+  ASSIGN_OR_RETURN(client.tls_, trust(tls_ca));
   return client;
 }
 
@@ -222,10 +221,9 @@ absl::StatusOr<ServiceAnswer> ServiceClient::call(const std::string& method,
 }
 
 absl::StatusOr<ServiceClient::Json> ServiceClient::get(const std::string& target) const {
-  auto answer = call("GET", target);
-  if (!answer.ok()) return answer.status();
-  if (!answer->is_success()) return error_of(*answer);
-  return std::move(answer->json);
+  ASSIGN_OR_RETURN(auto answer, call("GET", target));
+  if (!answer.is_success()) return error_of(answer);
+  return std::move(answer.json);
 }
 
 absl::Status ServiceClient::error_of(const ServiceAnswer& answer) const {

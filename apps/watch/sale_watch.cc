@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/holds.h"
 #include <rushgate/open_backend.h>
@@ -21,30 +22,24 @@ const SaleKeys kKeys;  // the program's sales have the default ones
 absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& arguments,
                                                            std::optional<VoucherId> voucher) {
   std::unique_ptr<SaleWatch> watch(new SaleWatch(voucher));
-  auto orders = open_orders_to_read(arguments.dir);
-  if (!orders.ok()) return orders.status();
-  watch->orders_ = *std::move(orders);
-  const absl::Status opened = watch->open_keyspace(arguments);
-  if (!opened.ok()) return opened;
+  ASSIGN_OR_RETURN(watch->orders_, open_orders_to_read(arguments.dir));
+  RETURN_IF_ERROR(watch->open_keyspace(arguments));
   return watch;
 }
 
 /// Connects to the keyspace if it is on a Redis. An embedded one has its process to itself.
 absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
   if (arguments.keyspace_url.empty()) return absl::OkStatus();
-  const auto place = BackendUrl::parse(arguments.keyspace_url);
-  if (!place.ok()) return place.status();
-  if (place->kind != BackendUrl::Kind::kRedis) return absl::OkStatus();
-  auto backend =
-      open_backend(*place, {.client_name = "rushgate-watch", .logger = arguments.logger});
+  ASSIGN_OR_RETURN(const auto place, BackendUrl::parse(arguments.keyspace_url));
+  if (place.kind != BackendUrl::Kind::kRedis) return absl::OkStatus();
+  auto backend = open_backend(place, {.client_name = "rushgate-watch", .logger = arguments.logger});
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
   client_ = backend_->open_client();
-  const auto state = orders_->state();
-  if (!state.ok()) return state.status();
+  ASSIGN_OR_RETURN(const auto state, orders_->state());
   const Reply owner = (*client_)("GET", kKeys.prefix_owner());
   if (owner.is_error()) return to_status(owner, "reading the keyspace's owner");
-  if (owner.is_text() && owner.text() == state->identity) return absl::OkStatus();
+  if (owner.is_text() && owner.text() == state.identity) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("{}: the keyspace belongs to another order database", arguments.dir.string()));
 }
@@ -61,20 +56,17 @@ absl::StatusOr<SaleCounts> SaleWatch::read() {
 absl::StatusOr<std::vector<VoucherVersion>> SaleWatch::vouchers() {
   VoucherStore& store = *orders_->vouchers();
   if (!voucher_) return store.all_applied();
-  auto version = store.applied(*voucher_);
-  if (!version.ok()) return version.status();
+  ASSIGN_OR_RETURN(auto version, store.applied(*voucher_));
   std::vector<VoucherVersion> one;
-  if (version->has_value()) one.push_back(**std::move(version));
+  if (version.has_value()) one.push_back(*std::move(version));
   return one;
 }
 
 absl::Status SaleWatch::count_stock(SaleCounts& counts) {
-  const auto versions = vouchers();
-  if (!versions.ok()) return versions.status();
-  for (const VoucherVersion& version : *versions) {
-    const auto stock = free_stock(version.voucher);
-    if (!stock.ok()) return stock.status();
-    counts.stock += *stock;
+  ASSIGN_OR_RETURN(const auto versions, vouchers());
+  for (const VoucherVersion& version : versions) {
+    ASSIGN_OR_RETURN(const auto stock, free_stock(version.voucher));
+    counts.stock += stock;
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/repair.h"
@@ -24,7 +25,7 @@ namespace {
 
 absl::Status check(const SaleOptions& options) {
   const IdOptions ids = order_id_options(options.keys, options.id_block_size, options.client);
-  if (absl::Status checked = ids.check(); !checked.ok()) return checked;
+  RETURN_IF_ERROR(ids.check());
   if (options.request_ttl_ms <= 0 || options.request_ttl_ms > SaleOptions::kRequestTtlMsMax) {
     return absl::InvalidArgumentError(concat("request_ttl_ms must be from 1 to ",
                                              SaleOptions::kRequestTtlMsMax, ", not ",
@@ -39,12 +40,11 @@ absl::Status check(const SaleOptions& options) {
 
 absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
                                          VoucherVersion version) {
-  const auto counters = read_voucher_counters(client, keys, version.voucher.id);
-  if (!counters.ok()) return counters.status();
+  ASSIGN_OR_RETURN(const auto counters, read_voucher_counters(client, keys, version.voucher.id));
   VoucherSummary summary{.voucher = std::move(version.voucher), .version = version.version};
-  if (!counters->published || !counters->stock) return summary;
-  summary.free = *counters->stock;
-  summary.admitted = *counters->published - *counters->stock + counters->given_back;
+  if (!counters.published || !counters.stock) return summary;
+  summary.free = *counters.stock;
+  summary.admitted = *counters.published - *counters.stock + counters.given_back;
   return summary;
 }
 
@@ -56,20 +56,19 @@ Sale::~Sale() = default;
 
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleStores& stores,
                                                  SaleOptions options) {
-  if (absl::Status checked = check(options); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check(options));
   if (!backend.capabilities().runs_native_scripts) {
     const std::unique_ptr<Client> client = backend.open_client(options.client);
-    absl::Status checked = check_server(*client, options.keys, options.logger.get());
-    if (!checked.ok()) return checked;
+    RETURN_IF_ERROR(check_server(*client, options.keys, options.logger.get()));
   }
   backend.add_native_scripts(native_sale_scripts());
   auto parts = std::make_unique<Parts>(backend, stores, std::move(options));
-  if (absl::Status opened = parts->open(backend); !opened.ok()) return opened;
+  RETURN_IF_ERROR(parts->open(backend));
   return std::unique_ptr<Sale>(new Sale(std::move(parts)));
 }
 
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
-  if (absl::Status kept = parts_->purchases.check(voucher); !kept.ok()) return kept;
+  RETURN_IF_ERROR(parts_->purchases.check(voucher));
   if (voucher.payment_ms > 0 && parts_->stores.orders.payments() == nullptr) {
     return absl::InvalidArgumentError(concat("voucher ", voucher.id,
                                              ": the order store keeps no payments, so payment_ms "
@@ -82,9 +81,8 @@ absl::StatusOr<bool> Sale::publish_if_new(const Voucher& voucher) {
   if (published.ok()) return true;
   if (absl::IsAlreadyExists(published)) return false;
   if (!absl::IsFailedPrecondition(published)) return published;
-  const auto archived = is_archived(parts_->stores, voucher.id);
-  if (!archived.ok()) return archived.status();
-  if (*archived) return false;
+  ASSIGN_OR_RETURN(const auto archived, is_archived(parts_->stores, voucher.id));
+  if (archived) return false;
   return published;
 }
 absl::Status Sale::add_stock(VoucherId voucher, std::int64_t delta) {
@@ -96,21 +94,19 @@ absl::StatusOr<std::optional<VoucherVersion>> Sale::voucher(VoucherId voucher) {
                                : parts_->stores.vouchers.applied(voucher);
 }
 absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
-  auto version = this->voucher(voucher);
-  if (!version.ok()) return version.status();
-  if (!version->has_value()) return std::nullopt;
-  auto summary = summarize(*parts_->client, parts_->options.keys, **std::move(version));
-  if (!summary.ok()) return summary.status();
-  return *std::move(summary);
+  ASSIGN_OR_RETURN(auto version, this->voucher(voucher));
+  if (!version.has_value()) return std::nullopt;
+  ASSIGN_OR_RETURN(auto summary,
+                   summarize(*parts_->client, parts_->options.keys, *std::move(version)));
+  return summary;
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
-  auto versions = parts_->stores.vouchers.all_applied();
-  if (!versions.ok()) return versions.status();
+  ASSIGN_OR_RETURN(auto versions, parts_->stores.vouchers.all_applied());
   std::vector<VoucherSummary> summaries;
-  for (VoucherVersion& version : *versions) {
-    auto summary = summarize(*parts_->client, parts_->options.keys, std::move(version));
-    if (!summary.ok()) return summary.status();
-    summaries.push_back(*std::move(summary));
+  for (VoucherVersion& version : versions) {
+    ASSIGN_OR_RETURN(auto summary,
+                     summarize(*parts_->client, parts_->options.keys, std::move(version)));
+    summaries.push_back(std::move(summary));
   }
   return summaries;
 }
@@ -198,16 +194,14 @@ absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
   return rushgate::audit(*parts_->client, parts_->stores, parts_->options.keys, on_progress);
 }
 absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
-  const auto archived = parts_->archiving.finish();
-  if (!archived.ok()) return archived.status();
-  auto repairs =
-      rushgate::repair(*parts_->client, parts_->stores, parts_->options.keys, parts_->vouchers);
-  if (!repairs.ok()) return repairs.status();
-  for (const VoucherId voucher : *archived) {
-    repairs->push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
+  ASSIGN_OR_RETURN(const auto archived, parts_->archiving.finish());
+  ASSIGN_OR_RETURN(auto repairs, rushgate::repair(*parts_->client, parts_->stores,
+                                                  parts_->options.keys, parts_->vouchers));
+  for (const VoucherId voucher : archived) {
+    repairs.push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
   }
   auto report = audit(on_progress);
-  if (report.ok()) report->repairs = *std::move(repairs);
+  if (report.ok()) report->repairs = std::move(repairs);
   return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stream/dead_letters.h"
 
 namespace rushgate {
@@ -66,20 +67,18 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
 }
 
 absl::Status Sale::Parts::open(Backend& backend) {
-  if (absl::Status verified = owner.verify(*client); !verified.ok()) return verified;
-  const auto needs_lease = owner.needs_lease();
-  if (!needs_lease.ok()) return needs_lease.status();
-  if (*needs_lease) lease_timer = std::make_unique<LeaseTimer>(backend, owner, options.logger);
-  if (absl::Status loaded = purchases.load(); !loaded.ok()) return loaded;
+  RETURN_IF_ERROR(owner.verify(*client));
+  ASSIGN_OR_RETURN(const auto needs_lease, owner.needs_lease());
+  if (needs_lease) lease_timer = std::make_unique<LeaseTimer>(backend, owner, options.logger);
+  RETURN_IF_ERROR(purchases.load());
   if (options.voucher_copies_max > 0) {
-    auto cache = VoucherCache::open(backend, stores.vouchers, options.keys,
-                                    options.voucher_copies_max, options.client.wait);
-    if (!cache.ok()) return cache.status();
-    voucher_cache = *std::move(cache);
+    ASSIGN_OR_RETURN(voucher_cache,
+                     VoucherCache::open(backend, stores.vouchers, options.keys,
+                                        options.voucher_copies_max, options.client.wait));
   }
   server_run.remember(*client);
-  if (absl::Status recovered = vouchers.recover(); !recovered.ok()) return recovered;
-  if (absl::Status prepared = ids.prepare(); !prepared.ok()) return prepared;
+  RETURN_IF_ERROR(vouchers.recover());
+  RETURN_IF_ERROR(ids.prepare());
   if (const auto archived = archiving.finish(); !archived.ok()) return archived.status();
   const auto refunds = changes.finish_refunds();
   if (!refunds.ok() && options.logger) {

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include <rushgate/memory_order_store.h>
 
 namespace rushgate {
@@ -53,7 +54,7 @@ MemoryOrderStore::MemoryOrderStore(std::string identity) {
 absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const Order> orders,
                                                                  const BatchFence& fence) {
   const std::lock_guard lock(mutex_);
-  if (const absl::Status begun = begin_batch(fence); !begun.ok()) return begun;
+  RETURN_IF_ERROR(begin_batch(fence));
   std::vector<OrderResult> results;
   results.reserve(orders.size());
   for (const Order& order : orders) results.push_back(store(order, fence));
@@ -190,7 +191,7 @@ absl::Status MemoryOrderStore::visit_keys(std::int64_t time_ms, VisitPortion vis
 absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::apply(std::span<const OrderEvent> events,
                                                                  const BatchFence& fence) {
   const std::lock_guard lock(mutex_);
-  if (const absl::Status begun = begin_batch(fence); !begun.ok()) return begun;
+  RETURN_IF_ERROR(begin_batch(fence));
   std::vector<OrderResult> results;
   results.reserve(events.size());
   for (const OrderEvent& event : events) {
@@ -356,8 +357,7 @@ absl::Status MemoryOrderStore::archive_voucher(VoucherId voucher, std::int64_t a
         order.status == OrderStatus::kUnpaid || order.status == OrderStatus::kRefunding;
     if (is_open && !context.open_order) context.open_order = order;
   }
-  const absl::Status checked = check_archivable(voucher, at_ms, context);
-  if (!checked.ok()) return checked;
+  RETURN_IF_ERROR(check_archivable(voucher, at_ms, context));
   archived_vouchers_.emplace(voucher, archived);
   vouchers_.erase(voucher);
   taken_of_voucher_.erase(voucher);
@@ -484,8 +484,7 @@ absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {
   if (archived_vouchers_.contains(version.voucher.id)) return archived_error(version.voucher.id);
   const auto found = vouchers_.find(version.voucher.id);
   const std::size_t highest = found == vouchers_.end() ? 0 : found->second.size();
-  const absl::Status is_next = check_next_version(version, static_cast<std::int64_t>(highest));
-  if (!is_next.ok()) return is_next;
+  RETURN_IF_ERROR(check_next_version(version, static_cast<std::int64_t>(highest)));
   vouchers_[version.voucher.id].push_back(
       {version.voucher, version.version, VersionState::kPending, {}});
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/rocksdb/directory_lock.h"
 #include "storage/rocksdb/info_log.h"
 #include "storage/rocksdb/layout.h"
@@ -144,8 +145,7 @@ absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,
     return not_ours(dir, "it holds a database without our format record");
   }
   if (!status.ok()) return to_absl(status, "reading the format", dir);
-  const absl::Status supported = check_format(format, dir);
-  if (!supported.ok()) return supported;
+  RETURN_IF_ERROR(check_format(format, dir));
   DirectoryState state{.fresh = false, .recovery_end = dry_run.recovery_end(written_out)};
   const std::string& first_log = rocksdb::DB::Properties::kMinLogNumberToKeep;
   if (!reader.db->GetIntProperty(first_log, &state.first_needed_log)) {

@@ -22,6 +22,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/make_directory.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/fail_stop_file_system.h"
 #include "storage/rocksdb/info_log.h"
@@ -201,9 +202,8 @@ absl::Status prepare_new(rocksdb::Env& env, const std::filesystem::path& dir,
     if (type != std::filesystem::file_type::directory) {
       return absl::FailedPreconditionError(dir.string() + " is not a directory");
     }
-    const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir);
-    if (!found.ok()) return found.status();
-    is_fresh = found->fresh;
+    ASSIGN_OR_RETURN(const DirectoryState found, inspect_directory(env, dir));
+    is_fresh = found.fresh;
   }
   if (is_fresh && !create_if_missing) {
     return absl::NotFoundError("there is no store in " + dir.string());
@@ -235,9 +235,8 @@ absl::Status RocksDatabase::reopen(const RocksDbStoreOptions& options,
                                    const KeptOperations& kept) {
   close();
   if (!lock_.is_of(dir_)) {  // the file system vanished and came back, or the directory is a copy
-    absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir_);
-    if (!lock.ok()) return lock.status();
-    lock_ = *std::move(lock);
+    ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::take(dir_));
+    lock_ = std::move(lock);
   }
   absl::Status opened = start(options, failure, kept);
   if (opened.ok() && db_->GetLatestSequenceNumber() != kept.last) {
@@ -252,9 +251,8 @@ absl::Status RocksDatabase::reopen(const RocksDbStoreOptions& options,
 /// Returns the number of the first operation that the recovery must not restore.
 absl::StatusOr<std::uint64_t> RocksDatabase::limit_recovery(
     rocksdb::Env& env, std::uint64_t found_end, std::optional<KeptOperations> kept) const {
-  const auto limit = read_recovery_limit(env, dir_);
-  if (!limit.ok()) return limit.status();
-  const std::uint64_t end = std::min(found_end, limit->value_or(found_end));
+  ASSIGN_OR_RETURN(const auto limit, read_recovery_limit(env, dir_));
+  const std::uint64_t end = std::min(found_end, limit.value_or(found_end));
   if (!kept || end == kept->last + 1) return end;
   if (end <= kept->last) {
     return absl::DataLossError(concat("the store in ", dir_.string(),
@@ -277,31 +275,26 @@ absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
                                   std::optional<KeptOperations> kept) {
   rocksdb::Env& env = env_of(options);
   env.DeleteFile((dir_ / kProbeName).string());  // of a process that ended while it probed the disk
-  const absl::StatusOr<std::uint64_t> torn = cut_torn_manifest(env, dir_);
-  if (!torn.ok()) return torn.status();
-  if (*torn > 0 && options.logger) {
-    log_warning(*options.logger, concat("cut off the last ", *torn, " bytes of the MANIFEST in ",
+  ASSIGN_OR_RETURN(const std::uint64_t torn, cut_torn_manifest(env, dir_));
+  if (torn > 0 && options.logger) {
+    log_warning(*options.logger, concat("cut off the last ", torn, " bytes of the MANIFEST in ",
                                         dir_.string(), ": they had not been synced"));
   }
-  const absl::StatusOr<DirectoryState> found = inspect_directory(env, dir_);
-  if (!found.ok()) return found.status();
+  ASSIGN_OR_RETURN(const DirectoryState found, inspect_directory(env, dir_));
   env_ = make_fail_stop_env(env, failure, dir_);
   rocksdb::DBOptions database = database_options(*env_, options);
   database.listeners.push_back(std::make_shared<BackgroundEvents>(failure, work_, dir_));
   database.allow_fallocate = !is_in_memory(dir_);
-  if (found->fresh) {
+  if (found.fresh) {
     if (!options.create_if_missing) {
       return absl::NotFoundError("there is no store in " + dir_.string());
     }
     database.create_if_missing = true;
   } else {
-    const absl::Status noted = check_noted_logs(env, dir_, found->first_needed_log);
-    if (!noted.ok()) return noted;
-    const absl::Status log = check_log(env, dir_, found->recovery_end);
-    if (!log.ok()) return log;
-    const absl::StatusOr<std::uint64_t> end = limit_recovery(env, found->recovery_end, kept);
-    if (!end.ok()) return end.status();
-    database.wal_filter = &recovery_end_.emplace(*end);
+    RETURN_IF_ERROR(check_noted_logs(env, dir_, found.first_needed_log));
+    RETURN_IF_ERROR(check_log(env, dir_, found.recovery_end));
+    ASSIGN_OR_RETURN(const std::uint64_t end, limit_recovery(env, found.recovery_end, kept));
+    database.wal_filter = &recovery_end_.emplace(end);
   }
 
   const Families families = {
@@ -312,16 +305,16 @@ absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
-      found->fresh ? create_database(database, dir_.string(), families, handles, db)
-                   : rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
+      found.fresh ? create_database(database, dir_.string(), families, handles, db)
+                  : rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
   db_.reset(db != nullptr && options.wrap_database ? options.wrap_database(db) : db);
   handles.resize(families.size());
   default_ = handles[0];
   state_ = handles[1];
   stream_ = handles[2];
   absl::Status opened = to_absl(status, "opening the store", dir_);
-  if (opened.ok() && found->fresh) opened = write_format();
-  if (opened.ok() && !found->fresh) opened = remove_recovery_limit(*env_, dir_);
+  if (opened.ok() && found.fresh) opened = write_format();
+  if (opened.ok() && !found.fresh) opened = remove_recovery_limit(*env_, dir_);
   if (failure->occurred()) return failure->refusal();
   if (!opened.ok()) return opened;
   // The deletions of the recovery must be durable before anything new is synced: an old, torn log
@@ -342,14 +335,11 @@ absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::open(
     const std::filesystem::path& dir, const RocksDbStoreOptions& options,
     const std::shared_ptr<WriteFailure>& failure) {
   if (std::error_code error; !std::filesystem::exists(dir / kLockFileName, error)) {
-    const absl::Status prepared = prepare_new(env_of(options), dir, options.create_if_missing);
-    if (!prepared.ok()) return prepared;
+    RETURN_IF_ERROR(prepare_new(env_of(options), dir, options.create_if_missing));
   }
-  absl::StatusOr<DirectoryLock> lock = DirectoryLock::take(dir);
-  if (!lock.ok()) return lock.status();
-  std::unique_ptr<RocksDatabase> database(new RocksDatabase(*std::move(lock), dir));
-  const absl::Status opened = database->start(options, failure, std::nullopt);
-  if (!opened.ok()) return opened;
+  ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::take(dir));
+  std::unique_ptr<RocksDatabase> database(new RocksDatabase(std::move(lock), dir));
+  RETURN_IF_ERROR(database->start(options, failure, std::nullopt));
   return database;
 }
 

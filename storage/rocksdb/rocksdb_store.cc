@@ -12,6 +12,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/rocksdb/batch_writer.h"
 #include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/layout.h"
@@ -74,11 +75,10 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::file
     return absl::InvalidArgumentError("a store on disk cannot have durability memory");
   }
   const auto failure = std::make_shared<WriteFailure>(options.logger);
-  absl::StatusOr<std::unique_ptr<RocksDatabase>> database =
-      RocksDatabase::open(dir, options, failure);
-  if (!database.ok()) return database.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<RocksDatabase> database,
+                   RocksDatabase::open(dir, options, failure));
   auto impl = std::make_unique<Impl>();
-  impl->database = *std::move(database);
+  impl->database = std::move(database);
   impl->dir = dir;
   impl->work = impl->database->work();
   impl->options = options;
@@ -187,7 +187,7 @@ absl::Status RocksDbStore::Impl::write(const StoreBatch& batch) {
 
 absl::Status RocksDbStore::reopen(Exclusively exclusively) {
   Impl& impl = *impl_;
-  if (absl::Status probed = probe_disk(env_of(impl.options), impl.dir); !probed.ok()) return probed;
+  RETURN_IF_ERROR(probe_disk(env_of(impl.options), impl.dir));
   exclusively([&impl] {
     if (!impl.database) return;  // an earlier attempt has closed it
     impl.kept = impl.before_failed.value_or(
@@ -229,7 +229,7 @@ absl::Status RocksDbStore::read_stream(std::uint64_t stream, StreamId from, Stre
                                        std::size_t bytes_max,
                                        std::vector<StreamSegment>& segments) {
   if (from > to) return absl::OkStatus();
-  if (absl::Status open = impl_->check_open(); !open.ok()) return open;
+  RETURN_IF_ERROR(impl_->check_open());
   const SegmentIterator segment(*impl_->database, stream, impl_->first_segments.of(stream), to);
   const SegmentKey start(stream, from);
   segment->SeekForPrev(to_slice(start.view()));
@@ -246,7 +246,7 @@ absl::Status RocksDbStore::read_stream_back(std::uint64_t stream, StreamId from,
                                             std::size_t bytes_max,
                                             std::vector<StreamSegment>& segments) {
   if (from < to) return absl::OkStatus();
-  if (absl::Status open = impl_->check_open(); !open.ok()) return open;
+  RETURN_IF_ERROR(impl_->check_open());
   const SegmentIterator segment(*impl_->database, stream, impl_->first_segments.of(stream), from);
   std::size_t bytes = 0;
   for (segment->SeekToLast(); segment->Valid() && bytes <= bytes_max; segment->Prev()) {
@@ -275,7 +275,7 @@ Durability RocksDbStore::durability() const { return impl_->durability; }
 
 absl::Status RocksDbStore::copy_to(const std::filesystem::path& dir,
                                    const std::filesystem::path& previous) {
-  if (absl::Status is_open = impl_->check_open(); !is_open.ok()) return is_open;
+  RETURN_IF_ERROR(impl_->check_open());
   return copy_live_files(impl_->database->db(), impl_->dir, dir, previous);
 }
 

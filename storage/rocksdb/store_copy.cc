@@ -18,6 +18,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/file_size_signal.h"
 #include "engine/core/base/make_directory.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/rocksdb/directory_lock.h"
 #include "storage/rocksdb/rocksdb_status.h"
 
@@ -117,7 +118,7 @@ absl::Status remove_others(const fs::path& dir, const std::set<std::string>& kep
 absl::Status copy_live_files(rocksdb::DB& db, const fs::path& from, const fs::path& to,
                              const fs::path& previous) {
   const FileSizeSignalBlock no_signal;
-  if (absl::Status made = make_directory(to); !made.ok()) return made;
+  RETURN_IF_ERROR(make_directory(to));
   rocksdb::Status status = db.DisableFileDeletions();
   if (!status.ok()) return to_absl(status, "copying", from);
   const absl::Cleanup enable = [&db] { db.EnableFileDeletions().PermitUncheckedError(); };
@@ -128,16 +129,14 @@ absl::Status copy_live_files(rocksdb::DB& db, const fs::path& from, const fs::pa
   if (!status.ok()) return to_absl(status, "copying", from);
   // The lock file marks the directory as ours.
   std::set<std::string> kept = {kLockFileName};
-  if (absl::Status written = write_bytes(to / kLockFileName, ""); !written.ok()) return written;
+  RETURN_IF_ERROR(write_bytes(to / kLockFileName, ""));
   for (const rocksdb::LiveFileStorageInfo& file : files) {
     const std::string& name = file.relative_filename;
     const fs::path source = fs::path(file.directory) / name;
-    if (absl::Status copied = copy_file(file, source, to / name, previous); !copied.ok()) {
-      return copied;
-    }
+    RETURN_IF_ERROR(copy_file(file, source, to / name, previous));
     kept.insert(name);
   }
-  if (absl::Status removed = remove_others(to, kept); !removed.ok()) return removed;
+  RETURN_IF_ERROR(remove_others(to, kept));
   return sync_directory(to);
 }
 

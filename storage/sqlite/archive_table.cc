@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
@@ -159,8 +160,7 @@ ArchiveWriter::ArchiveWriter(const SQLite::Database& database)
 
 absl::Status ArchiveWriter::archive_voucher(VoucherId voucher, std::int64_t at_ms) {
   if (Query(is_archived_, voucher).next()) return absl::OkStatus();
-  const absl::Status checked = check_archivable(voucher, at_ms, context_of(voucher));
-  if (!checked.ok()) return checked;
+  RETURN_IF_ERROR(check_archivable(voucher, at_ms, context_of(voucher)));
   for (SQLite::Statement& statement : archive_voucher_) Query(statement, voucher, at_ms).next();
   return absl::OkStatus();
 }
@@ -191,7 +191,7 @@ ArchiveWriter::Portion ArchiveWriter::find_portion(SQLite::Statement& find, Vouc
 
 absl::StatusOr<std::size_t> ArchiveWriter::archive_orders(VoucherId voucher,
                                                           std::size_t count_max) {
-  if (absl::Status checked = check_archived(voucher); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_archived(voucher));
   const Portion portion = find_portion(find_orders_, voucher, count_max);
   if (portion.count == 0) return 0;
   for (SQLite::Statement& statement : move_orders_) Query(statement, voucher, portion.last).next();
@@ -199,7 +199,7 @@ absl::StatusOr<std::size_t> ArchiveWriter::archive_orders(VoucherId voucher,
 }
 
 absl::StatusOr<std::size_t> ArchiveWriter::delete_orders(VoucherId voucher, std::size_t count_max) {
-  if (absl::Status checked = check_archived(voucher); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_archived(voucher));
   if (Query(has_orders_, voucher).next()) return unmoved_orders_error(voucher);
   const Portion portion = find_portion(find_archived_, voucher, count_max);
   for (SQLite::Statement& statement : delete_orders_) {

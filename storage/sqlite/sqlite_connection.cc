@@ -9,6 +9,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/sqlite/schema.h"
 
 namespace rushgate {
@@ -84,8 +85,7 @@ absl::StatusOr<SQLite::Database> open_writer(const std::string& file,
   const auto newest = static_cast<std::int64_t>(migrations().size());
   absl::StatusOr<std::int64_t> version = read_version(database, newest);
   if (!version.ok()) return version.status();
-  const absl::Status logging = use_log(database);
-  if (!logging.ok()) return logging;
+  RETURN_IF_ERROR(use_log(database));
   set_cache(database, kWriterCacheKib);
   version = migrate(database, migrations());
   if (!version.ok()) return version.status();
@@ -97,10 +97,9 @@ absl::StatusOr<SQLite::Database> open_reader(const std::string& file,
                                              const SqliteOrderStoreOptions& options) {
   SQLite::Database database = connect(file, SQLite::OPEN_READONLY, options);
   const auto newest = static_cast<std::int64_t>(migrations().size());
-  const absl::StatusOr<std::int64_t> version = read_version(database, newest);
-  if (!version.ok()) return version.status();
-  if (*version < newest) {
-    return absl::FailedPreconditionError(concat(file, " has version ", *version,
+  ASSIGN_OR_RETURN(const std::int64_t version, read_version(database, newest));
+  if (version < newest) {
+    return absl::FailedPreconditionError(concat(file, " has version ", version,
                                                 ", this Rushgate wants ", newest,
                                                 ": open it for writing once, which migrates it"));
   }

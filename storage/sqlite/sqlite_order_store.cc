@@ -8,6 +8,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/file_size_signal.h"
 #include "engine/core/base/make_directory.h"
+#include "engine/core/base/status_macros.h"
 #include "storage/sqlite/archive_table.h"
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/event_writer.h"
@@ -102,14 +103,12 @@ struct SqliteOrderStore::Impl {
   std::invoke_result_t<Use, SQLite::Database&> read_apart(const char* doing, Use use) {
     {
       const std::lock_guard lock(reader->mutex);
-      const absl::Status in_place = reader->files.check();
-      if (!in_place.ok()) return in_place;
+      RETURN_IF_ERROR(reader->files.check());
     }
     const FileSizeSignalBlock no_signal;  // may use a temporary file
     return catch_errors(doing, file, [&]() -> std::invoke_result_t<Use, SQLite::Database&> {
-      absl::StatusOr<SQLite::Database> connection = open_reader(file, options);
-      if (!connection.ok()) return connection.status();
-      return use(*connection);
+      ASSIGN_OR_RETURN(SQLite::Database connection, open_reader(file, options));
+      return use(connection);
     });
   }
 };
@@ -156,21 +155,16 @@ absl::StatusOr<std::unique_ptr<SqliteOrderStore>> SqliteOrderStore::open(
   if (error) return absl::UnavailableError(concat(file.string(), ": ", error.message()));
   const absl::Status opened = catch_errors("opening", impl->file, [&]() -> absl::Status {
     if (!options.read_only) {
-      const absl::Status kept = keep_directory_of(impl->file);
-      if (!kept.ok()) return kept;
-      absl::StatusOr<SQLite::Database> database = open_writer(impl->file, options);
-      if (!database.ok()) return database.status();
-      impl->writer = std::make_unique<Writer>(*std::move(database));
+      RETURN_IF_ERROR(keep_directory_of(impl->file));
+      ASSIGN_OR_RETURN(SQLite::Database database, open_writer(impl->file, options));
+      impl->writer = std::make_unique<Writer>(std::move(database));
     }
-    absl::StatusOr<SQLite::Database> database = open_reader(impl->file, options);
-    if (!database.ok()) return database.status();
-    impl->reader = std::make_unique<Reader>(*std::move(database));
+    ASSIGN_OR_RETURN(SQLite::Database database, open_reader(impl->file, options));
+    impl->reader = std::make_unique<Reader>(std::move(database));
     return absl::OkStatus();
   });
   if (!opened.ok()) return opened;
-  auto instance = instance_of(impl->file);
-  if (!instance.ok()) return instance.status();
-  impl->instance = *std::move(instance);
+  ASSIGN_OR_RETURN(impl->instance, instance_of(impl->file));
   return std::unique_ptr<SqliteOrderStore>(new SqliteOrderStore(std::move(impl)));
 }
 
@@ -180,8 +174,7 @@ absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::write(std::span<const
                                                                  const BatchFence& fence) {
   using Results = std::vector<OrderResult>;
   return impl_->write("writing orders to", [&](Writer& writer) -> absl::StatusOr<Results> {
-    const absl::Status begun = begin_batch(writer, fence);
-    if (!begun.ok()) return begun;
+    RETURN_IF_ERROR(begin_batch(writer, fence));
     return writer.orders.store_all(orders, fence);
   });
 }
@@ -224,7 +217,7 @@ absl::Status SqliteOrderStore::visit_keys(std::int64_t time_ms, VisitPortion vis
     const auto portion = impl_->read(
         [&](Reader& reader) { return reader.orders.list_with_key(after, kOrdersPerRead); });
     if (!portion.ok()) return portion.status();
-    if (absl::Status visited = visit(*portion); !visited.ok()) return visited;
+    RETURN_IF_ERROR(visit(*portion));
     if (portion->size() < kOrdersPerRead) return absl::OkStatus();
     after = {.expires_at_ms = portion->back().key_expires_at_ms, .id = portion->back().id};
   }
@@ -255,8 +248,7 @@ absl::StatusOr<std::vector<OrderResult>> SqliteOrderStore::apply(std::span<const
                                                                  const BatchFence& fence) {
   using Results = std::vector<OrderResult>;
   return impl_->write("writing events to", [&](Writer& writer) -> absl::StatusOr<Results> {
-    const absl::Status begun = begin_batch(writer, fence);
-    if (!begun.ok()) return begun;
+    RETURN_IF_ERROR(begin_batch(writer, fence));
     return writer.events.apply_all(events, fence);
   });
 }

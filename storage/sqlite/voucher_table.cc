@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "storage/sqlite/query.h"
 #include <rushgate/archive_store.h>
@@ -106,8 +107,7 @@ absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   if (Query(is_archived_, voucher.id).next()) return archived_error(voucher.id);
   Query highest(highest_, voucher.id);
   highest.next();
-  const absl::Status is_next = check_next_version(version, highest.integer(0));
-  if (!is_next.ok()) return is_next;
+  RETURN_IF_ERROR(check_next_version(version, highest.integer(0)));
   Query insert(insert_, voucher.id, version.version, voucher.title);
   for (const VoucherTerm& term : kVoucherTerms) insert.bind_next(term.get(voucher));
   insert.next();

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/recipes/cache/cache_core.h"
 #include "engine/recipes/option_ranges.h"
 #include <rushgate/cache.h>
@@ -38,9 +39,9 @@ absl::Status check(const CacheOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Cache>> Cache::create(Backend& backend, CacheOptions options) {
-  if (absl::Status fault = check(options); !fault.ok()) return fault;
+  RETURN_IF_ERROR(check(options));
   const auto core = std::make_shared<CacheCore>(backend, std::move(options));
-  if (absl::Status opened = core->open(backend); !opened.ok()) return opened;
+  RETURN_IF_ERROR(core->open(backend));
   return std::unique_ptr<Cache>(new Cache(core));
 }
 

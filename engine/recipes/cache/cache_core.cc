@@ -7,6 +7,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/cache/cache_codes.lua.h"
@@ -283,7 +284,7 @@ absl::StatusOr<CacheCore::Value> CacheCore::get_or_load(std::string_view key,
   if (absl::StatusOr<Value> copy{Value()}; first_level_ && first_level_->find(key, *copy)) {
     return copy;
   }
-  if (absl::Status fault = check_key(key); !fault.ok()) return fault;
+  RETURN_IF_ERROR(check_key(key));
   const Names names = names_of(key);
   absl::StatusOr<Attempt> tried = attempt(names);
   if (tried.ok() && tried->kind == AttemptKind::kWait) {
@@ -325,7 +326,7 @@ void CacheCore::get_or_load_async(std::string_view key, Cache::Loader loader,
 }
 
 absl::Status CacheCore::invalidate(std::string_view key) {
-  if (absl::Status fault = check_key(key); !fault.ok()) return fault;
+  RETURN_IF_ERROR(check_key(key));
   const Names names = names_of(key);
   const std::array<std::string_view, 2> keys = {names.value, names.lock};
   const std::array<std::string_view, 3> arguments = {names.channel, invalidations_, key};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/core/client/thread_wait.h"
 #include "engine/recipes/ids/reserved_draw.lua.h"
@@ -69,7 +70,7 @@ Request IdDraws::make_request(Draw& draw) {
 
 absl::Status IdDraws::prepare(std::int64_t day) {
   if (reservations_ == nullptr) return absl::OkStatus();
-  if (absl::Status looked_up = look_up(day); !looked_up.ok()) return looked_up;
+  RETURN_IF_ERROR(look_up(day));
   const Reply exists = client_("EXISTS", keys_.of(day));
   if (!exists.is_integer()) return to_status(exists, kDrawing);
   return exists.integer() == 0 ? reserve(day, 0, kReserved) : absl::OkStatus();
@@ -225,7 +226,7 @@ absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
 
 /// Makes a range of the counter's reply. Draws once more if the counter was lost, or not reserved.
 absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply) {
-  if (const absl::Status looked_up = look_up(draw.day); !looked_up.ok()) return looked_up;
+  RETURN_IF_ERROR(look_up(draw.day));
   {
     const std::lock_guard lock(mutex_);
     draw.above = std::max(draw.above, days_[draw.day].stored);
@@ -253,9 +254,7 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
       return absl::UnavailableError("ids: the counter " + keys_.of(draw.day) +
                                     " is being set to something else again and again");
     }
-    if (absl::Status reserved = reserve(draw.day, last, std::max(kReserved, 2 * draw.size));
-        !reserved.ok())
-      return reserved;
+    RETURN_IF_ERROR(reserve(draw.day, last, std::max(kReserved, 2 * draw.size)));
     {
       const std::lock_guard lock(mutex_);
       const bool is_asked = draw.is_asked;

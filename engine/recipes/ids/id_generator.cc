@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/time_units.h"
 #include "engine/core/client/connection_check.h"
 #include "engine/recipes/ids/id_draws.h"
@@ -70,7 +71,7 @@ absl::Status IdOptions::check() const {
 
 absl::StatusOr<std::unique_ptr<IdGenerator>> IdGenerator::open(Backend& backend, IdOptions options,
                                                                IdReservations* reservations) {
-  if (absl::Status checked = options.check(); !checked.ok()) return checked;
+  RETURN_IF_ERROR(options.check());
   return std::make_unique<IdGenerator>(backend, std::move(options), reservations);
 }
 
@@ -148,9 +149,8 @@ absl::Status IdGenerator::next_ids(std::span<std::int64_t> ids, std::size_t& cou
       return absl::OutOfRangeError("ids: the time " + std::to_string(seconds_) +
                                    " is outside of the layout");
     }
-    const absl::Status drawn =
-        draws_->wait(day(), std::min(static_cast<std::int64_t>(missing), IdCursor::kBlockMax));
-    if (!drawn.ok()) return drawn;
+    RETURN_IF_ERROR(
+        draws_->wait(day(), std::min(static_cast<std::int64_t>(missing), IdCursor::kBlockMax)));
     has_waited = true;
   }
   if (is_low) ask_ahead();

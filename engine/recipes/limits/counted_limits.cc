@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/limits/counted_give_back.lua.h"
 #include "engine/recipes/limits/counted_take.lua.h"
@@ -67,7 +68,7 @@ absl::Status CountedLimits::give_back(std::span<const CountedLimit> limits, std:
 absl::StatusOr<std::int64_t> CountedLimits::run(const Script& script,
                                                 std::span<const CountedLimit> limits,
                                                 std::int64_t amount) {
-  if (absl::Status valid = check(limits, amount); !valid.ok()) return valid;
+  RETURN_IF_ERROR(check(limits, amount));
   std::vector<std::string_view> keys;
   std::vector<std::string> numbers;  // first, so that the views of it stay valid
   numbers.reserve(1 + 2 * limits.size());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/time_units.h"
 #include "engine/recipes/ids/day_name.h"
 #include <rushgate/limits.h>
@@ -47,9 +48,9 @@ absl::StatusOr<CouponLimits::Code> CouponLimits::take(const Coupon& coupon, std:
     return absl::InvalidArgumentError(
         concat("utc_offset_minutes ", kUtcOffsetFault, ", not ", options_.utc_offset_minutes));
   }
-  const auto code = limits_.take(limits_of(options_, coupon, user, clock_.now_ms()));
-  if (!code.ok()) return code.status();
-  return static_cast<Code>(*code);
+  ASSIGN_OR_RETURN(const auto code,
+                   limits_.take(limits_of(options_, coupon, user, clock_.now_ms())));
+  return static_cast<Code>(code);
 }
 
 absl::Status CouponLimits::give_back(const Coupon& coupon, std::int64_t user,

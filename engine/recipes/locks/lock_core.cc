@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/core/client/thread_wait.h"
@@ -43,9 +44,8 @@ absl::StatusOr<std::int64_t> read_count(const Reply& reply) {
 }
 
 absl::StatusOr<LockCore::Attempt> read_latch(const Reply& reply) {
-  const auto count = read_count(reply);
-  if (!count.ok()) return count.status();
-  return LockCore::Attempt{.is_acquired = *count <= 0, .lease_left_ms = -1};
+  ASSIGN_OR_RETURN(const auto count, read_count(reply));
+  return LockCore::Attempt{.is_acquired = count <= 0, .lease_left_ms = -1};
 }
 
 const Script& acquire_script_of(LockKind kind) {
@@ -168,9 +168,8 @@ void LockCore::attempt_async(const LockWish& wish,
 
 absl::StatusOr<bool> LockCore::acquire(LockWish wish, std::int64_t wait_ms) {
   const auto deadline_ms = deadline_of(clock_, wait_ms);
-  const auto first = attempt(wish);
-  if (!first.ok()) return first.status();
-  if (first->is_acquired || wait_ms == 0) return first->is_acquired;
+  ASSIGN_OR_RETURN(const auto first, attempt(wish));
+  if (first.is_acquired || wait_ms == 0) return first.is_acquired;
   return wait_for<absl::StatusOr<bool>>(options_.client.wait, [&](Callback done) {
     wait(std::move(wish), deadline_ms, std::move(done));
   });
@@ -321,10 +320,9 @@ absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& scri
 absl::StatusOr<std::int64_t> LockCore::run_for_number(const LockWish& wish, const Script& script,
                                                       std::string_view action,
                                                       std::span<const std::string_view> arguments) {
-  const auto reply = run_for(wish, script, arguments);
-  if (!reply.ok()) return reply.status();
-  if (!reply->is_integer()) return to_status(*reply, action);
-  return reply->integer();
+  ASSIGN_OR_RETURN(const auto reply, run_for(wish, script, arguments));
+  if (!reply.is_integer()) return to_status(reply, action);
+  return reply.integer();
 }
 
 absl::StatusOr<std::int64_t> LockCore::run_for_number(const LockWish& wish, const Script& script,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/recipes/locks/lock_core.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
 #include <rushgate/locks.h>
@@ -69,9 +70,9 @@ absl::Status needs_positive_count() {
 
 absl::StatusOr<bool> set_permits(LockCore& core, const LockWish& wish, std::int64_t count) {
   if (count < 0) return absl::InvalidArgumentError("the number of permits must not be negative");
-  const auto is_set = core.run_for_number(wish, set_permits_script(), "setting permits", count);
-  if (!is_set.ok()) return is_set.status();
-  return *is_set == 1;
+  ASSIGN_OR_RETURN(const auto is_set,
+                   core.run_for_number(wish, set_permits_script(), "setting permits", count));
+  return is_set == 1;
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ void Semaphore::acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callb
 
 absl::StatusOr<Semaphore::Permits> Semaphore::acquire_many(std::int64_t count, std::int64_t wait_ms,
                                                            std::int64_t lease_ms) {
-  if (absl::Status checked = check_permit_count(count); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_permit_count(count));
   const LockWish wish = wish_for(name_, count, lease_ms);
   const auto acquired = core_->acquire(wish, wait_ms);
   if (!acquired.ok()) {
@@ -128,7 +129,7 @@ void Semaphore::acquire_many_async(std::int64_t count, std::int64_t wait_ms, std
 
 absl::Status Semaphore::release_many(std::span<const std::string> permits) {
   const auto count = static_cast<std::int64_t>(permits.size());
-  if (absl::Status checked = check_permit_count(count); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_permit_count(count));
   std::vector<std::string> bytes;
   bytes.reserve(permits.size());  // for the views
   std::vector<std::string_view> arguments;

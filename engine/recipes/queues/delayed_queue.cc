@@ -4,6 +4,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/delayed_cancel.lua.h"
 #include "engine/recipes/queues/delayed_done.lua.h"
@@ -100,8 +101,8 @@ absl::Status DelayedQueue::push(std::string_view body) { return push_in(random_n
 
 absl::Status DelayedQueue::push_as(std::string_view id, std::string_view body, std::int64_t time_ms,
                                    std::string_view how) {
-  if (const absl::Status checked = check_id(id); !checked.ok()) return checked;
-  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_id(id));
+  RETURN_IF_ERROR(check_push(body));
   const DecimalText ms(time_ms);
   const DecimalText size_max(options_.size_max);
   const std::string_view arguments[] = {id, body, ms, how, size_max};
@@ -115,7 +116,7 @@ absl::Status DelayedQueue::push_as(std::string_view id, std::string_view body, s
 }
 
 absl::StatusOr<bool> DelayedQueue::cancel(std::string_view id) {
-  if (const absl::Status checked = check_id(id); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_id(id));
   const std::string_view arguments[] = {id};
   const Reply removed = client_->run(cancel_script(), views_of(keys_), arguments);
   if (!removed.is_integer()) return to_status(removed, "cancelling a message");
@@ -124,21 +125,20 @@ absl::StatusOr<bool> DelayedQueue::cancel(std::string_view id) {
 
 absl::StatusOr<std::vector<QueueMessage>> DelayedQueue::take(std::size_t count_max,
                                                              std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
   QueueWait wait(clock_, wait_ms, interrupts_);
   bool is_last = false;
   while (true) {
-    auto taken = take_due(count_max);
-    if (!taken.ok()) return taken.status();
-    if (!taken->messages.empty() || is_last) return std::move(taken->messages);
+    ASSIGN_OR_RETURN(auto taken, take_due(count_max));
+    if (!taken.messages.empty() || is_last) return std::move(taken.messages);
     const std::int64_t look_again_ms =
-        taken->next_ms < 0 ? kLookAgainMs : std::min(taken->next_ms, kLookAgainMs);
+        taken.next_ms < 0 ? kLookAgainMs : std::min(taken.next_ms, kLookAgainMs);
     const std::int64_t block_ms = wait.begin(look_again_ms);
-    if (block_ms == 0) return std::move(taken->messages);
+    if (block_ms == 0) return std::move(taken.messages);
     // Each entry wakes all waiting consumers: the one that takes the message may be busy when the
     // next one is due.
     const Reply woken =
-        (*client_)("XREAD", "BLOCK", block_ms, "STREAMS", keys_.wake, taken->wake_id);
+        (*client_)("XREAD", "BLOCK", block_ms, "STREAMS", keys_.wake, taken.wake_id);
     if (woken.is_error()) return to_status(woken, "waiting for messages");
     is_last = woken.is_nil() && !wait.may_go_on();
   }
@@ -164,7 +164,7 @@ absl::StatusOr<DelayedQueue::Taken> DelayedQueue::take_due(std::size_t count_max
 }
 
 absl::StatusOr<std::size_t> DelayedQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   std::vector<std::string> times;
   times.reserve(messages.size());
   std::vector<std::string_view> arguments;
@@ -180,8 +180,7 @@ absl::StatusOr<std::size_t> DelayedQueue::done(std::span<const QueueMessage> mes
 }
 
 absl::StatusOr<bool> DelayedQueue::postpone(QueueMessage& message, std::int64_t delay_ms) {
-  const absl::Status checked = check_queue_number("delay_ms", delay_ms, 0, kDelayMsMax);
-  if (!checked.ok()) return checked;
+  RETURN_IF_ERROR(check_queue_number("delay_ms", delay_ms, 0, kDelayMsMax));
   const DecimalText visible_at_ms(message.visible_at_ms);
   const DecimalText delay(delay_ms);
   const std::string_view arguments[] = {message.id, visible_at_ms, delay};

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/queues.h>
 
@@ -63,7 +64,7 @@ InProcessQueue::InProcessQueue(InProcessQueueOptions options)
 InProcessQueue::~InProcessQueue() = default;
 
 absl::Status InProcessQueue::push(std::string_view body) {
-  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_push(body));
   State& state = *state_;
   auto node =
       std::make_unique<State::Node>(State::Node{.id = ++state.last_id, .body = std::string(body)});
@@ -84,7 +85,7 @@ absl::Status InProcessQueue::push(std::string_view body) {
 
 absl::StatusOr<std::vector<QueueMessage>> InProcessQueue::take(std::size_t count_max,
                                                                std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   State& state = *state_;
   std::vector<QueueMessage> messages;
@@ -116,7 +117,7 @@ void InProcessQueue::State::take_waiting(std::size_t count_max,
 }
 
 absl::StatusOr<std::size_t> InProcessQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   std::size_t count = 0;
   const std::lock_guard lock(state_->mutex);
   for (const QueueMessage& message : messages) {

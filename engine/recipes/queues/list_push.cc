@@ -2,6 +2,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/time_units.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/list_push.lua.h"
@@ -20,7 +21,7 @@ const Script& list_push_script() {
 
 absl::Status push_to_list(Client& client, std::string_view list, std::int64_t size_max,
                           std::string_view body) {
-  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_push(body));
   const std::string_view keys[] = {list};
   const DecimalText maximum(size_max);
   const std::string_view arguments[] = {maximum, body};

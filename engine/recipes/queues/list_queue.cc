@@ -3,6 +3,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/list_dead.lua.h"
 #include "engine/recipes/queues/list_done.lua.h"
@@ -73,16 +74,15 @@ absl::Status ListQueue::push(std::string_view body) {
 
 absl::StatusOr<std::vector<QueueMessage>> ListQueue::take(std::size_t count_max,
                                                           std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
   if (!has_recovered_) {
-    const absl::Status recovered = put_back(options_.consumer, 0);
-    if (!recovered.ok()) return recovered;
+    RETURN_IF_ERROR(put_back(options_.consumer, 0));
     has_recovered_ = true;
   }
   QueueWait wait(clock_, wait_ms, interrupts_);
   while (true) {
     if (clock_.monotonic_ms() >= claim_at_ms_) {
-      if (const absl::Status claimed = put_back_abandoned(); !claimed.ok()) return claimed;
+      RETURN_IF_ERROR(put_back_abandoned());
     }
     Messages messages;
     absl::Status moved = move(count_max, messages);
@@ -127,8 +127,7 @@ absl::Status ListQueue::put_back_abandoned() {
   if (!dead.is_aggregate()) return to_status(dead, "looking for dead consumers");
   for (const Reply& consumer : dead.elements()) {
     if (consumer.text() == options_.consumer) continue;
-    const absl::Status claimed = put_back(consumer.text(), options_.claim_idle_ms);
-    if (!claimed.ok()) return claimed;
+    RETURN_IF_ERROR(put_back(consumer.text(), options_.claim_idle_ms));
   }
   claim_at_ms_ = clock_.monotonic_ms() + options_.claim_idle_ms;
   return absl::OkStatus();
@@ -167,7 +166,7 @@ absl::Status ListQueue::failed(const Reply& reply) {
 }
 
 absl::StatusOr<std::size_t> ListQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   if (messages.empty()) return std::size_t{0};
   const std::string_view keys[] = {processing_, consumers_};
   std::vector<std::string_view> arguments = {options_.consumer};

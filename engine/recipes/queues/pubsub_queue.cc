@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include <rushgate/queues.h>
@@ -71,7 +72,7 @@ PubSubQueue::PubSubQueue(Backend& backend, std::string channel, PubSubQueueOptio
 PubSubQueue::~PubSubQueue() = default;
 
 absl::Status PubSubQueue::push(std::string_view body) {
-  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_push(body));
   const Reply published = (*client_)("PUBLISH", channel_, body);
   if (!published.is_integer()) return to_status(published, "publishing a message");
   if (published.integer() == 0) {
@@ -83,7 +84,7 @@ absl::Status PubSubQueue::push(std::string_view body) {
 
 absl::StatusOr<std::vector<QueueMessage>> PubSubQueue::take(std::size_t count_max,
                                                             std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
   if (!subscribes_) return absl::FailedPreconditionError("queue: it does not subscribe");
   std::vector<QueueMessage> messages;
   std::unique_lock lock(inbox_->mutex);
@@ -100,7 +101,7 @@ absl::StatusOr<std::vector<QueueMessage>> PubSubQueue::take(std::size_t count_ma
 }
 
 absl::StatusOr<std::size_t> PubSubQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   return std::size_t{0};
 }
 

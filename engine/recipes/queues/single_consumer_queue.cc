@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/single_consumer_done.lua.h"
@@ -44,8 +45,8 @@ absl::Status SingleConsumerQueue::push(std::string_view body) {
 
 absl::StatusOr<std::vector<QueueMessage>> SingleConsumerQueue::take(std::size_t count_max,
                                                                     std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
-  if (const absl::Status found = find_position(); !found.ok()) return found;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
+  RETURN_IF_ERROR(find_position());
   Request request = Request::of("XREAD", "COUNT", count_max);
   if (wait_ms > 0) {
     request.add("BLOCK");
@@ -72,7 +73,7 @@ absl::Status SingleConsumerQueue::find_position() {
 }
 
 absl::StatusOr<std::size_t> SingleConsumerQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   if (messages.empty()) return std::size_t{0};
   const std::string_view keys[] = {name_, position_key_};
   std::vector<std::string_view> arguments;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/stream_push.lua.h"
@@ -20,7 +21,7 @@ const Script& stream_push_script() {
 
 absl::Status push_to_stream(Client& client, std::string_view stream, std::string_view field,
                             std::int64_t length_max, std::int64_t size_max, std::string_view body) {
-  if (const absl::Status checked = check_push(body); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_push(body));
   const std::string_view keys[] = {stream};
   const DecimalText maximum(length_max);
   const std::string_view arguments[] = {maximum, field, body};

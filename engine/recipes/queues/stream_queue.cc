@@ -2,6 +2,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/queue_checks.h"
 #include "engine/recipes/queues/queue_wait.h"
@@ -54,11 +55,11 @@ absl::Status StreamQueue::push(std::string_view body) {
 
 absl::StatusOr<std::vector<QueueMessage>> StreamQueue::take(std::size_t count_max,
                                                             std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
   QueueWait wait(clock_, wait_ms, interrupts_);
   bool is_second_try = false;
   while (true) {
-    if (const absl::Status made = ensure_group(); !made.ok()) return made;
+    RETURN_IF_ERROR(ensure_group());
     auto messages = next(count_max, wait);
     const bool group_is_gone = !group_exists_;
     if (group_is_gone && !std::exchange(is_second_try, true)) continue;
@@ -140,7 +141,7 @@ absl::Status StreamQueue::failed(const Reply& reply) {
 }
 
 absl::StatusOr<std::size_t> StreamQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   if (messages.empty()) return std::size_t{0};
   Request request = Request::of("XACK", name_, options_.group);
   for (const QueueMessage& message : messages) request.add(message.id);

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/list_push.h"
 #include "engine/recipes/queues/queue_checks.h"
@@ -30,7 +31,7 @@ absl::Status UnsafeListQueue::push(std::string_view body) {
 
 absl::StatusOr<std::vector<QueueMessage>> UnsafeListQueue::take(std::size_t count_max,
                                                                 std::int64_t wait_ms) {
-  if (const absl::Status checked = check_take(count_max, wait_ms); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_take(count_max, wait_ms));
   std::vector<QueueMessage> messages;
   const Reply popped = (*client_)("RPOP", name_, count_max);
   for (const Reply& body : popped.elements()) messages.push_back({.body = body.text()});
@@ -47,7 +48,7 @@ absl::StatusOr<std::vector<QueueMessage>> UnsafeListQueue::take(std::size_t coun
 }
 
 absl::StatusOr<std::size_t> UnsafeListQueue::done(std::span<const QueueMessage> messages) {
-  if (const absl::Status checked = check_done(messages.size()); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_done(messages.size()));
   return std::size_t{0};
 }
 

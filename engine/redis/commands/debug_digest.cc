@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/sha1.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -120,7 +121,7 @@ absl::Status mix_value(const Object& object, Digest& digest) {
 /// Combines type, value and expiry.
 absl::Status mix_object(const Object& object, Digest& digest) {
   digest.mix_number(type_number(object.type()));
-  if (absl::Status mixed = mix_value(object, digest); !mixed.ok()) return mixed;
+  RETURN_IF_ERROR(mix_value(object, digest));
   if (object.expire_at_ms() != kNoExpiry) digest.add("!!expire!!");
   return absl::OkStatus();
 }
@@ -129,7 +130,7 @@ absl::Status mix_object(const Object& object, Digest& digest) {
 
 absl::StatusOr<std::string> value_digest(const Object& object) {
   Digest digest;
-  if (absl::Status mixed = mix_object(object, digest); !mixed.ok()) return mixed;
+  RETURN_IF_ERROR(mix_object(object, digest));
   return digest.hex();
 }
 

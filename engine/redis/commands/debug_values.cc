@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/heap.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/commands/arguments.h"
 #include "engine/redis/commands/debug_digest.h"
 #include "engine/redis/commands/debug_errors.h"
@@ -47,10 +48,9 @@ namespace {
 /// Returns the bytes of the value in a snapshot.
 absl::StatusOr<std::size_t> serialized_bytes(const CommandContext& context, const Object& object) {
   constexpr std::size_t kTypeBytes = 1;
-  const absl::StatusOr<std::string> payload =
-      rdb::dump(object, context.keyspace().limits(), context.session().reply_bytes_max);
-  if (!payload.ok()) return payload.status();
-  return payload->size() - kTypeBytes - rdb::kSealBytes;
+  ASSIGN_OR_RETURN(const std::string payload, rdb::dump(object, context.keyspace().limits(),
+                                                        context.session().reply_bytes_max));
+  return payload.size() - kTypeBytes - rdb::kSealBytes;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/commands/arguments.h"
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/command_families.h"
@@ -245,9 +246,7 @@ absl::Status autoclaim_entries(CommandContext& context, Object& object, StreamGr
     const StreamId id = at->first;
     PendingEntry pending = at->second;
     Reply claimed;
-    if (absl::Status read = read_claimed(object.stream().log(), id, autoclaim.just_id, claimed);
-        !read.ok())
-      return read;
+    RETURN_IF_ERROR(read_claimed(object.stream().log(), id, autoclaim.just_id, claimed));
     if (claimed.is_nil()) {
       streams::acknowledge(context.db(), object, group, id);
       at = group.pending.lower_bound(id);

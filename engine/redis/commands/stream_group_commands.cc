@@ -13,6 +13,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/commands/arguments.h"
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/command_families.h"
@@ -262,8 +263,7 @@ absl::Status claim_idle(CommandContext& context, const StreamReadRequest& read,
     for (const auto& [delivered_ms, id] : portion) {
       if (read.is_full(entries.size()) || allowance.is_exceeded()) break;
       Reply claimed;
-      absl::Status status = claim(context, read, source, id, claimed);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(claim(context, read, source, id, claimed));
       if (claimed.is_nil()) continue;
       if (!allowance.take(memory_bytes(claimed))) break;
       entries.push_back(std::move(claimed));
@@ -275,7 +275,7 @@ absl::Status claim_idle(CommandContext& context, const StreamReadRequest& read,
         deliveries_after(deliveries, last, std::min(until_ms, now_ms - 1), kPortion);
     if (portion.empty()) return claim_all(current);
     last = portion.back();
-    if (absl::Status status = claim_all(portion); !status.ok()) return status;
+    RETURN_IF_ERROR(claim_all(portion));
   }
   return absl::OkStatus();
 }

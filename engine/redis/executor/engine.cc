@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/version.h"
 #include "engine/redis/executor/embedded_client.h"
 #include "engine/redis/executor/executor.h"
@@ -35,8 +36,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::open(std::unique_ptr<Store> stor
     }
   }
   auto executor = std::make_shared<Executor>(std::move(store), std::move(options));
-  const absl::Status started = executor->start(std::move(scripts));
-  if (!started.ok()) return started;
+  RETURN_IF_ERROR(executor->start(std::move(scripts)));
   return std::unique_ptr<Engine>(new Engine(std::move(executor)));
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <variant>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/hashes.h"
 #include "engine/redis/keyspace/lists.h"
 #include "engine/redis/keyspace/sets.h"
@@ -45,7 +46,7 @@ absl::Status copy_value(const Object& from, Database& to, std::string_view key) 
 }  // namespace
 
 absl::Status copy_object(const Object& from, Database& to, std::string_view key) {
-  if (absl::Status copied = copy_value(from, to, key); !copied.ok()) return copied;
+  RETURN_IF_ERROR(copy_value(from, to, key));
   if (from.expire_at_ms() != kNoExpiry) to.set_expiry(*to.find(key), from.expire_at_ms());
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/records.h"
 #include "engine/redis/keyspace/removal_records.h"
 
@@ -318,7 +319,7 @@ absl::Status Keyspace::load() {
   const absl::Status read =
       store_.load([&](std::string_view key, std::string_view value) { loader.visit(key, value); });
   if (!read.ok()) return read;
-  if (absl::Status finished = loader.finish(); !finished.ok()) return finished;
+  RETURN_IF_ERROR(loader.finish());
   libraries_ = loader.take_libraries();
   return find_next_object_id(loader.largest_id());
 }
@@ -332,7 +333,7 @@ void Keyspace::forget_recent(const Object& object) { db(object.db).forget_recent
 absl::Status Keyspace::find_next_object_id(std::uint64_t largest_loaded) {
   // Segments without a header are garbage, and must not become a new stream's.
   std::uint64_t last_stream = 0;
-  if (absl::Status found = store_.find_last_stream(last_stream); !found.ok()) return found;
+  RETURN_IF_ERROR(store_.find_last_stream(last_stream));
   const std::uint64_t largest = std::max(largest_loaded, last_stream);
   if (largest >= kStoredIdMax) {
     return absl::DataLossError("the store holds object " + std::to_string(largest) +

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/copies.h"
 #include "engine/redis/keyspace/keyspace.h"
 #include "engine/redis/keyspace/streams.h"
@@ -70,7 +71,7 @@ absl::Status copy(const Stream& from, Database& to, std::string_view key) {
 absl::Status set_history(Database& db, Object& object, StreamId last_id,
                          std::uint64_t entries_added, StreamId max_deleted_id) {
   StreamLog& log = object.stream().log();
-  if (absl::Status end = log.check_end(); !end.ok()) return end;
+  RETURN_IF_ERROR(log.check_end());
   Object* changed = &object;
   if (last_id < log.last_id()) {
     const KeyEvents::Pause pause(db.keyspace().events());  // to others it stays the same stream

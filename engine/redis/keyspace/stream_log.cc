@@ -5,6 +5,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/heap.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/stream_segment_reader.h"
 
 namespace rushgate {
@@ -47,9 +48,9 @@ absl::Status StreamLog::scan(StreamId from, StreamId to,
   }
   const auto is_at_gap = [&](StreamId id) { return gap != gaps.end() && id >= gap->first; };
   while (from <= to) {
-    if (absl::Status found = segment.find_from(from); !found.ok()) return found;
+    RETURN_IF_ERROR(segment.find_from(from));
     if (segment.found()) {
-      if (absl::Status decoded = segment.decode(); !decoded.ok()) return decoded;
+      RETURN_IF_ERROR(segment.decode());
     }
     // The gap comes first if there is no segment, or if its entries are still in memory.
     std::size_t i = segment.found() ? entries.lower_bound(from) : 0;
@@ -75,9 +76,9 @@ absl::Status StreamLog::read_back(StreamId from, StreamId to, Visit visit) const
   from = std::max(from, first_id());
   to = std::min(to, last_id());
   while (from <= to) {
-    if (absl::Status found = segment.find_back(to); !found.ok()) return found;
+    RETURN_IF_ERROR(segment.find_back(to));
     if (!segment.found()) break;
-    if (absl::Status decoded = segment.decode(); !decoded.ok()) return decoded;
+    RETURN_IF_ERROR(segment.decode());
     for (std::size_t i = entries.lower_bound(to) + 1; i-- > 0;) {
       if (i == entries.size() || entries.id(i) > to || deletions_.contains(entries.id(i))) continue;
       if (entries.id(i) < from || !visit(segment.entry(i))) return absl::OkStatus();
@@ -139,14 +140,14 @@ absl::Status StreamLog::find_dead_segment(StreamId id, std::vector<StreamId>& id
     return absl::OkStatus();
   }
   StreamSegmentReader segment(segments_);
-  if (absl::Status found = segment.find_from(id); !found.ok()) return found;
+  RETURN_IF_ERROR(segment.find_from(id));
   if (!segment.found() || segment.first() > id) return absl::OkStatus();
   if (segment.is_open()) {
     constexpr std::size_t kUncheckedMax = 1'024;
     if (unchecked_.size() < kUncheckedMax) unchecked_.push_back(id);
     return absl::OkStatus();
   }
-  if (absl::Status decoded = segment.decode(); !decoded.ok()) return decoded;
+  RETURN_IF_ERROR(segment.decode());
   const DecodedSegment& entries = segment.decoded();
   const auto is_deleted = [&](std::size_t i) { return deletions_.contains(entries.id(i)); };
   // In most cases one of the two ends is not deleted.

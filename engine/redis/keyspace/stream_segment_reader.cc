@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "engine/core/base/status_macros.h"
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -128,7 +129,7 @@ absl::Status StreamSegmentReader::find_in_store_from(StreamId from) {
     const auto next = first_after(loaded, from);
     if (next != loaded.begin()) {
       const View candidate{std::prev(next)->first, std::prev(next)->bytes};
-      if (absl::Status decoded = decode(candidate); !decoded.ok()) return decoded;
+      RETURN_IF_ERROR(decode(candidate));
       if (use_->decoded.last() >= from) {
         found_ = candidate;
         return absl::OkStatus();
@@ -141,7 +142,7 @@ absl::Status StreamSegmentReader::find_in_store_from(StreamId from) {
       return absl::OkStatus();
     }
     if (bytes_asked == bytes_max) return absl::OkStatus();  // there is none
-    if (absl::Status read = load_chunk_from(from, bytes_max); !read.ok()) return read;
+    RETURN_IF_ERROR(load_chunk_from(from, bytes_max));
     bytes_asked = bytes_max;
   }
 }
@@ -155,7 +156,7 @@ absl::Status StreamSegmentReader::find_in_store_back(StreamId from) {
       return absl::OkStatus();
     }
     if (is_loaded) return absl::OkStatus();  // there is none
-    if (absl::Status read = load_chunk_back(from); !read.ok()) return read;
+    RETURN_IF_ERROR(load_chunk_back(from));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/heap.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -29,11 +30,8 @@ absl::Status StreamSegments::check_end() {
   if (is_end_checked_) return absl::OkStatus();
   const StreamCaches::Use use(cache_slot_);
   std::vector<StreamSegment> newest;
-  if (absl::Status read = store_.read_stream_back(object_id_, StreamId::max(), StreamId::max(),
-                                                  kOneSegment, newest);
-      !read.ok()) {
-    return read;
-  }
+  RETURN_IF_ERROR(
+      store_.read_stream_back(object_id_, StreamId::max(), StreamId::max(), kOneSegment, newest));
   if (!newest.empty()) {
     const StreamSegment& segment = newest.front();
     if (!use->decoded.read(segment.first, segment.bytes)) return invalid_segment(segment.first);

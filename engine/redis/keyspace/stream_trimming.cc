@@ -1,6 +1,7 @@
 // The trims of a stream: by length or by id, exact or by whole nodes.
 #include <cstdint>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/stream_log.h"
 
 namespace rushgate {
@@ -40,7 +41,7 @@ absl::Status StreamLog::find_cut(const TrimTo& to, const EncodingLimits& limits,
 absl::Status StreamLog::cut_whole_nodes(const TrimTo& to, const EncodingLimits& limits,
                                         Cut& cut) const {
   // In most cases the first node stays.
-  if (absl::Status read = read_first_node(limits); !read.ok()) return read;
+  RETURN_IF_ERROR(read_first_node(limits));
   const StreamNode& first = first_node_->node;
   if (first.live > 0 && !may_remove(first, to, length(), 0)) return absl::OkStatus();
 
@@ -53,7 +54,7 @@ absl::Status StreamLog::cut_whole_nodes(const TrimTo& to, const EncodingLimits& 
                   : Cut{cut.removed, node.first, node.first_position};
     return is_open;
   };
-  if (absl::Status read = scan_nodes(first_id(), walk, end_node); !read.ok()) return read;
+  RETURN_IF_ERROR(scan_nodes(first_id(), walk, end_node));
   if (is_open) end_node();
   return check(cut);
 }

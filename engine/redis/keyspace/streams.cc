@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/keyspace.h"
 
 namespace rushgate::streams {
@@ -119,7 +120,7 @@ void apply_cut(Database& db, Object& object, const StreamLog::Cut& cut, Forgotte
 /// Prepares an append: checks the store, adds the undo step, signals blocked clients.
 absl::Status begin_append(Database& db, Object& object) {
   StreamLog& log = object.stream().log();
-  if (absl::Status end = log.check_end(); !end.ok()) return end;
+  RETURN_IF_ERROR(log.check_end());
   db.changes().reserve_undo(object);
   db.changes().push_undo(object,
                          [&log, savepoint = log.append_savepoint(), counters = log.counters()] {
@@ -140,7 +141,7 @@ absl::Status find_existing(const StreamLog& log, std::span<const StreamId> ids, 
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   for (const StreamId id : sorted) {
     bool found = false;
-    if (absl::Status read = log.contains(id, found); !read.ok()) return read;
+    RETURN_IF_ERROR(log.contains(id, found));
     if (found) existing.push_back(id);
   }
   return absl::OkStatus();
@@ -195,7 +196,7 @@ Object& create(Database& db, std::string_view key) {
 }
 
 absl::Status append(Database& db, Object& object, StreamId id, StreamFields fields) {
-  if (absl::Status begun = begin_append(db, object); !begun.ok()) return begun;
+  RETURN_IF_ERROR(begin_append(db, object));
   object.stream().log().append(id, fields);
   return absl::OkStatus();
 }
@@ -203,7 +204,7 @@ absl::Status append(Database& db, Object& object, StreamId id, StreamFields fiel
 absl::StatusOr<StreamId> append_automatic(Database& db, Object& object, StreamFields fields) {
   const std::optional<StreamId> id = object.stream().log().next_id(db.keyspace().now_ms());
   if (!id) return ids_exhausted();
-  if (absl::Status appended = append(db, object, *id, fields); !appended.ok()) return appended;
+  RETURN_IF_ERROR(append(db, object, *id, fields));
   return *id;
 }
 
@@ -213,7 +214,7 @@ absl::Status append_rows(Database& db, Object& object, std::span<const std::stri
   const std::uint64_t rows = values.size() / names.size();
   const std::optional<StreamId> id = object.stream().log().next_id(db.keyspace().now_ms());
   if (!id || rows - 1 > std::numeric_limits<std::uint64_t>::max() - id->seq) return ids_exhausted();
-  if (absl::Status begun = begin_append(db, object); !begun.ok()) return begun;
+  RETURN_IF_ERROR(begin_append(db, object));
   object.stream().log().append_rows(*id, names, values);
   return absl::OkStatus();
 }
@@ -223,7 +224,7 @@ absl::Status erase(Database& db, Object& object, std::span<const StreamId> ids,
   StreamLog& log = object.stream().log();
   erased = 0;
   Ids existing;
-  if (absl::Status read = find_existing(log, ids, existing); !read.ok()) return read;
+  RETURN_IF_ERROR(find_existing(log, ids, existing));
   if (existing.empty()) return absl::OkStatus();
 
   const bool is_first_erased = existing.front() == log.first_id();

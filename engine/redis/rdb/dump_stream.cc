@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/rdb/rdb_writer.h"
 #include "engine/redis/rdb/stream_node.h"
 
@@ -60,7 +61,7 @@ absl::Status write_stream(const Stream& stream, const EncodingLimits& limits, st
                           std::string& payload) {
   const StreamLog& log = stream.log();
   Nodes nodes;
-  if (absl::Status read = write_nodes(log, limits, bytes_max, nodes); !read.ok()) return read;
+  RETURN_IF_ERROR(write_nodes(log, limits, bytes_max, nodes));
   RdbWriter out(payload);
   out.length(nodes.count);
   payload.append(std::exchange(nodes.bytes, {}));

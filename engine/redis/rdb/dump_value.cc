@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/rdb/dump_stream.h"
 #include "engine/redis/rdb/intset.h"
 #include "engine/redis/rdb/listpack.h"
@@ -115,8 +116,7 @@ absl::StatusOr<std::string> dump(const Object& object, const EncodingLimits& lim
     case ValueType::kStream: {
       type(out, RdbType::kStream);
       const Stream& stream = object.stream();
-      if (absl::Status read = write_stream(stream, limits, bytes_max, payload); !read.ok())
-        return read;
+      RETURN_IF_ERROR(write_stream(stream, limits, bytes_max, payload));
       break;
     }
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/redis/keyspace/hashes.h"
 #include "engine/redis/keyspace/keyspace.h"
 #include "engine/redis/keyspace/lists.h"
@@ -71,11 +72,10 @@ class Restorer {
   absl::Status operator()(const ParsedStream& stream) const {
     Object& object = streams::create(db_, key_);
     for (const ParsedStream::Node& node : stream.nodes) {
-      if (absl::Status appended = append(object, node); !appended.ok()) return appended;
+      RETURN_IF_ERROR(append(object, node));
     }
-    absl::Status set = streams::set_history(db_, object, stream.last_id, stream.entries_added,
-                                            stream.max_deleted_id);
-    if (!set.ok()) return set;
+    RETURN_IF_ERROR(streams::set_history(db_, object, stream.last_id, stream.entries_added,
+                                         stream.max_deleted_id));
     for (const ParsedStream::Group& group : stream.groups) create_group(object, group);
     return absl::OkStatus();
   }
@@ -87,8 +87,7 @@ class Restorer {
     StreamNodeReader entries(node.first, node.listpack);
     while (entries.next()) {
       if (entries.is_deleted()) continue;
-      absl::Status appended = streams::append(db_, object, entries.id(), entries.fields());
-      if (!appended.ok()) return appended;
+      RETURN_IF_ERROR(streams::append(db_, object, entries.id(), entries.fields()));
     }
     return absl::OkStatus();
   }

@@ -10,6 +10,7 @@
 #include "absl/container/btree_set.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/hold_audit.h"
@@ -32,16 +33,13 @@ using Vouchers = absl::btree_set<VoucherId>;
 
 /// Adds every published voucher, in any state, and the vouchers of stored orders.
 absl::Status add_recorded(const SaleStores& stores, Vouchers& vouchers) {
-  const auto pending = stores.vouchers.pending();
-  if (!pending.ok()) return pending.status();
-  const auto applied = stores.vouchers.all_applied();
-  if (!applied.ok()) return applied.status();
-  for (const auto* versions : {&*pending, &*applied}) {
+  ASSIGN_OR_RETURN(const auto pending, stores.vouchers.pending());
+  ASSIGN_OR_RETURN(const auto applied, stores.vouchers.all_applied());
+  for (const auto* versions : {&pending, &applied}) {
     for (const VoucherVersion& version : *versions) vouchers.insert(version.voucher.id);
   }
-  const auto ordered = stores.orders.vouchers_with_orders();
-  if (!ordered.ok()) return ordered.status();
-  vouchers.insert(ordered->begin(), ordered->end());
+  ASSIGN_OR_RETURN(const auto ordered, stores.orders.vouchers_with_orders());
+  vouchers.insert(ordered.begin(), ordered.end());
   return absl::OkStatus();
 }
 
@@ -79,17 +77,12 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& s
   constexpr int kLooksMax = 5;
   for (int look = 1;; ++look) {
     VoucherEvidence evidence;
-    const auto refunding = find_refunding(stores.orders, voucher, evidence.knows_refunding);
-    if (!refunding.ok()) return refunding.status();
-    auto snapshot = take_voucher_snapshot(client, keys, voucher, *refunding);
-    if (!snapshot.ok()) return snapshot.status();
-    evidence.snapshot = *std::move(snapshot);
-    const auto state = stores.orders.state();
-    if (!state.ok()) return state.status();
-    evidence.database_epoch = state->epoch;
-    auto versions = stores.vouchers.versions(voucher);
-    if (!versions.ok()) return versions.status();
-    evidence.versions = *std::move(versions);
+    ASSIGN_OR_RETURN(const auto refunding,
+                     find_refunding(stores.orders, voucher, evidence.knows_refunding));
+    ASSIGN_OR_RETURN(evidence.snapshot, take_voucher_snapshot(client, keys, voucher, refunding));
+    ASSIGN_OR_RETURN(const auto state, stores.orders.state());
+    evidence.database_epoch = state.epoch;
+    ASSIGN_OR_RETURN(evidence.versions, stores.vouchers.versions(voucher));
     evidence.version_fault = find_fault(evidence.versions);
     std::erase_if(evidence.versions, [](const VoucherVersion& version) {
       return version.state == VoucherVersion::State::kRefused;
@@ -117,9 +110,7 @@ class AuditPass {
   /// `vouchers` the others whose orders it met: they need another pass.
   absl::StatusOr<AuditReport> run(Vouchers& vouchers) {
     AuditReport report;
-    auto archived = read_archived(stores_.orders);
-    if (!archived.ok()) return archived.status();
-    archived_ = *std::move(archived);
+    ASSIGN_OR_RETURN(archived_, read_archived(stores_.orders));
     absl::Status read = changes_.begin();
     if (read.ok()) read = add_on_sale(client_, keys_, vouchers);
     if (read.ok()) read = add_recorded(stores_, vouchers);
@@ -130,15 +121,14 @@ class AuditPass {
     // was stored is in the database.
     for (const VoucherId voucher : vouchers) {
       if (is_archived(archived_, voucher)) continue;
-      auto evidence = read_voucher(client_, stores_, keys_, voucher);
-      if (!evidence.ok()) return evidence.status();
-      sales_.emplace(voucher, evidence->snapshot.counters);
+      ASSIGN_OR_RETURN(auto evidence, read_voucher(client_, stores_, keys_, voucher));
+      sales_.emplace(voucher, evidence.snapshot.counters);
       // One that is not listed would not be rebuilt if the keyspace lost it.
-      if (evidence->snapshot.counters.is_unlisted) {
+      if (evidence.snapshot.counters.is_unlisted) {
         report.problems.push_back(
             concat("voucher ", voucher, " is on sale and missing in ", keys_.vouchers()));
       }
-      evidence_.emplace(voucher, *std::move(evidence));
+      evidence_.emplace(voucher, std::move(evidence));
     }
     read = audit_streams(vouchers, report);
     met_others_ = vouchers.size() != known;
@@ -162,17 +152,15 @@ class AuditPass {
   /// Each may explain a problem.
   absl::StatusOr<bool> has_changes() {
     if (!changes_.empty()) return true;
-    const auto archived = read_archived(stores_.orders);
-    if (!archived.ok()) return archived.status();
+    ASSIGN_OR_RETURN(const auto archived, read_archived(stores_.orders));
     const auto is_same = [](const ArchivedVoucher& before, const ArchivedVoucher& after) {
       return before.last.voucher.id == after.last.voucher.id &&
              before.has_unmoved_orders == after.has_unmoved_orders;
     };
-    if (!std::ranges::equal(archived_, *archived, is_same)) return true;
+    if (!std::ranges::equal(archived_, archived, is_same)) return true;
     for (const auto& [voucher, before] : sales_) {
-      const auto after = read_voucher_counters(client_, keys_, voucher);
-      if (!after.ok()) return after.status();
-      if (!before.is_same_sale(*after)) return true;
+      ASSIGN_OR_RETURN(const auto after, read_voucher_counters(client_, keys_, voucher));
+      if (!before.is_same_sale(after)) return true;
     }
     return false;
   }
@@ -222,9 +210,8 @@ class AuditPass {
                                          "no process does that"));
         continue;
       }
-      const auto counters = read_voucher_counters(client_, keys_, id);
-      if (!counters.ok()) return counters.status();
-      if (!counters->version && !counters->stock) continue;
+      ASSIGN_OR_RETURN(const auto counters, read_voucher_counters(client_, keys_, id));
+      if (!counters.version && !counters.stock) continue;
       report.problems.push_back(concat(
           "voucher ", id, " is archived, and the keyspace has it on sale: archive it again"));
     }
@@ -244,15 +231,12 @@ class AuditPass {
   /// Reads the order stream and the dead letters, once for all vouchers. Audits the holds with them.
   absl::Status audit_streams(Vouchers& vouchers, AuditReport& report) {
     HoldAuditor holds(client_, stores_.orders, keys_);
-    if (absl::Status read = holds.read(); !read.ok()) return read;
-    auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
-    if (!unstored.ok()) return unstored.status();
-    const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
-    if (!acknowledged.ok()) return acknowledged.status();
-    auto faults = holds.find_faults(*unstored, *acknowledged);
-    if (!faults.ok()) return faults.status();
-    for (HoldFault& fault : *faults) report.problems.push_back(std::move(fault.description));
-    add_unstored(*std::move(unstored), *acknowledged, vouchers);
+    RETURN_IF_ERROR(holds.read());
+    ASSIGN_OR_RETURN(auto unstored, read_unstored_orders(client_, keys_, std::nullopt));
+    ASSIGN_OR_RETURN(const auto acknowledged, AcknowledgedEntries::read(client_, keys_));
+    ASSIGN_OR_RETURN(auto faults, holds.find_faults(unstored, acknowledged));
+    for (HoldFault& fault : faults) report.problems.push_back(std::move(fault.description));
+    add_unstored(std::move(unstored), acknowledged, vouchers);
     return absl::OkStatus();
   }
 
@@ -308,19 +292,15 @@ absl::StatusOr<AuditReport> audit_orders(Client& client, const SaleStores& store
   constexpr int kPassesMax = 20;
   Vouchers vouchers;
   for (int pass = 1; pass <= kPassesMax; ++pass) {
-    const auto before = dead_letters_position(client, keys);
-    if (!before.ok()) return before.status();
+    ASSIGN_OR_RETURN(const auto before, dead_letters_position(client, keys));
     AuditPass look(client, stores, keys, pass, on_progress);
-    auto report = look.run(vouchers);
-    if (!report.ok()) return report.status();
-    const auto after = dead_letters_position(client, keys);
-    if (!after.ok()) return after.status();
-    if (!look.met_others() && report->passed()) return report;
+    ASSIGN_OR_RETURN(auto report, look.run(vouchers));
+    ASSIGN_OR_RETURN(const auto after, dead_letters_position(client, keys));
+    if (!look.met_others() && report.passed()) return report;
     // A pass may miss an order that died and was retried during it. If none died and none was
     // retried, it misses none.
-    const auto has_changes = look.has_changes();
-    if (!has_changes.ok()) return has_changes.status();
-    const bool may_err = (*before != *after || *has_changes) && pass < kPassesMax;
+    ASSIGN_OR_RETURN(const auto has_changes, look.has_changes());
+    const bool may_err = (before != after || has_changes) && pass < kPassesMax;
     if (!look.met_others() && !may_err) return report;
   }
   return absl::AbortedError("auditing: orders of ever more vouchers appeared");
@@ -360,15 +340,12 @@ absl::Status audit_owner(Client& client, const SaleKeys& keys, const DatabaseSta
 
 absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
                                   const OnAuditProgress& on_progress) {
-  const auto state = stores.orders.state();
-  if (!state.ok()) return state.status();
+  ASSIGN_OR_RETURN(const auto state, stores.orders.state());
   auto report = audit_orders(client, stores, keys, on_progress);
   if (!report.ok()) return report;
-  const absl::Status owned = audit_owner(client, keys, *state, *report);
-  if (!owned.ok()) return owned;
-  const auto foreign = find_foreign_consumers(client, keys, state->identity);
-  if (!foreign.ok()) return foreign.status();
-  for (const GroupConsumer& consumer : *foreign) {
+  RETURN_IF_ERROR(audit_owner(client, keys, state, *report));
+  ASSIGN_OR_RETURN(const auto foreign, find_foreign_consumers(client, keys, state.identity));
+  for (const GroupConsumer& consumer : foreign) {
     report->warnings.push_back(consumer.description(keys));
   }
   const absl::Status whole = stores.orders.check_integrity();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_number.h"
 #include "engine/core/client/reply_status.h"
@@ -151,9 +152,8 @@ absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const Sale
   for (const TermField& term : term_fields({})) fields.push_back(term.field);
   for (int look = 1;; ++look) {
     VoucherSnapshot snapshot;
-    auto counters = read_counters(client, keys, voucher, fields, refunding, snapshot.terms);
-    if (!counters.ok()) return counters.status();
-    snapshot.counters = *std::move(counters);
+    ASSIGN_OR_RETURN(snapshot.counters,
+                     read_counters(client, keys, voucher, fields, refunding, snapshot.terms));
     // A buyer may be met twice. The second count is the newer one.
     const absl::Status read =
         for_each_buyer(client, keys, voucher, [&](const UserId& user, std::int64_t count) {
@@ -161,13 +161,11 @@ absl::StatusOr<VoucherSnapshot> take_voucher_snapshot(Client& client, const Sale
         });
     const bool is_changed = absl::IsAborted(read);
     if (!read.ok() && !(is_changed && look < kLooksMax)) return read;
-    const auto after = read_voucher_counters(client, keys, voucher);
-    if (!after.ok()) return after.status();
-    snapshot.buyers_read_at = after->taken_at;
-    const bool is_same = !is_changed && snapshot.counters.is_same_sale(*after);
+    ASSIGN_OR_RETURN(const auto after, read_voucher_counters(client, keys, voucher));
+    snapshot.buyers_read_at = after.taken_at;
+    const bool is_same = !is_changed && snapshot.counters.is_same_sale(after);
     if (!is_same && look < kLooksMax) continue;
-    const absl::Status records = read_records(client, keys, voucher, snapshot);
-    if (!records.ok()) return records;
+    RETURN_IF_ERROR(read_records(client, keys, voucher, snapshot));
     return snapshot;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/held_orders.h"
 
@@ -145,11 +146,9 @@ absl::StatusOr<HoldAuditor::Look> HoldAuditor::look_at(OrderId id) {
   constexpr int kLooksMax = 100;
   std::optional<Look> before;
   for (int look = 1;; ++look) {
-    auto hold = find_hold(client_, keys_, id);
-    if (!hold.ok()) return hold.status();
-    auto order = orders_.find(id);
-    if (!order.ok()) return order.status();
-    Look now{.hold = *std::move(hold), .order = *std::move(order)};
+    ASSIGN_OR_RETURN(auto hold, find_hold(client_, keys_, id));
+    ASSIGN_OR_RETURN(auto order, orders_.find(id));
+    Look now{.hold = std::move(hold), .order = std::move(order)};
     const bool is_same = before && before->hold == now.hold && before->order == now.order;
     if (is_same || look == kLooksMax) return now;
     before = std::move(now);
@@ -157,25 +156,23 @@ absl::StatusOr<HoldAuditor::Look> HoldAuditor::look_at(OrderId id) {
 }
 
 absl::Status HoldAuditor::examine(OrderId id) {
-  auto look = look_at(id);
-  if (!look.ok()) return look.status();
+  ASSIGN_OR_RETURN(auto look, look_at(id));
   const auto waiting = unstored_.find(id);
-  const bool is_stored = look->order.has_value();
-  const bool is_unpaid = is_stored && look->order->status == OrderStatus::kUnpaid;
-  if (!look->hold) {
+  const bool is_stored = look.order.has_value();
+  const bool is_unpaid = is_stored && look.order->status == OrderStatus::kUnpaid;
+  if (!look.hold) {
     const bool is_queued_unheld =
         !is_stored && waiting != unstored_.end() && is_unheld(waiting->second);
     if (is_unpaid ? ended_.contains(id) : !is_queued_unheld) return absl::OkStatus();
-    const Order& unheld = is_stored ? *look->order : waiting->second;
-    const auto closed = is_closed(unheld.voucher);
-    if (!closed.ok()) return closed.status();
-    if (!*closed) add(FaultKind::kNotHeld, unheld, "is unpaid and is not held");
+    const Order& unheld = is_stored ? *look.order : waiting->second;
+    ASSIGN_OR_RETURN(const auto closed, is_closed(unheld.voucher));
+    if (!closed) add(FaultKind::kNotHeld, unheld, "is unpaid and is not held");
     return absl::OkStatus();
   }
-  const KnownHold& hold = *look->hold;
+  const KnownHold& hold = *look.hold;
   Order order{.id = id, .voucher = hold.voucher};
   if (waiting != unstored_.end()) order = waiting->second;
-  if (is_stored) order = *look->order;
+  if (is_stored) order = *look.order;
   const auto read_before = held_.find(id);
   const bool is_as_read = read_before != held_.end() && read_before->second.hold == hold;
   if (hold.ended) {
@@ -214,13 +211,12 @@ absl::Status HoldAuditor::examine_hold(const Order& order, const KnownHold& hold
   }
   const auto found = held_.find(order.id);
   if (found != held_.end() && found->second.is_in_time(order)) return absl::OkStatus();
-  const auto has_deadline = has_deadline_at(client_, keys_, order.id, order.due_at_ms);
-  if (!has_deadline.ok()) return has_deadline.status();
-  if (*has_deadline) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto has_deadline,
+                   has_deadline_at(client_, keys_, order.id, order.due_at_ms));
+  if (has_deadline) return absl::OkStatus();
   // It may have ended just now, with the last one of its deadline.
-  const auto now = find_hold(client_, keys_, order.id);
-  if (!now.ok()) return now.status();
-  if (*now == hold) {
+  ASSIGN_OR_RETURN(const auto now, find_hold(client_, keys_, order.id));
+  if (now == hold) {
     add(FaultKind::kOtherHold, order,
         concat("is held until ", order.due_at_ms, " ms, and has no such deadline"), hold);
   }
@@ -237,9 +233,8 @@ absl::StatusOr<bool> HoldAuditor::is_closed(VoucherId voucher) {
 /// A rebuild closes a voucher and its holds in one script, and opens them so.
 absl::Status HoldAuditor::examine_closings() {
   for (const VoucherId voucher : closed_) {
-    const auto forged = find_forged_closing(client_, keys_, voucher, false);
-    if (!forged.ok()) return forged.status();
-    if (!*forged) continue;
+    ASSIGN_OR_RETURN(const auto forged, find_forged_closing(client_, keys_, voucher, false));
+    if (!forged) continue;
     faults_.push_back(
         {.kind = FaultKind::kForgedClosing,
          .order = {.voucher = voucher},
@@ -282,20 +277,17 @@ absl::Status HoldAuditor::examine_payments() {
   std::vector<const ReceivedPayment*> lost;
   for (const ReceivedPayment& payment : payments_) {
     known.insert(payment.id);
-    const auto seems_lost = examine_payment(payment);
-    if (!seems_lost.ok()) return seems_lost.status();
-    if (*seems_lost) lost.push_back(&payment);
+    ASSIGN_OR_RETURN(const auto seems_lost, examine_payment(payment));
+    if (seems_lost) lost.push_back(&payment);
   }
-  if (absl::Status examined = examine_lost(lost); !examined.ok()) return examined;
+  RETURN_IF_ERROR(examine_lost(lost));
   for (const OrderEvent& event : queued_events_) {
     if (event.payment.id.empty() || known.contains(event.payment.id)) continue;
     // It came after the payments were read, or is stored and forgotten.
-    const auto now = find_received_payment(client_, keys_, event.payment.id);
-    if (!now.ok()) return now.status();
-    if (now->has_value()) continue;
-    const auto stored = orders_.payments()->find_payment(event.payment.id);
-    if (!stored.ok()) return stored.status();
-    if (stored->has_value()) continue;
+    ASSIGN_OR_RETURN(const auto now, find_received_payment(client_, keys_, event.payment.id));
+    if (now.has_value()) continue;
+    ASSIGN_OR_RETURN(const auto stored, orders_.payments()->find_payment(event.payment.id));
+    if (stored.has_value()) continue;
     add(FaultKind::kUnqueuedPayment, event.order,
         concat("has payment ", event.payment.id,
                " in the stream, and the keyspace does not know it"));
@@ -322,15 +314,14 @@ absl::StatusOr<bool> HoldAuditor::examine_payment(const ReceivedPayment& payment
     }
     return false;
   }
-  const auto stored = orders_.payments()->find_payment(payment.id);
-  if (!stored.ok()) return stored.status();
-  const bool is_right = stored->has_value() && !differ((*stored)->order, (*stored)->amount_cents);
+  ASSIGN_OR_RETURN(const auto stored, orders_.payments()->find_payment(payment.id));
+  const bool is_right = stored.has_value() && !differ(stored->order, stored->amount_cents);
   if (is_right) return false;
   const auto is_there = is_there_still(payment);
   if (!is_there.ok() || !*is_there) return is_there;
-  if (stored->has_value()) {
+  if (stored.has_value()) {
     add(FaultKind::kOtherPayment, payment,
-        concat(there, describe((*stored)->amount_cents, (*stored)->order), " in the database"));
+        concat(there, describe(stored->amount_cents, stored->order), " in the database"));
     return false;
   }
   return true;
@@ -338,9 +329,8 @@ absl::StatusOr<bool> HoldAuditor::examine_payment(const ReceivedPayment& payment
 
 /// Returns true if the keyspace has the payment as it was read.
 absl::StatusOr<bool> HoldAuditor::is_there_still(const ReceivedPayment& payment) {
-  const auto now = find_received_payment(client_, keys_, payment.id);
-  if (!now.ok()) return now.status();
-  return now->has_value() && (*now)->value == payment.value;
+  ASSIGN_OR_RETURN(const auto now, find_received_payment(client_, keys_, payment.id));
+  return now.has_value() && now->value == payment.value;
 }
 
 /// Examines payments that seem lost. One of them may have been stored, and deleted with its archived
@@ -350,20 +340,17 @@ absl::Status HoldAuditor::examine_lost(std::span<const ReceivedPayment* const> l
   std::vector<Order> orders;  // of the payments; id 0: no store has it
   absl::flat_hash_set<std::string> without_order;
   for (const ReceivedPayment* const payment : lost) {
-    const auto order = orders_.find(payment->order);
-    if (!order.ok()) return order.status();
+    ASSIGN_OR_RETURN(const auto order, orders_.find(payment->order));
     const auto waiting = unstored_.find(payment->order);
     const bool is_waiting = waiting != unstored_.end() && !discarded_.contains(payment->order);
-    orders.push_back(order->has_value() ? **order : is_waiting ? waiting->second : Order{});
+    orders.push_back(order.has_value() ? *order : is_waiting ? waiting->second : Order{});
     if (orders.back().id == 0) without_order.insert(payment->id);
   }
-  const auto noted = find_noted_as_stored(client_, keys_, without_order);
-  if (!noted.ok()) return noted.status();
+  ASSIGN_OR_RETURN(const auto noted, find_noted_as_stored(client_, keys_, without_order));
   for (std::size_t i = 0; i < lost.size(); ++i) {
-    if (noted->contains(lost[i]->id)) continue;
-    const auto is_there = is_there_still(*lost[i]);
-    if (!is_there.ok()) return is_there.status();
-    if (*is_there) add_lost(*lost[i], orders[i]);
+    if (noted.contains(lost[i]->id)) continue;
+    ASSIGN_OR_RETURN(const auto is_there, is_there_still(*lost[i]));
+    if (is_there) add_lost(*lost[i], orders[i]);
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/lost_requests.h"
@@ -71,17 +72,15 @@ absl::StatusOr<std::vector<WrongKey>> find_wrong_keys(Client& client, const Sale
   std::vector<SuspectKey> suspects;
   for (std::span<const Order* const> left = with_key; !left.empty();) {
     const auto portion = left.first(std::min(left.size(), kKeysPerCall));
-    const absl::Status read = add_suspects(client, keys, portion, suspects);
-    if (!read.ok()) return read;
+    RETURN_IF_ERROR(add_suspects(client, keys, portion, suspects));
     left = left.subspan(portion.size());
   }
   std::vector<WrongKey> wrong;
   if (suspects.empty()) return wrong;
   // The time last: a key that has not expired now had not expired when it was read.
-  const auto now_ms = keyspace_time_ms(client);
-  if (!now_ms.ok()) return now_ms.status();
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client));
   for (auto& [order, key] : suspects) {
-    if (order->key_expires_at_ms >= *now_ms) wrong.push_back(std::move(key));
+    if (order->key_expires_at_ms >= now_ms) wrong.push_back(std::move(key));
   }
   return wrong;
 }
@@ -93,18 +92,16 @@ absl::Status for_each_wrong_key_of_archived(
   if (archived.empty()) return absl::OkStatus();
   const auto are_lost = are_requests_lost(client, keys);
   if (!are_lost.ok() || *are_lost) return are_lost.status();
-  const auto now_ms = keyspace_time_ms(client);
-  if (!now_ms.ok()) return now_ms.status();
-  return orders.visit_keys(*now_ms, [&](std::span<const Order> portion) -> absl::Status {
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client));
+  return orders.visit_keys(now_ms, [&](std::span<const Order> portion) -> absl::Status {
     std::vector<Order> of_archived;
     for (const Order& order : portion) {
       if (is_archived(archived, order.voucher)) of_archived.push_back(order);
     }
-    const auto wrong = find_wrong_keys(client, keys, of_archived);
-    if (!wrong.ok()) return wrong.status();
-    for (const WrongKey& key : *wrong) {
+    ASSIGN_OR_RETURN(const auto wrong, find_wrong_keys(client, keys, of_archived));
+    for (const WrongKey& key : wrong) {
       const auto order = std::ranges::find(of_archived, key.order, &Order::id);
-      if (absl::Status visited = visit(*order, key); !visited.ok()) return visited;
+      RETURN_IF_ERROR(visit(*order, key));
     }
     return absl::OkStatus();
   });

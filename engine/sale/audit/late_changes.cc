@@ -2,14 +2,15 @@
 
 #include <cstddef>
 
+#include "engine/core/base/status_macros.h"
+
 namespace rushgate {
 
 absl::Status LateChanges::begin() {
   first_.clear();
   if (store_ == nullptr) return absl::OkStatus();
-  const auto position = store_->last_position();
-  if (!position.ok()) return position.status();
-  position_ = *position;
+  ASSIGN_OR_RETURN(const auto position, store_->last_position());
+  position_ = position;
   return absl::OkStatus();
 }
 

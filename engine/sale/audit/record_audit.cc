@@ -7,6 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stores/archived_vouchers.h"
 #include <rushgate/archive_store.h>
 
@@ -245,16 +246,14 @@ class RecordPass {
 
   /// The payments of archived orders are in no list: they are read for a suspect alone.
   absl::Status read_archive() {
-    const auto vouchers = read_archived(orders_);
-    if (!vouchers.ok()) return vouchers.status();
-    has_archive_ = !vouchers->empty();
+    ASSIGN_OR_RETURN(const auto vouchers, read_archived(orders_));
+    has_archive_ = !vouchers.empty();
     OrderFilter filter{.count_max = kRecordsPerRead};
     while (has_archive_) {
-      const auto portion = orders_.archive()->list_archived(filter);
-      if (!portion.ok()) return portion.status();
-      for (const Order& order : *portion) compare(order, false);
-      if (portion->size() < filter.count_max) break;
-      filter.after = portion->back().id;
+      ASSIGN_OR_RETURN(const auto portion, orders_.archive()->list_archived(filter));
+      for (const Order& order : portion) compare(order, false);
+      if (portion.size() < filter.count_max) break;
+      filter.after = portion.back().id;
     }
     return absl::OkStatus();
   }
@@ -272,21 +271,18 @@ class RecordPass {
   absl::Status compare_again(OrderId id) {
     constexpr int kLooksMax = 100;
     for (int look = 1;; ++look) {
-      const auto before = orders_.find(id);
-      if (!before.ok()) return before.status();
+      ASSIGN_OR_RETURN(const auto before, orders_.find(id));
       OrderRecords records;
-      const auto changes = payments_.changes(0, kRecordsPerRead, id);
-      if (!changes.ok()) return changes.status();
-      for (const OrderChange& change : *changes) records.add(change);
+      ASSIGN_OR_RETURN(const auto changes, payments_.changes(0, kRecordsPerRead, id));
+      for (const OrderChange& change : changes) records.add(change);
       std::vector<Payment> its_payments;
       const absl::Status read =
           for_each_payment(payments_, {.order = id, .count_max = kRecordsPerRead},
                            [&](const Payment& payment) { its_payments.push_back(payment); });
       if (!read.ok()) return read;
-      const auto after = orders_.find(id);
-      if (!after.ok()) return after.status();
-      if (*before != *after && look < kLooksMax) continue;
-      report(id, *after, std::move(records), its_payments);
+      ASSIGN_OR_RETURN(const auto after, orders_.find(id));
+      if (before != after && look < kLooksMax) continue;
+      report(id, after, std::move(records), its_payments);
       return absl::OkStatus();
     }
   }

@@ -10,6 +10,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"
@@ -39,28 +40,25 @@ class Repair {
   absl::StatusOr<Lines> run() {
     // In this order: an event moves from the stream to the database, and its end is removed then.
     HoldAuditor auditor(client_, stores_.orders, keys_);
-    if (absl::Status read = auditor.read(); !read.ok()) return read;
-    const auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
-    if (!unstored.ok()) return unstored.status();
-    const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
-    if (!acknowledged.ok()) return acknowledged.status();
-    note_events(*unstored);
+    RETURN_IF_ERROR(auditor.read());
+    ASSIGN_OR_RETURN(const auto unstored, read_unstored_orders(client_, keys_, std::nullopt));
+    ASSIGN_OR_RETURN(const auto acknowledged, AcknowledgedEntries::read(client_, keys_));
+    note_events(unstored);
     for (const EndedHold& ended : auditor.ends()) {
-      if (absl::Status done = forget_end(ended, *unstored); !done.ok()) return done;
+      RETURN_IF_ERROR(forget_end(ended, unstored));
     }
-    const auto faults = auditor.find_faults(*unstored, *acknowledged);
-    if (!faults.ok()) return faults.status();
-    if (absl::Status noted = find_noted(*faults); !noted.ok()) return noted;
-    for (const HoldFault& fault : *faults) {
-      if (absl::Status done = mend(fault); !done.ok()) return done;
+    ASSIGN_OR_RETURN(const auto faults, auditor.find_faults(unstored, acknowledged));
+    RETURN_IF_ERROR(find_noted(faults));
+    for (const HoldFault& fault : faults) {
+      RETURN_IF_ERROR(mend(fault));
     }
     for (const VoucherId voucher : incomplete_) {
       const absl::Status rebuilt = vouchers_.rebuild_holds(voucher);
       if (!rebuilt.ok()) return rebuilt;
       lines_.push_back(concat("voucher ", voucher, ": rebuilt with its lost holds"));
     }
-    if (absl::Status repaired = repair_keys(); !repaired.ok()) return repaired;
-    if (absl::Status restored = restore_archived_keys(); !restored.ok()) return restored;
+    RETURN_IF_ERROR(repair_keys());
+    RETURN_IF_ERROR(restore_archived_keys());
     return std::move(lines_);
   }
 
@@ -83,9 +81,8 @@ class Repair {
   absl::Status forget_end(const EndedHold& ended, const UnstoredOrders& unstored) {
     const OrderId id = ended.order.id;
     if (on_their_way_.contains(id)) return absl::OkStatus();
-    const auto order = stores_.orders.find(id);
-    if (!order.ok()) return order.status();
-    const bool is_stored = order->has_value() && (*order)->status != OrderStatus::kUnpaid;
+    ASSIGN_OR_RETURN(const auto order, stores_.orders.find(id));
+    const bool is_stored = order.has_value() && order->status != OrderStatus::kUnpaid;
     if (is_stored || unstored.discarded.contains(id)) {
       const auto removed = remove_held(client_, keys_, {&id, 1});
       if (!removed.ok()) return removed.status();
@@ -105,8 +102,7 @@ class Repair {
     if (!payment) return absl::OkStatus();
     const Reply removed = client_("HDEL", keys_.payments(), *payment);
     if (!removed.is_integer()) return to_status(removed, "removing a discarded payment");
-    const absl::Status rebuilt = vouchers_.rebuild_holds(ended.order.voucher);
-    if (!rebuilt.ok()) return rebuilt;
+    RETURN_IF_ERROR(vouchers_.rebuild_holds(ended.order.voucher));
     lines_.push_back(concat("order ", ended.order.id, ": is unpaid again, payment ", *payment,
                             " was discarded"));
     return absl::OkStatus();
@@ -120,9 +116,7 @@ class Repair {
     for (const HoldFault& fault : faults) {
       if (fault.kind == HoldFault::Kind::kLostPayment) lost.insert(fault.payment->id);
     }
-    auto noted = find_noted_as_stored(client_, keys_, lost);
-    if (!noted.ok()) return noted.status();
-    noted_ = *std::move(noted);
+    ASSIGN_OR_RETURN(noted_, find_noted_as_stored(client_, keys_, lost));
     return absl::OkStatus();
   }
 
@@ -172,11 +166,10 @@ class Repair {
   /// Appends the lost event of a hold that ended.
   absl::Status append_end(const HoldFault& fault) {
     const EndedHold& ended = *fault.hold->ended;
-    auto fields = event_of(fault.order, ended);
-    if (!fields.ok()) return fields.status();
-    if (fields->empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(auto fields, event_of(fault.order, ended));
+    if (fields.empty()) return absl::OkStatus();
     Fields arguments = {concat(ended.order.id), ended.value()};
-    arguments.insert(arguments.end(), fields->begin(), fields->end());
+    arguments.insert(arguments.end(), fields.begin(), fields.end());
     const auto appended = run(payment_scripts::append_event(), {keys_.held(), keys_.order_stream},
                               arguments, "appending a lost event");
     if (!appended.ok()) return appended.status();
@@ -198,10 +191,9 @@ class Repair {
                      "userId",    ended.order.user.text(),
                      "voucherId", concat(ended.order.voucher)};
     if (kind == order_event_name(OrderEvent::Kind::kCancelled)) {
-      const auto version = stores_.vouchers.applied(ended.order.voucher);
-      if (!version.ok()) return version.status();
-      if (!version->has_value()) return Fields{};
-      const Voucher& terms = (*version)->voucher;
+      ASSIGN_OR_RETURN(const auto version, stores_.vouchers.applied(ended.order.voucher));
+      if (!version.has_value()) return Fields{};
+      const Voucher& terms = version->voucher;
       fields.insert(fields.end(),
                     {"keeps", concat(keeps_of(!terms.restock, !terms.restore_allowance)), "reason",
                      "repaired", "actor", rest});
@@ -246,9 +238,8 @@ class Repair {
   }
 
   absl::Status open(VoucherId voucher) {
-    const auto opened = find_forged_closing(client_, keys_, voucher, true);
-    if (!opened.ok()) return opened.status();
-    if (*opened) lines_.push_back(concat("voucher ", voucher, ": opened its holds"));
+    ASSIGN_OR_RETURN(const auto opened, find_forged_closing(client_, keys_, voucher, true));
+    if (opened) lines_.push_back(concat("voucher ", voucher, ": opened its holds"));
     return absl::OkStatus();
   }
 
@@ -260,21 +251,19 @@ class Repair {
   absl::Status repair_keys() {
     absl::btree_set<VoucherId> without_keys;
     const auto check = [&](std::span<const Order> orders, bool are_stored) -> absl::Status {
-      const auto wrong = find_wrong_keys(client_, keys_, orders);
-      if (!wrong.ok()) return wrong.status();
-      for (const WrongKey& key : *wrong) {
+      ASSIGN_OR_RETURN(const auto wrong, find_wrong_keys(client_, keys_, orders));
+      for (const WrongKey& key : wrong) {
         if (key.of_other_voucher == 0) {
           without_keys.insert(key.voucher);
         } else if (are_stored) {
           const auto order = std::ranges::find(orders, key.order, &Order::id);
-          if (absl::Status done = restore_key(*order, key); !done.ok()) return done;
+          RETURN_IF_ERROR(restore_key(*order, key));
         }
       }
       return absl::OkStatus();
     };
-    const auto queued = read_queued();
-    if (!queued.ok()) return queued.status();
-    if (absl::Status checked = check(*queued, false); !checked.ok()) return checked;
+    ASSIGN_OR_RETURN(const auto queued, read_queued());
+    RETURN_IF_ERROR(check(queued, false));
     std::vector<Order> portion;
     const auto check_portion = [&] {
       absl::Status checked = check(portion, true);
@@ -284,7 +273,7 @@ class Repair {
     const absl::Status read = for_each_order(
         stores_.orders, {}, [&](const Order& order) { portion.push_back(order); }, check_portion);
     if (!read.ok()) return read;
-    if (absl::Status checked = check_portion(); !checked.ok()) return checked;
+    RETURN_IF_ERROR(check_portion());
     for (const VoucherId voucher : without_keys) {
       const absl::Status rebuilt = vouchers_.rebuild_holds(voucher);
       if (absl::IsNotFound(rebuilt)) continue;
@@ -296,21 +285,19 @@ class Repair {
 
   /// Restores the lost keys of archived orders, which no rebuild does.
   absl::Status restore_archived_keys() {
-    const auto archived = read_archived(stores_.orders);
-    if (!archived.ok()) return archived.status();
+    ASSIGN_OR_RETURN(const auto archived, read_archived(stores_.orders));
     const auto restore = [&](const Order& order, const WrongKey& key) {
       return restore_key(order, key);
     };
-    return for_each_wrong_key_of_archived(client_, stores_.orders, keys_, *archived, restore);
+    return for_each_wrong_key_of_archived(client_, stores_.orders, keys_, archived, restore);
   }
 
   /// Gives a stored order its key. The database stores no other order of it. Only a version of
   /// Rushgate that compared the orders of each voucher alone stored two: then the key stays as it is.
   absl::Status restore_key(const Order& order, const WrongKey& key) {
     if (key.of_other_voucher != 0) {
-      const auto other = stores_.orders.find(key.of_other_voucher);
-      if (!other.ok()) return other.status();
-      if (other->has_value() && shares_key(order, **other)) return absl::OkStatus();
+      ASSIGN_OR_RETURN(const auto other, stores_.orders.find(key.of_other_voucher));
+      if (other.has_value() && shares_key(order, *other)) return absl::OkStatus();
     }
     const Reply set = client_("SET", keys_.request(order.idempotency_key), request_record(order),
                               "PXAT", order.key_expires_at_ms);
@@ -322,14 +309,12 @@ class Repair {
   /// Returns the orders in the stream that the group has not acknowledged. The others are stored, or
   /// dead and without their keys.
   absl::StatusOr<std::vector<Order>> read_queued() {
-    auto unstored = read_unstored_orders(client_, keys_, std::nullopt);
-    if (!unstored.ok()) return unstored.status();
-    const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
-    if (!acknowledged.ok()) return acknowledged.status();
+    ASSIGN_OR_RETURN(auto unstored, read_unstored_orders(client_, keys_, std::nullopt));
+    ASSIGN_OR_RETURN(const auto acknowledged, AcknowledgedEntries::read(client_, keys_));
     std::vector<Order> queued;
-    for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
-      if (acknowledged->contains(unstored->queued_as[i])) continue;
-      queued.push_back(std::move(unstored->queued[i]));
+    for (std::size_t i = 0; i < unstored.queued.size(); ++i) {
+      if (acknowledged.contains(unstored.queued_as[i])) continue;
+      queued.push_back(std::move(unstored.queued[i]));
     }
     return queued;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/key_audit.h"
 #include "engine/sale/model/voucher_terms.h"
@@ -181,10 +182,9 @@ absl::Status VoucherAuditor::run(AuditReport& report) {
 absl::Status VoucherAuditor::count_stored() {
   OrderFilter filter{.voucher = result_.voucher, .count_max = 10'000};
   while (true) {
-    const auto portion = orders_.list(filter);
-    if (!portion.ok()) return portion.status();
-    if (absl::Status read = late_changes_.refresh(); !read.ok()) return read;
-    for (const Order& order : *portion) {
+    ASSIGN_OR_RETURN(const auto portion, orders_.list(filter));
+    RETURN_IF_ERROR(late_changes_.refresh());
+    for (const Order& order : portion) {
       if (is_refund(order.status)) refunded_.insert(order.id);
       if (is_after_audit(order)) {
         later_buyers_.insert(order.user);
@@ -193,10 +193,10 @@ absl::Status VoucherAuditor::count_stored() {
       stored_.insert(order.id);
       count(order, result_.created);
     }
-    if (absl::Status checked = check_keys(*portion); !checked.ok()) return checked;
-    on_orders_(portion->size());
-    if (portion->size() < filter.count_max) return absl::OkStatus();
-    filter.after = portion->back().id;
+    RETURN_IF_ERROR(check_keys(portion));
+    on_orders_(portion.size());
+    if (portion.size() < filter.count_max) return absl::OkStatus();
+    filter.after = portion.back().id;
   }
 }
 
@@ -218,9 +218,8 @@ absl::Status VoucherAuditor::check_keys(std::span<const Order> orders) {
       known->second = owner;
     }
   }
-  const auto wrong = find_wrong_keys(client_, keys_, orders);
-  if (!wrong.ok()) return wrong.status();
-  for (const WrongKey& key : *wrong) {
+  ASSIGN_OR_RETURN(const auto wrong, find_wrong_keys(client_, keys_, orders));
+  for (const WrongKey& key : wrong) {
     problem("order " + std::to_string(key.order) + ' ' + key.fault);
   }
   return absl::OkStatus();
@@ -276,9 +275,8 @@ absl::Status VoucherAuditor::count_dead() {
   for (const Order& order : evidence_.dead) {
     if (is_after_audit(order)) continue;
     if (stored_.contains(order.id)) {
-      const auto still = find_dead_letter(client_, keys_, order.id);
-      if (!still.ok()) return still.status();
-      if (still->has_value()) problem(order, "is both stored and among the dead letters");
+      ASSIGN_OR_RETURN(const auto still, find_dead_letter(client_, keys_, order.id));
+      if (still.has_value()) problem(order, "is both stored and among the dead letters");
       continue;
     }
     const auto waiting = waiting_.find(order.id);
@@ -304,9 +302,8 @@ absl::Status VoucherAuditor::check_index() {
     for (std::size_t i = begin; i < end; ++i) {
       if (!places.elements()[i - begin].is_nil()) continue;
       const Order& order = evidence_.dead[i];
-      const auto letter = find_dead_letter(client_, keys_, order.id);
-      if (!letter.ok()) return letter.status();
-      if (letter->has_value()) continue;
+      ASSIGN_OR_RETURN(const auto letter, find_dead_letter(client_, keys_, order.id));
+      if (letter.has_value()) continue;
       problem(order, "is a dead letter that " + keys_.dead_letter_orders() + " does not have");
     }
   }
@@ -605,14 +602,13 @@ void VoucherAuditor::compare_days() {
 absl::Status VoucherAuditor::compare_refunds() {
   for (const OrderId id : evidence_.snapshot.refunds) {
     if (refunded_.contains(id)) continue;
-    const auto order = orders_.find(id);
-    if (!order.ok()) return order.status();
+    ASSIGN_OR_RETURN(const auto order, orders_.find(id));
     const bool is_right =
-        order->has_value() && (*order)->voucher == result_.voucher && is_refund((*order)->status);
+        order.has_value() && order->voucher == result_.voucher && is_refund(order->status);
     if (is_right) continue;
     problem("order " + std::to_string(id) + " was given back as a refund, and " +
-            (order->has_value() ? "is " + std::string(order_status_name((*order)->status))
-                                : std::string("is not stored")));
+            (order.has_value() ? "is " + std::string(order_status_name(order->status))
+                               : std::string("is not stored")));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
@@ -52,13 +53,12 @@ class WaitingAuditor {
     constexpr int kLooks = 5;
     std::int64_t users = 0;
     for (int look = 1; look <= kLooks; ++look) {
-      const auto list = look_at_waiting_list(client_, keys_, id_);
-      if (!list.ok()) return list.status();
+      ASSIGN_OR_RETURN(const auto list, look_at_waiting_list(client_, keys_, id_));
       // A version in force that is not recorded as applied is being published.
-      if (!list->could_be_served || list->version != version_.version) return absl::OkStatus();
-      if (look == 1) users = list->users;
-      if (list->users < users) look = 1;
-      users = list->users;
+      if (!list.could_be_served || list.version != version_.version) return absl::OkStatus();
+      if (look == 1) users = list.users;
+      if (list.users < users) look = 1;
+      users = list.users;
     }
     problem(concat(users, " users wait, and pieces are free"));
     return absl::OkStatus();
@@ -66,9 +66,8 @@ class WaitingAuditor {
 
   absl::Status read_lists() {
     constexpr int kUsersPerScan = 1'000;
-    const auto users = read_waiting_list(client_, keys_, id_);
-    if (!users.ok()) return users.status();
-    for (const UserId& user : *users) waiting_[user.text()].is_listed = true;
+    ASSIGN_OR_RETURN(const auto users, read_waiting_list(client_, keys_, id_));
+    for (const UserId& user : users) waiting_[user.text()].is_listed = true;
     return for_each_field(client_, keys_.waiting_orders(id_), kUsersPerScan,
                           "reading the orders of a waiting list",
                           [&](std::string_view user, std::string_view order) {
@@ -79,24 +78,21 @@ class WaitingAuditor {
   absl::Status check_user(const std::string& user, const Waiting& read) {
     const auto order = parse_int64(read.order);
     if (read.is_listed && order) {
-      const auto stored = orders_.find(*order);
-      if (!stored.ok()) return stored.status();
-      if (!stored->has_value()) return absl::OkStatus();
+      ASSIGN_OR_RETURN(const auto stored, orders_.find(*order));
+      if (!stored.has_value()) return absl::OkStatus();
     }
     // The user may have been served, or may have left. A user that waits has both entries.
-    const auto before = is_listed(user);
-    if (!before.ok()) return before.status();
+    ASSIGN_OR_RETURN(const auto before, is_listed(user));
     const Reply now = client_("HGET", keys_.waiting_orders(id_), user);
     if (!now.is_nil() && !now.is_text()) return to_status(now, "looking for a waiting user");
-    const auto after = is_listed(user);
-    if (!after.ok()) return after.status();
+    ASSIGN_OR_RETURN(const auto after, is_listed(user));
     const std::string its_order(now.is_nil() ? "" : now.text());
-    if (*before != *after || its_order != read.order) return absl::OkStatus();
-    if (*after != !its_order.empty()) {
-      problem(*after ? concat("user ", user, " waits without an order")
-                     : concat("user ", user, " is not on the waiting list, but has order ",
-                              its_order, " ready"));
-    } else if (*after) {
+    if (before != after || its_order != read.order) return absl::OkStatus();
+    if (after != !its_order.empty()) {
+      problem(after ? concat("user ", user, " waits without an order")
+                    : concat("user ", user, " is not on the waiting list, but has order ",
+                             its_order, " ready"));
+    } else if (after) {
       problem(concat("user ", user, " waits with order \"", its_order,
                      order ? "\", which is stored" : "\", which is no number"));
     }
@@ -122,12 +118,11 @@ class WaitingAuditor {
 
 absl::Status audit_waiting_lists(Client& client, const SaleStores& stores, const SaleKeys& keys,
                                  AuditReport& report) {
-  const auto vouchers = stores.vouchers.all_applied();
-  if (!vouchers.ok()) return vouchers.status();
-  for (const VoucherVersion& version : *vouchers) {
+  ASSIGN_OR_RETURN(const auto vouchers, stores.vouchers.all_applied());
+  for (const VoucherVersion& version : vouchers) {
     if (version.voucher.waiting_max == 0) continue;
     WaitingAuditor auditor(client, stores.orders, keys, version, report);
-    if (absl::Status audited = auditor.run(); !audited.ok()) return audited;
+    RETURN_IF_ERROR(auditor.run());
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_number.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
@@ -176,14 +177,13 @@ Reply cancel_holds(Client& client, const SaleKeys& keys, VoucherId voucher,
 }
 
 absl::StatusOr<ExpiredHolds> expire_holds(Client& client, const SaleKeys& keys, std::size_t skip) {
-  const auto due = find_due_holds(client, keys, skip);
-  if (!due.ok()) return due.status();
-  ExpiredHolds expired{.now_ms = due->now_ms, .next_ms = due->next_ms};
-  const auto& deadlines = due->deadlines;
+  ASSIGN_OR_RETURN(const auto due, find_due_holds(client, keys, skip));
+  ExpiredHolds expired{.now_ms = due.now_ms, .next_ms = due.next_ms};
+  const auto& deadlines = due.deadlines;
   for (std::size_t begin = 0; begin < deadlines.size();) {
     const std::size_t end = end_of_call(deadlines, begin);
     const auto one_call = std::span(deadlines).subspan(begin, end - begin);
-    if (absl::Status ended = expire(client, keys, one_call, expired); !ended.ok()) return ended;
+    RETURN_IF_ERROR(expire(client, keys, one_call, expired));
     begin = end;
   }
   return expired;

@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/payment_scripts.h"
@@ -117,9 +118,8 @@ absl::StatusOr<bool> serve_waiting_portion(Client& client, const SaleKeys& keys,
 
 absl::Status serve_waiting_list(Client& client, const SaleKeys& keys, VoucherId voucher) {
   while (true) {
-    const auto are_all_served = serve_waiting_portion(client, keys, voucher);
-    if (!are_all_served.ok()) return are_all_served.status();
-    if (*are_all_served) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const auto are_all_served, serve_waiting_portion(client, keys, voucher));
+    if (are_all_served) return absl::OkStatus();
   }
 }
 
@@ -163,9 +163,8 @@ absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client&
   const auto add = [&](std::string_view user, std::string_view order) {
     if (const auto id = parse_int64(order)) users.emplace(*id, UserId(user));
   };
-  const absl::Status read = for_each_field(client, keys.waiting_orders(voucher), kUsersPerScan,
-                                           "reading the orders of a waiting list", add);
-  if (!read.ok()) return read;
+  RETURN_IF_ERROR(for_each_field(client, keys.waiting_orders(voucher), kUsersPerScan,
+                                 "reading the orders of a waiting list", add));
   return users;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/core/base/log.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/owner_acknowledge.lua.h"
@@ -89,23 +90,19 @@ KeyspaceOwner::KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Opt
 absl::Status KeyspaceOwner::verify(Client& client) {
   // The fence first: a batch that was read over an ended connection can no longer reach the
   // database. So the values compared stay true.
-  const auto state = stores_.orders.fence();
-  if (!state.ok()) return state.status();
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.fence());
   {
     const std::lock_guard lock(mutex_);
-    identity_ = state->identity;
+    identity_ = state.identity;
   }
-  const auto is_whole = claim(client, *state);
-  if (!is_whole.ok()) return is_whole.status();
-  return *is_whole ? absl::OkStatus() : recover(client, *state);
+  ASSIGN_OR_RETURN(const auto is_whole, claim(client, state));
+  return is_whole ? absl::OkStatus() : recover(client, state);
 }
 
 absl::Status KeyspaceOwner::check(Client& client) {
-  const auto state = stores_.orders.state();
-  if (!state.ok()) return state.status();
-  const auto is_whole = claim(client, *state);
-  if (!is_whole.ok()) return is_whole.status();
-  return *is_whole ? absl::OkStatus() : verify(client);
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  ASSIGN_OR_RETURN(const auto is_whole, claim(client, state));
+  return is_whole ? absl::OkStatus() : verify(client);
 }
 
 /// Returns false if the keyspace lost writes.
@@ -115,12 +112,11 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   const std::string vouchers = keys_.vouchers();
   const DecimalText checkpoint(state.checkpoint);
   const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
-  const auto instance = this->instance();
-  if (!instance.ok()) return instance.status();
+  ASSIGN_OR_RETURN(const auto instance, this->instance());
   const DecimalText lease_ms(kLeaseMs);
   std::string_view arguments[] = {
-      state.identity, instance->id, instance->place, instance->name,
-      lease_ms,       is_private(), checkpoint,      options_.adopt ? "1" : "0"};
+      state.identity, instance.id,  instance.place, instance.name,
+      lease_ms,       is_private(), checkpoint,     options_.adopt ? "1" : "0"};
   Reply standing = client.run(claim_script(), names, arguments);
   if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
     arguments[1] = {};
@@ -147,26 +143,23 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
 absl::StatusOr<std::map<VoucherId, bool>> KeyspaceOwner::vouchers_on_sale() {
   std::map<VoucherId, bool> on_sale;
   // These first: a version that is resolved meanwhile is in force.
-  const auto pending = stores_.vouchers.pending();
-  if (!pending.ok()) return pending.status();
-  for (const VoucherVersion& version : *pending) on_sale[version.voucher.id] = true;
-  const auto in_force = stores_.vouchers.all_applied();
-  if (!in_force.ok()) return in_force.status();
-  for (const VoucherVersion& version : *in_force) on_sale[version.voucher.id] = false;
+  ASSIGN_OR_RETURN(const auto pending, stores_.vouchers.pending());
+  for (const VoucherVersion& version : pending) on_sale[version.voucher.id] = true;
+  ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.all_applied());
+  for (const VoucherVersion& version : in_force) on_sale[version.voucher.id] = false;
   return on_sale;
 }
 
 /// Declares all vouchers lost before it confirms the claim. So an interrupted recovery is repeated.
 absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) {
-  const auto on_sale = vouchers_on_sale();
-  if (!on_sale.ok()) return on_sale.status();
+  ASSIGN_OR_RETURN(const auto on_sale, vouchers_on_sale());
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
   const std::string vouchers = keys_.vouchers();
   const std::string held = keys_.held();
   const std::string checkpoint = std::to_string(state.checkpoint);
   std::vector<Request> requests;
-  for (const auto& [id, is_unresolved] : *on_sale) {
+  for (const auto& [id, is_unresolved] : on_sale) {
     const std::string id_text = std::to_string(id);
     const std::string voucher = keys_.voucher(id);
     const std::string stock = keys_.stock(id);
@@ -180,7 +173,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   }
   const std::vector<Reply> replies = client.run_all(declare_lost_script(), requests);
   std::int64_t declared = 0;
-  for (std::size_t i = 0; const auto& [id, is_unresolved] : *on_sale) {
+  for (std::size_t i = 0; const auto& [id, is_unresolved] : on_sale) {
     const Reply& reply = replies[i++];
     if (!reply.is_integer()) return to_status(reply, "declaring vouchers lost");
     if (!is_unresolved) declared += reply.integer();  // the others were perhaps never on sale
@@ -192,7 +185,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   const Reply confirmed = client.run(confirm_script(), names, arguments);
   if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
   if (confirmed.integer() != lua::owner_codes::kOurs) return anothers_keyspace(keys_);
-  if (options_.logger && !on_sale->empty()) {
+  if (options_.logger && !on_sale.empty()) {
     log_warning(*options_.logger,
                 concat("the keyspace has lost writes (the database has checkpoint ",
                        state.checkpoint, "): vouchers to be rebuilt: ", declared));
@@ -202,8 +195,7 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
 
 absl::StatusOr<bool> KeyspaceOwner::is_on_sale(Client& client, VoucherId voucher) {
   constexpr std::string_view kDoing = "looking for the voucher";
-  const auto ours = identity();
-  if (!ours.ok()) return ours.status();
+  ASSIGN_OR_RETURN(const auto ours, identity());
   constexpr int kLooks = 2;
   for (int look = 1;; ++look) {
     const Request requests[] = {Request::of("HGET", keys_.stream_owner(), "identity"),
@@ -212,10 +204,9 @@ absl::StatusOr<bool> KeyspaceOwner::is_on_sale(Client& client, VoucherId voucher
     const Reply& owner = replies[0];
     if (!owner.is_nil() && !owner.is_text()) return to_status(owner, kDoing);
     if (!replies[1].is_integer()) return to_status(replies[1], kDoing);
-    if (owner.is_text() && owner.text() != *ours) return anothers_keyspace(keys_);
+    if (owner.is_text() && owner.text() != ours) return anothers_keyspace(keys_);
     if (owner.is_text() || look == kLooks) return replies[1].integer() == 1;
-    const absl::Status verified = verify(client);
-    if (!verified.ok()) return verified;
+    RETURN_IF_ERROR(verify(client));
   }
 }
 
@@ -224,22 +215,19 @@ absl::StatusOr<std::string> KeyspaceOwner::identity() {
     const std::lock_guard lock(mutex_);
     if (!identity_.empty()) return identity_;
   }
-  auto state = stores_.orders.state();
-  if (!state.ok()) return state.status();
+  ASSIGN_OR_RETURN(auto state, stores_.orders.state());
   const std::lock_guard lock(mutex_);
-  return identity_ = std::move(state->identity);
+  return identity_ = std::move(state.identity);
 }
 
 // Drawn after the writes: a keyspace that forgets one of them forgets this too. The database must not
 // know a checkpoint that a power cut could remove from the log.
 absl::Status KeyspaceOwner::seal(Client& client) {
-  const auto checkpoint = draw_checkpoint(client);
-  if (!checkpoint.ok()) return checkpoint.status();
+  ASSIGN_OR_RETURN(const auto checkpoint, draw_checkpoint(client));
   const Reply synced = client.sync();
   if (synced.is_error()) return to_status(synced, "syncing the keyspace");
-  absl::Status recorded = stores_.orders.record_checkpoint(*checkpoint);
-  if (!recorded.ok()) return recorded;
-  note_recorded(*checkpoint);
+  RETURN_IF_ERROR(stores_.orders.record_checkpoint(checkpoint));
+  note_recorded(checkpoint);
   return tell_recorded(client);
 }
 
@@ -300,14 +288,12 @@ absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& sc
                                                 const Script& without_memory,
                                                 std::span<const std::string_view> keys,
                                                 std::span<const std::string_view> more) {
-  const auto identity = this->identity();
-  if (!identity.ok()) return identity.status();
-  const auto instance = this->instance();
-  if (!instance.ok()) return instance.status();
+  ASSIGN_OR_RETURN(const auto identity, this->identity());
+  ASSIGN_OR_RETURN(const auto instance, this->instance());
   const DecimalText lease_ms(kLeaseMs);
   const DecimalText recorded(recorded_);
-  std::vector<std::string_view> arguments = {
-      *identity, instance->id, instance->place, instance->name, lease_ms, is_private(), recorded};
+  std::vector<std::string_view> arguments = {identity, instance.id,  instance.place, instance.name,
+                                             lease_ms, is_private(), recorded};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Reply reply = client.run(script, keys, arguments);
   if (has_code(reply, redis_error_code::kOutOfMemory)) {
@@ -341,18 +327,17 @@ absl::Status KeyspaceOwner::acknowledge(Client& client, std::span<const std::str
   more.insert(more.end(), entries.begin(), entries.end());
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner, keys_.order_stream};
-  const auto acknowledged =
-      run_leased(client, acknowledge_script(), acknowledge_without_memory_script(), keys, more);
-  if (!acknowledged.ok()) return acknowledged.status();
-  return acknowledged->is_integer() ? absl::OkStatus()
-                                    : to_status(*acknowledged, "acknowledging orders");
+  ASSIGN_OR_RETURN(
+      const auto acknowledged,
+      run_leased(client, acknowledge_script(), acknowledge_without_memory_script(), keys, more));
+  return acknowledged.is_integer() ? absl::OkStatus()
+                                   : to_status(acknowledged, "acknowledging orders");
 }
 
 absl::StatusOr<bool> KeyspaceOwner::needs_lease() {
   if (!options_.is_shared) return false;
-  const auto instance = this->instance();
-  if (!instance.ok()) return instance.status();
-  return !instance->id.empty();
+  ASSIGN_OR_RETURN(const auto instance, this->instance());
+  return !instance.id.empty();
 }
 
 }  // namespace rushgate

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/scripts/admission.h"
@@ -43,17 +44,14 @@ class RequestRestorer {
   /// Whoever noted the loss had fenced the database. So no order reaches it that is in neither of
   /// the stores now.
   absl::Status run() {
-    const auto now_ms = keyspace_time_ms(client_);
-    if (!now_ms.ok()) return now_ms.status();
+    ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
     // The streams first: an order that moves to the database meanwhile is found there.
-    const auto unstored = read_unstored_orders_with_keys(client_, keys_, *now_ms);
-    if (!unstored.ok()) return unstored.status();
+    ASSIGN_OR_RETURN(const auto unstored, read_unstored_orders_with_keys(client_, keys_, now_ms));
     const auto add_all = [this](std::span<const Order> orders) { return add(orders); };
     // Restored first, since they are older: the first order of a key keeps it.
-    const absl::Status stored = stores_.orders.visit_keys(*now_ms, add_all);
-    if (!stored.ok()) return stored;
-    for (const auto* orders : {&unstored->queued, &unstored->dead}) {
-      if (absl::Status added = add(*orders); !added.ok()) return added;
+    RETURN_IF_ERROR(stores_.orders.visit_keys(now_ms, add_all));
+    for (const auto* orders : {&unstored.queued, &unstored.dead}) {
+      RETURN_IF_ERROR(add(*orders));
     }
     return finish();
   }
@@ -63,7 +61,7 @@ class RequestRestorer {
     constexpr std::size_t kRequestsPerCall = 1'000;
     for (std::span<const Order> left = orders; !left.empty();) {
       const auto portion = left.first(std::min(left.size(), kRequestsPerCall));
-      if (absl::Status added = add_portion(portion); !added.ok()) return added;
+      RETURN_IF_ERROR(add_portion(portion));
       left = left.subspan(portion.size());
     }
     return absl::OkStatus();
@@ -107,9 +105,8 @@ class RequestRestorer {
 }  // namespace
 
 absl::StatusOr<bool> are_requests_lost(Client& client, const SaleKeys& keys) {
-  const auto loss = find_loss(client, keys);
-  if (!loss.ok()) return loss.status();
-  return loss->has_value();
+  ASSIGN_OR_RETURN(const auto loss, find_loss(client, keys));
+  return loss.has_value();
 }
 
 absl::Status restore_lost_requests(Client& client, const SaleStores& stores, const SaleKeys& keys) {

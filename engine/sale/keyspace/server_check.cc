@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/info_value.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
@@ -162,9 +163,8 @@ absl::Status check_permissions(Client& client, const SaleKeys& keys, spdlog::log
     requests.push_back(request_of(command, unused));
   }
   for (const std::string& name : names) requests.push_back(Request::of("HINCRBY", name, "f", "x"));
-  const auto replies = queue_and_discard(client, std::move(requests));
-  if (!replies.ok()) return replies.status();
-  if (replies->empty()) {
+  ASSIGN_OR_RETURN(const auto replies, queue_and_discard(client, std::move(requests)));
+  if (replies.empty()) {
     if (logger != nullptr) {
       log_warning(*logger,
                   "the server has no MULTI and DISCARD for this user, so the sale cannot "
@@ -172,7 +172,7 @@ absl::Status check_permissions(Client& client, const SaleKeys& keys, spdlog::log
     }
     return absl::OkStatus();
   }
-  return refusal_of(*replies, names);
+  return refusal_of(replies, names);
 }
 
 /// Checks that the user may do what Client::sync() does here.
@@ -255,8 +255,8 @@ absl::Status check_server(Client& client, const SaleKeys& keys, spdlog::logger* 
     absl::Status failed = to_status(reply, kChecking);
     if (absl::IsUnavailable(failed)) return failed;
   }
-  if (absl::Status checked = check_permissions(client, keys, logger); !checked.ok()) return checked;
-  if (absl::Status checked = check_sync(client); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_permissions(client, keys, logger));
+  RETURN_IF_ERROR(check_sync(client));
   if (logger != nullptr) warn_of_losses(client, replies[0].is_error() ? "" : info, *logger);
   return absl::OkStatus();
 }

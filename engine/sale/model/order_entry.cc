@@ -1,6 +1,7 @@
 #include "engine/sale/model/order_entry.h"
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 
 namespace rushgate {
 namespace {
@@ -26,9 +27,8 @@ struct NumberField {
 /// Reads a number that entries of other producers lack. Leaves `to` unchanged then.
 absl::Status read_optional(const OrderEntry& entry, const NumberField& field) {
   if (!entry.field(field.name)) return absl::OkStatus();
-  const auto number = read_number(entry, field.name);
-  if (!number.ok()) return number.status();
-  field.to = *number;
+  ASSIGN_OR_RETURN(const auto number, read_number(entry, field.name));
+  field.to = number;
   return absl::OkStatus();
 }
 
@@ -46,13 +46,10 @@ absl::StatusOr<UserId> read_user(const OrderEntry& entry) {
 /// Reads the order's id, its user and its voucher.
 absl::Status read_whose(const OrderEntry& entry, Order& order) {
   for (const NumberField& field : {NumberField{"id", order.id}, {"voucherId", order.voucher}}) {
-    const auto number = read_number(entry, field.name);
-    if (!number.ok()) return number.status();
-    field.to = *number;
+    ASSIGN_OR_RETURN(const auto number, read_number(entry, field.name));
+    field.to = number;
   }
-  auto user = read_user(entry);
-  if (!user.ok()) return user.status();
-  order.user = *std::move(user);
+  ASSIGN_OR_RETURN(order.user, read_user(entry));
   return absl::OkStatus();
 }
 
@@ -110,19 +107,18 @@ std::optional<OrderEntry> read_entry(const Reply& reply) {
 absl::StatusOr<Order> read_order(const OrderEntry& entry) {
   if (is_event(entry)) return bad_field(kEventField, "is there: not an order");
   Order order;
-  const auto id = read_first_id(entry);
-  if (!id.ok()) return id.status();
-  order.entry = *id;
-  order.admitted_at_ms = static_cast<std::int64_t>(id->ms);
+  ASSIGN_OR_RETURN(const auto id, read_first_id(entry));
+  order.entry = id;
+  order.admitted_at_ms = static_cast<std::int64_t>(id.ms);
 
-  if (absl::Status read = read_whose(entry, order); !read.ok()) return read;
+  RETURN_IF_ERROR(read_whose(entry, order));
   // Entries of other producers have none of these: one piece per user, then.
   const NumberField optional[] = {
       {"limit", order.limit},       {"version", order.version},
       {"price", order.price_cents}, {"quantity", order.quantity},
       {"due", order.due_at_ms},     {kKeyUntilField, order.key_expires_at_ms}};
   for (const NumberField& field : optional) {
-    if (absl::Status read = read_optional(entry, field); !read.ok()) return read;
+    RETURN_IF_ERROR(read_optional(entry, field));
   }
   order.reference = text_of(entry, "reference");
   order.idempotency_key = text_of(entry, kKeyField);
@@ -137,24 +133,20 @@ absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry) {
   OrderEvent event;
   const auto name = entry.field(kEventField);
   if (!name) {
-    auto order = read_order(entry);
-    if (!order.ok()) return order.status();
-    event.order = *std::move(order);
+    ASSIGN_OR_RETURN(event.order, read_order(entry));
     event.at_ms = event.order.admitted_at_ms;
     return event;
   }
-  const auto kind = read_kind(*name);
-  if (!kind.ok()) return kind.status();
-  event.kind = *kind;
-  const auto id = read_first_id(entry);
-  if (!id.ok()) return id.status();
-  event.order.entry = *id;
-  event.at_ms = static_cast<std::int64_t>(id->ms);
+  ASSIGN_OR_RETURN(const auto kind, read_kind(*name));
+  event.kind = kind;
+  ASSIGN_OR_RETURN(const auto id, read_first_id(entry));
+  event.order.entry = id;
+  event.at_ms = static_cast<std::int64_t>(id.ms);
   std::int64_t keeps = 0;
-  if (absl::Status read = read_whose(entry, event.order); !read.ok()) return read;
+  RETURN_IF_ERROR(read_whose(entry, event.order));
   const NumberField optional[] = {{"amount", event.payment.amount_cents}, {"keeps", keeps}};
   for (const NumberField& field : optional) {
-    if (absl::Status read = read_optional(entry, field); !read.ok()) return read;
+    RETURN_IF_ERROR(read_optional(entry, field));
   }
   set_keeps(keeps, event.order);
   event.payment.id = text_of(entry, "payment");

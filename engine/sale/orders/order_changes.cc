@@ -9,6 +9,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/holds/waiting_list.h"
@@ -118,7 +119,7 @@ absl::Status OrderChanges::check_payments() const {
 
 absl::StatusOr<std::vector<OrderChange>> OrderChanges::list(std::int64_t after,
                                                             std::size_t count_max) {
-  if (absl::Status possible = check_payments(); !possible.ok()) return possible;
+  RETURN_IF_ERROR(check_payments());
   return stores_.orders.payments()->changes(after, count_max, {});
 }
 
@@ -128,9 +129,9 @@ absl::StatusOr<std::vector<OrderChange>> OrderChanges::list(std::int64_t after,
 /// made it due for its own reason.
 absl::StatusOr<bool> OrderChanges::has_paid(const Payment& payment) {
   if (payment.state == Payment::State::kKept) return true;
-  const auto changes = stores_.orders.payments()->changes(0, kChangesMax, payment.order);
-  if (!changes.ok()) return changes.status();
-  const auto has = [&](auto is_it) { return std::ranges::any_of(*changes, is_it); };
+  ASSIGN_OR_RETURN(const auto changes,
+                   stores_.orders.payments()->changes(0, kChangesMax, payment.order));
+  const auto has = [&](auto is_it) { return std::ranges::any_of(changes, is_it); };
   return has([&](const OrderChange& change) {
            return change.to == OrderStatus::kPaid && change.at_ms == payment.received_at_ms;
          }) &&
@@ -141,20 +142,17 @@ absl::StatusOr<bool> OrderChanges::has_paid(const Payment& payment) {
 
 /// Looks among the stored payments. The keyspace knows the payments not stored yet.
 absl::StatusOr<std::optional<ChangeResult>> OrderChanges::find_recorded(const PayRequest& request) {
-  const auto known = stores_.orders.payments()->find_payment(request.payment);
-  if (!known.ok()) return known.status();
-  if (!known->has_value()) return std::nullopt;
-  const Payment& payment = **known;
+  ASSIGN_OR_RETURN(const auto known, stores_.orders.payments()->find_payment(request.payment));
+  if (!known.has_value()) return std::nullopt;
+  const Payment& payment = *known;
   if (payment.order != request.order || payment.amount_cents != request.amount_cents) {
     return refused(concat("payment ", payment.id, " of ", payment.amount_cents,
                           " cents belongs to order ", payment.order));
   }
-  const auto order = stores_.orders.find(request.order);
-  if (!order.ok()) return order.status();
-  const OrderStatus status = order->has_value() ? (*order)->status : OrderStatus::kPaid;
-  const auto paid = has_paid(payment);
-  if (!paid.ok()) return paid.status();
-  if (*paid) return done(status, true);
+  ASSIGN_OR_RETURN(const auto order, stores_.orders.find(request.order));
+  const OrderStatus status = order.has_value() ? order->status : OrderStatus::kPaid;
+  ASSIGN_OR_RETURN(const auto paid, has_paid(payment));
+  if (paid) return done(status, true);
   ChangeResult result = too_late(status, payment.reason);
   result.is_repeated = true;
   return result;
@@ -297,30 +295,25 @@ OrderChanges::Verdict OrderChanges::judge_dead_order(const Reply& /*reply*/,
 }
 
 absl::StatusOr<std::optional<OrderStatus>> OrderChanges::find_status(OrderId order) {
-  const auto stored = stores_.orders.find(order);
-  if (!stored.ok()) return stored.status();
-  if (stored->has_value() && (*stored)->status != OrderStatus::kUnpaid) return (*stored)->status;
-  const auto hold = find_hold(client_, keys_, order);
-  if (!hold.ok()) return hold.status();
-  if (hold->has_value()) {
-    return (*hold)->ended ? present_status(*(*hold)->ended) : OrderStatus::kUnpaid;
+  ASSIGN_OR_RETURN(const auto stored, stores_.orders.find(order));
+  if (stored.has_value() && stored->status != OrderStatus::kUnpaid) return stored->status;
+  ASSIGN_OR_RETURN(const auto hold, find_hold(client_, keys_, order));
+  if (hold.has_value()) {
+    return hold->ended ? present_status(*hold->ended) : OrderStatus::kUnpaid;
   }
-  const auto letter = find_dead_letter(client_, keys_, order);
-  if (!letter.ok()) return letter.status();
-  if (letter->has_value()) return std::nullopt;
-  const auto found = find_order(order);
-  if (!found.ok()) return found.status();
-  if (!found->has_value()) return std::nullopt;
-  return (*found)->status;
+  ASSIGN_OR_RETURN(const auto letter, find_dead_letter(client_, keys_, order));
+  if (letter.has_value()) return std::nullopt;
+  ASSIGN_OR_RETURN(const auto found, find_order(order));
+  if (!found.has_value()) return std::nullopt;
+  return found->status;
 }
 
 /// Returns the state of an order whose hold ended. Its end may be stored, and the order changed after
 /// it.
 absl::StatusOr<OrderStatus> OrderChanges::present_status(const EndedHold& ended) {
-  const auto stored = stores_.orders.find(ended.order.id);
-  if (!stored.ok()) return stored.status();
-  const bool is_stored = stored->has_value() && (*stored)->status != OrderStatus::kUnpaid;
-  return is_stored ? (*stored)->status : ended.order.status;
+  ASSIGN_OR_RETURN(const auto stored, stores_.orders.find(ended.order.id));
+  const bool is_stored = stored.has_value() && stored->status != OrderStatus::kUnpaid;
+  return is_stored ? stored->status : ended.order.status;
 }
 
 Request OrderChanges::make_pay(std::span<const PayRequest* const> requests) const {
@@ -476,25 +469,21 @@ absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up(OrderId id) {
   const auto settled = [](const std::optional<Order>& order) {
     return order && order->status != OrderStatus::kUnpaid;
   };
-  const auto found = find_order(id);
-  if (!found.ok()) return found.status();
-  if (!found->has_value()) return look_up_dead(id, Standing{});
-  if (settled(*found)) return Standing{.kind = Kind::kSettled, .order = **found};
-  const auto hold = find_hold(client_, keys_, id);
-  if (!hold.ok()) return hold.status();
-  if (hold->has_value()) return Standing{.kind = (*hold)->ended ? Kind::kEnding : Kind::kHeld};
-  const auto stored = stores_.orders.find(id);
-  if (!stored.ok()) return stored.status();
-  if (settled(*stored)) return Standing{.kind = Kind::kSettled, .order = **stored};
-  return look_up_dead(id, Standing{.kind = Kind::kLost, .order = **found});
+  ASSIGN_OR_RETURN(const auto found, find_order(id));
+  if (!found.has_value()) return look_up_dead(id, Standing{});
+  if (settled(found)) return Standing{.kind = Kind::kSettled, .order = *found};
+  ASSIGN_OR_RETURN(const auto hold, find_hold(client_, keys_, id));
+  if (hold.has_value()) return Standing{.kind = hold->ended ? Kind::kEnding : Kind::kHeld};
+  ASSIGN_OR_RETURN(const auto stored, stores_.orders.find(id));
+  if (settled(stored)) return Standing{.kind = Kind::kSettled, .order = *stored};
+  return look_up_dead(id, Standing{.kind = Kind::kLost, .order = *found});
 }
 
 /// Returns the standing of an order that is in neither store: `otherwise`, unless it is a dead letter.
 absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up_dead(OrderId id, Standing otherwise) {
-  auto letter = find_dead_letter(client_, keys_, id);
-  if (!letter.ok()) return letter.status();
-  if (!letter->has_value()) return otherwise;
-  return Standing{.kind = Standing::Kind::kDead, .reason = std::move((*letter)->reason)};
+  ASSIGN_OR_RETURN(auto letter, find_dead_letter(client_, keys_, id));
+  if (!letter.has_value()) return otherwise;
+  return Standing{.kind = Standing::Kind::kDead, .reason = std::move(letter->reason)};
 }
 
 // ---- Changes that begin in the database ----
@@ -524,15 +513,14 @@ absl::StatusOr<OrderResult> OrderChanges::store(const OrderEvent& event, const B
 absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
   constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
   for (int i = 1;; ++i) {
-    const auto state = stores_.orders.state();
-    if (!state.ok()) return state.status();
+    ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
     const auto checkpoint = draw_checkpoint();
     if (absl::IsNotFound(checkpoint.status()) && i < kTries) {
-      if (absl::Status verified = owner_.verify(client_); !verified.ok()) return verified;
+      RETURN_IF_ERROR(owner_.verify(client_));
       continue;
     }
     if (!checkpoint.ok()) return checkpoint.status();
-    auto result = store(event, {.epoch = state->epoch, .checkpoint = *checkpoint});
+    auto result = store(event, {.epoch = state.epoch, .checkpoint = *checkpoint});
     if (absl::IsAborted(result.status()) && i < kTries) continue;
     return result;
   }
@@ -651,15 +639,13 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
 absl::Status OrderChanges::end_refund(OrderId id) {
   constexpr int kTries = 10;
   for (int i = 1;; ++i) {
-    const auto state = stores_.orders.state();
-    if (!state.ok()) return state.status();
+    ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
     const auto stored = stores_.orders.find(id);  // another call may have ended it
     if (!stored.ok()) return stored.status();
     if (!stored->has_value() || (*stored)->status != OrderStatus::kRefunding) break;
     const Order& order = **stored;
-    const auto keeps = give_back(order, state->epoch);
-    if (!keeps.ok()) return keeps.status();
-    if (!keeps->has_value()) {
+    ASSIGN_OR_RETURN(const auto keeps, give_back(order, state.epoch));
+    if (!keeps.has_value()) {
       if (i < kTries) continue;
       return absl::AbortedError(concat("voucher ", order.voucher, " is rebuilt again and again"));
     }
@@ -671,8 +657,8 @@ absl::Status OrderChanges::end_refund(OrderId id) {
     if (!checkpoint.ok()) return checkpoint.status();
     OrderEvent event{.kind = EventKind::kRefundEnded, .at_ms = now_ms()};
     event.order.id = order.id;
-    set_keeps(**keeps, event.order);
-    const auto result = store(event, {.epoch = state->epoch, .checkpoint = *checkpoint});
+    set_keeps(*keeps, event.order);
+    const auto result = store(event, {.epoch = state.epoch, .checkpoint = *checkpoint});
     if (absl::IsAborted(result.status()) && i < kTries) continue;
     return result.status();
   }
@@ -711,13 +697,11 @@ absl::StatusOr<std::optional<std::int64_t>> OrderChanges::give_back(const Order&
       return parts[1].integer();
     }
     if (*outcome == scripts::kOutdated) {
-      const absl::Status passed = pass_epoch(voucher, reply);
-      if (!passed.ok()) return passed;
+      RETURN_IF_ERROR(pass_epoch(voucher, reply));
       return std::nullopt;
     }
     if (!may_rebuild) break;
-    const absl::Status rebuilt = vouchers_.rebuild(order.voucher);
-    if (!rebuilt.ok()) return rebuilt;
+    RETURN_IF_ERROR(vouchers_.rebuild(order.voucher));
   }
   return absl::AbortedError(concat("voucher ", order.voucher, " is being rebuilt"));
 }
@@ -729,17 +713,15 @@ absl::Status OrderChanges::pass_epoch(VoucherId voucher, const Reply& outdated) 
   if (parts.size() != 2 || !parts[1].is_integer()) {
     return to_status(outdated, "reading the epoch of a rebuild");
   }
-  const auto state = stores_.orders.state();
-  if (!state.ok()) return state.status();
-  return state->epoch >= parts[1].integer() ? absl::OkStatus() : vouchers_.rebuild_holds(voucher);
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  return state.epoch >= parts[1].integer() ? absl::OkStatus() : vouchers_.rebuild_holds(voucher);
 }
 
 absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {
   if (stores_.orders.payments() == nullptr) return 0;
   std::vector<OrderId> begun;
-  const auto vouchers = stores_.orders.vouchers_with_orders();
-  if (!vouchers.ok()) return vouchers.status();
-  for (const VoucherId voucher : *vouchers) {
+  ASSIGN_OR_RETURN(const auto vouchers, stores_.orders.vouchers_with_orders());
+  for (const VoucherId voucher : vouchers) {
     const OrderFilter filter{
         .voucher = voucher, .status = OrderStatus::kRefunding, .count_max = kOrdersPerRead};
     const absl::Status read = for_each_order(
@@ -747,8 +729,7 @@ absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {
     if (!read.ok()) return read;
   }
   for (const OrderId order : begun) {
-    const absl::Status ended = end_refund(order);
-    if (!ended.ok()) return ended;
+    RETURN_IF_ERROR(end_refund(order));
   }
   return begun.size();
 }
@@ -793,7 +774,7 @@ absl::StatusOr<std::size_t> OrderChanges::refund_all(VoucherId voucher, const st
 // ---- Losses ----
 
 absl::Status OrderChanges::repeat(const OrderEvent& event) {
-  if (const absl::Status possible = check_payments(); !possible.ok()) return possible;
+  RETURN_IF_ERROR(check_payments());
   const ChangeResult result = event.kind == EventKind::kCancelled
                                   ? cancel(event.order.id, event.reason, event.actor)
                                   : repeat_payment(event);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
@@ -495,9 +496,8 @@ absl::StatusOr<WaitResult> Purchases::join_or_rebuild(VoucherId voucher, const U
   auto result = join();
   if (!result.ok()) return result;
   if (result->outcome == WaitOutcome::kUnknownVoucher) {
-    const auto is_on_sale = owner_.is_on_sale(client_, voucher);
-    if (!is_on_sale.ok()) return is_on_sale.status();
-    if (!*is_on_sale) return unknown;
+    ASSIGN_OR_RETURN(const auto is_on_sale, owner_.is_on_sale(client_, voucher));
+    if (!is_on_sale) return unknown;
   } else if (result->outcome != WaitOutcome::kOverloaded) {
     return result;
   }

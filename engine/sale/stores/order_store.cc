@@ -5,6 +5,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/archive_store.h>
 #include <rushgate/order_store.h>
 
@@ -14,12 +15,11 @@ absl::Status for_each_order(OrderStore& store, OrderFilter filter,
                             absl::FunctionRef<void(const Order&)> visit,
                             BetweenPortions between_portions) {
   while (true) {
-    const auto portion = store.list(filter);
-    if (!portion.ok()) return portion.status();
-    for (const Order& order : *portion) visit(order);
-    if (portion->empty() || portion->size() < filter.count_max) return absl::OkStatus();
-    filter.after = portion->back().id;
-    if (const absl::Status done = between_portions(); !done.ok()) return done;
+    ASSIGN_OR_RETURN(const auto portion, store.list(filter));
+    for (const Order& order : portion) visit(order);
+    if (portion.empty() || portion.size() < filter.count_max) return absl::OkStatus();
+    filter.after = portion.back().id;
+    RETURN_IF_ERROR(between_portions());
   }
 }
 
@@ -30,10 +30,9 @@ absl::StatusOr<std::optional<Order>> OrderStore::find(OrderId id) {
   OrderFilter filter;
   filter.after = id - 1;
   filter.count_max = 1;
-  const auto found = list(filter);
-  if (!found.ok()) return found.status();
-  if (found->empty() || found->front().id != id) return std::nullopt;
-  return found->front();
+  ASSIGN_OR_RETURN(const auto found, list(filter));
+  if (found.empty() || found.front().id != id) return std::nullopt;
+  return found.front();
 }
 
 absl::StatusOr<OrderId> OrderStore::greatest_id(OrderId below) {
@@ -43,10 +42,9 @@ absl::StatusOr<OrderId> OrderStore::greatest_id(OrderId below) {
   // Each id from `end` on is too high, or has none above it that is low enough.
   for (OrderId end = below; greatest + 1 < end;) {
     filter.after = greatest + (end - 1 - greatest) / 2;
-    const auto next = list(filter);
-    if (!next.ok()) return next.status();
-    if (!next->empty() && next->front().id < below) {
-      greatest = next->front().id;
+    ASSIGN_OR_RETURN(const auto next, list(filter));
+    if (!next.empty() && next.front().id < below) {
+      greatest = next.front().id;
     } else if (filter.after == greatest) {
       break;
     } else {
@@ -92,14 +90,13 @@ absl::StatusOr<std::vector<VoucherId>> OrderStore::vouchers_with_orders() {
 absl::Status OrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
   const auto visit_all = [&](auto list_portion) -> absl::Status {
     for (OrderFilter filter;;) {
-      const absl::StatusOr<std::vector<Order>> portion = list_portion(filter);
-      if (!portion.ok()) return portion.status();
+      ASSIGN_OR_RETURN(const std::vector<Order> portion, list_portion(filter));
       std::vector<Order> with_key;
-      std::ranges::copy_if(*portion, std::back_inserter(with_key),
+      std::ranges::copy_if(portion, std::back_inserter(with_key),
                            [&](const Order& order) { return has_key_at(order, time_ms); });
-      if (absl::Status visited = visit(with_key); !visited.ok()) return visited;
-      if (portion->size() < filter.count_max) return absl::OkStatus();
-      filter.after = portion->back().id;
+      RETURN_IF_ERROR(visit(with_key));
+      if (portion.size() < filter.count_max) return absl::OkStatus();
+      filter.after = portion.back().id;
     }
   };
   absl::Status visited = visit_all([this](const OrderFilter& filter) { return list(filter); });
@@ -112,9 +109,8 @@ absl::Status OrderStore::record_checkpoint(std::int64_t checkpoint) {
   constexpr int kTries = 10;
   absl::Status recorded;
   for (int i = 0; i < kTries; ++i) {
-    const auto before = state();
-    if (!before.ok()) return before.status();
-    recorded = write({}, {.epoch = before->epoch, .checkpoint = checkpoint}).status();
+    ASSIGN_OR_RETURN(const auto before, state());
+    recorded = write({}, {.epoch = before.epoch, .checkpoint = checkpoint}).status();
     if (!absl::IsAborted(recorded)) break;
   }
   return recorded;

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 
@@ -57,8 +58,7 @@ absl::StatusOr<std::vector<OrderResult>> SaleStores::write(std::span<const Order
   fence.stock.emplace();
   absl::flat_hash_set<VoucherId> read;
   for (const Order& order : batch) {
-    const absl::Status added = add_stock(vouchers, order.voucher, read, fence);
-    if (!added.ok()) return added;
+    RETURN_IF_ERROR(add_stock(vouchers, order.voucher, read, fence));
   }
   return orders.write(batch, fence);
 }
@@ -71,8 +71,7 @@ absl::StatusOr<std::vector<OrderResult>> SaleStores::apply(std::span<const Order
   absl::flat_hash_set<VoucherId> read;
   for (const OrderEvent& event : events) {
     if (event.kind != OrderEvent::Kind::kAdmitted) continue;
-    const absl::Status added = add_stock(vouchers, event.order.voucher, read, fence);
-    if (!added.ok()) return added;
+    RETURN_IF_ERROR(add_stock(vouchers, event.order.voucher, read, fence));
   }
   return payments.apply(events, fence);
 }
@@ -80,11 +79,10 @@ absl::StatusOr<std::vector<OrderResult>> SaleStores::apply(std::span<const Order
 absl::Status for_each_payment(PaymentStore& store, PaymentFilter filter,
                               absl::FunctionRef<void(const Payment&)> visit) {
   while (true) {
-    const auto portion = store.list_payments(filter);
-    if (!portion.ok()) return portion.status();
-    for (const Payment& payment : *portion) visit(payment);
-    if (portion->empty() || portion->size() < filter.count_max) return absl::OkStatus();
-    filter.after = portion->back().id;
+    ASSIGN_OR_RETURN(const auto portion, store.list_payments(filter));
+    for (const Payment& payment : portion) visit(payment);
+    if (portion.empty() || portion.size() < filter.count_max) return absl::OkStatus();
+    filter.after = portion.back().id;
   }
 }
 

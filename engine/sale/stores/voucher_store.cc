@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "engine/core/base/status_macros.h"
 #include <rushgate/order_store.h>
 
 namespace rushgate {
@@ -18,23 +19,20 @@ absl::StatusOr<std::vector<VoucherVersion>> VoucherStore::pending() {
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> VoucherStore::latest(VoucherId voucher) {
-  const auto found = versions(voucher);
-  if (!found.ok()) return found.status();
-  if (found->empty()) return std::nullopt;
-  return found->back();
+  ASSIGN_OR_RETURN(const auto found, versions(voucher));
+  if (found.empty()) return std::nullopt;
+  return found.back();
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> VoucherStore::applied(VoucherId voucher) {
-  const auto found = versions(voucher);
-  if (!found.ok()) return found.status();
-  return version_in_force(*found);
+  ASSIGN_OR_RETURN(const auto found, versions(voucher));
+  return version_in_force(found);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> VoucherStore::all_applied() {
-  const auto versions = all_versions();
-  if (!versions.ok()) return versions.status();
+  ASSIGN_OR_RETURN(const auto versions, all_versions());
   std::vector<VoucherVersion> in_force;
-  for (const VoucherVersion& version : *versions) {
+  for (const VoucherVersion& version : versions) {
     if (version.state != State::kApplied) continue;
     const bool is_newer = !in_force.empty() && in_force.back().voucher.id == version.voucher.id;
     if (is_newer) in_force.pop_back();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/scripts/consumer_remove.lua.h"
 #include "engine/sale/stream/consumers.h"
 #include "engine/sale/stream/group_progress.h"
@@ -53,11 +54,10 @@ const Script& remove_consumer_script() {
 }  // namespace
 
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys) {
-  const auto progress = read_group_progress(client, keys);
-  if (!progress.ok()) return progress.status();
-  if (progress->pending > 0) return true;
+  ASSIGN_OR_RETURN(const auto progress, read_group_progress(client, keys));
+  if (progress.pending > 0) return true;
   const Reply undelivered = client("XRANGE", keys.order_stream,
-                                   '(' + progress->last_delivered.to_string(), "+", "COUNT", 1);
+                                   '(' + progress.last_delivered.to_string(), "+", "COUNT", 1);
   if (!undelivered.is_aggregate()) return unexpected(undelivered);
   return !undelivered.elements().empty();
 }
@@ -65,21 +65,18 @@ absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys) {
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
                                                        std::string_view identity,
                                                        std::string_view consumer) {
-  const auto own = find_own_consumers(client, keys, identity);
-  if (!own.ok()) return own.status();
+  ASSIGN_OR_RETURN(const auto own, find_own_consumers(client, keys, identity));
   std::vector<std::string> gone;
-  for (const GroupConsumer& from : *own) {
-    const absl::Status adopted = adopt_from(from.name, client, keys, consumer, gone);
-    if (!adopted.ok()) return adopted;
+  for (const GroupConsumer& from : own) {
+    RETURN_IF_ERROR(adopt_from(from.name, client, keys, consumer, gone));
   }
   return gone;
 }
 
 absl::Status remove_idle_consumers(Client& client, const SaleKeys& keys, std::string_view identity,
                                    std::int64_t idle_ms) {
-  const auto own = find_own_consumers(client, keys, identity);
-  if (!own.ok()) return own.status();
-  for (const GroupConsumer& consumer : *own) {
+  ASSIGN_OR_RETURN(const auto own, find_own_consumers(client, keys, identity));
+  for (const GroupConsumer& consumer : own) {
     if (consumer.pending > 0 || consumer.idle_ms < idle_ms) continue;
     const std::string_view names[] = {keys.order_stream};
     const std::string_view arguments[] = {keys.group, consumer.name};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate {
@@ -64,9 +65,8 @@ std::string GroupConsumer::description(const SaleKeys& keys) const {
 
 absl::StatusOr<std::vector<GroupConsumer>> find_own_consumers(Client& client, const SaleKeys& keys,
                                                               std::string_view identity) {
-  auto consumers = read_all_consumers(client, keys);
-  if (!consumers.ok()) return consumers.status();
-  std::erase_if(*consumers,
+  ASSIGN_OR_RETURN(auto consumers, read_all_consumers(client, keys));
+  std::erase_if(consumers,
                 [&](const GroupConsumer& consumer) { return !is_own(consumer.name, identity); });
   return consumers;
 }
@@ -74,9 +74,8 @@ absl::StatusOr<std::vector<GroupConsumer>> find_own_consumers(Client& client, co
 absl::StatusOr<std::vector<GroupConsumer>> find_foreign_consumers(Client& client,
                                                                   const SaleKeys& keys,
                                                                   std::string_view identity) {
-  auto consumers = read_all_consumers(client, keys);
-  if (!consumers.ok()) return consumers.status();
-  std::erase_if(*consumers,
+  ASSIGN_OR_RETURN(auto consumers, read_all_consumers(client, keys));
+  std::erase_if(consumers,
                 [&](const GroupConsumer& consumer) { return is_own(consumer.name, identity); });
   return consumers;
 }

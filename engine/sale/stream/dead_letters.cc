@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/letter_bury.lua.h"
 #include "engine/sale/scripts/letter_bury_without_stock.lua.h"
@@ -175,9 +176,7 @@ absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const
     const Reply found = client.run(find_script(), names, arguments);
     if (found == Reply::integer(lua::letter_find::kNone)) return std::nullopt;
     if (found != Reply::integer(lua::letter_find::kNotIndexed)) return read_found(found);
-    if (const absl::Status indexed = index_dead_letters(client, keys); !indexed.ok()) {
-      return indexed;
-    }
+    RETURN_IF_ERROR(index_dead_letters(client, keys));
   }
   return absl::UnavailableError("looking for a dead letter: ever more appeared");
 }
@@ -274,11 +273,9 @@ absl::StatusOr<std::vector<std::string>> find_dead_letters_of(Client& client, co
 
 absl::Status discard_dead_letters_of(Client& client, const SaleKeys& keys, VoucherId voucher,
                                      const std::string& why) {
-  const auto letters = find_dead_letters_of(client, keys, voucher);
-  if (!letters.ok()) return letters.status();
-  for (const std::string& letter : *letters) {
-    const auto discarded = discard_dead_letter(client, keys, letter, why);
-    if (!discarded.ok()) return discarded.status();
+  ASSIGN_OR_RETURN(const auto letters, find_dead_letters_of(client, keys, voucher));
+  for (const std::string& letter : letters) {
+    RETURN_IF_ERROR(discard_dead_letter(client, keys, letter, why).status());
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate {
@@ -69,10 +70,9 @@ absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKe
     progress.last = *id;
   }
   // The last delivered id first: an entry that is delivered afterwards may be pending.
-  const auto group = read_group_progress(client, keys);
-  if (!group.ok()) return group.status();
-  progress.acknowledged_to = group->last_delivered;
-  if (group->pending == 0) return progress;
+  ASSIGN_OR_RETURN(const auto group, read_group_progress(client, keys));
+  progress.acknowledged_to = group.last_delivered;
+  if (group.pending == 0) return progress;
   const Reply oldest = client("XPENDING", keys.order_stream, keys.group, "-", "+", 1);
   if (has_code(oldest, "NOGROUP")) return StreamProgress{.last = progress.last};
   if (!oldest.is_aggregate()) return to_status(oldest, kDoing);
@@ -106,9 +106,8 @@ absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const Sal
 
 absl::StatusOr<bool> is_acknowledged(Client& client, const SaleKeys& keys, StreamId entry) {
   // The last delivered id first: an entry that is delivered afterwards may be pending.
-  const auto progress = read_group_progress(client, keys);
-  if (!progress.ok()) return progress.status();
-  if (entry > progress->last_delivered) return false;
+  ASSIGN_OR_RETURN(const auto progress, read_group_progress(client, keys));
+  if (entry > progress.last_delivered) return false;
   const std::string id = entry.to_string();
   const Reply pending = client("XPENDING", keys.order_stream, keys.group, id, id, 1);
   if (has_code(pending, "NOGROUP")) return true;
@@ -118,11 +117,9 @@ absl::StatusOr<bool> is_acknowledged(Client& client, const SaleKeys& keys, Strea
 
 absl::StatusOr<AcknowledgedEntries> AcknowledgedEntries::read(Client& client,
                                                               const SaleKeys& keys) {
-  const auto progress = read_group_progress(client, keys);
-  if (!progress.ok()) return progress.status();
-  auto pending = read_pending_ids(client, keys);
-  if (!pending.ok()) return pending.status();
-  return AcknowledgedEntries(progress->last_delivered, *std::move(pending));
+  ASSIGN_OR_RETURN(const auto progress, read_group_progress(client, keys));
+  ASSIGN_OR_RETURN(auto pending, read_pending_ids(client, keys));
+  return AcknowledgedEntries(progress.last_delivered, std::move(pending));
 }
 
 AcknowledgedEntries::AcknowledgedEntries(StreamId last_delivered, std::vector<StreamId> pending)

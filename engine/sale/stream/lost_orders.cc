@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/lost_find.lua.h"
 #include "engine/sale/stream/dead_letters.h"
@@ -54,20 +55,17 @@ absl::StatusOr<std::vector<LostOrder>> find_lost_orders(Client& client, OrderSto
   std::vector<LostOrder> missing;
   for (std::span<LostOrder> left = readable; !left.empty();) {
     const auto portion = left.first(std::min(left.size(), kPortion));
-    const absl::Status looked = append_missing(client, keys, portion, missing);
-    if (!looked.ok()) return looked;
+    RETURN_IF_ERROR(append_missing(client, keys, portion, missing));
     left = left.subspan(portion.size());
   }
   // The database and the dead letters last: an order that leaves the stream meanwhile is found
   // there.
   std::vector<LostOrder> lost;
   for (LostOrder& candidate : missing) {
-    const auto stored = orders.find(candidate.order.id);
-    if (!stored.ok()) return stored.status();
-    if (stored->has_value()) continue;
-    const auto letter = find_dead_letter(client, keys, candidate.order.id);
-    if (!letter.ok()) return letter.status();
-    if (!letter->has_value()) lost.push_back(std::move(candidate));
+    ASSIGN_OR_RETURN(const auto stored, orders.find(candidate.order.id));
+    if (stored.has_value()) continue;
+    ASSIGN_OR_RETURN(const auto letter, find_dead_letter(client, keys, candidate.order.id));
+    if (!letter.has_value()) lost.push_back(std::move(candidate));
   }
   return lost;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stream/stream_entries.h"
@@ -29,7 +30,7 @@ void QueuedCancellations::clear() {
 }
 
 absl::StatusOr<StreamId> QueuedCancellations::read_on() {
-  if (absl::Status found = find_ends(); !found.ok()) return found;
+  RETURN_IF_ERROR(find_ends());
   const absl::Status read =
       for_each_entry(client_, stream_, read_to_, StreamId::max(), [&](const OrderEntry& entry) {
         const auto id = StreamId::parse(entry.id);  // for_each_entry() has read it already
@@ -74,9 +75,7 @@ absl::Status QueuedCancellations::for_each_of(const absl::flat_hash_set<OrderId>
   }
   for (std::size_t i = 0; i < wanted.size(); i += kPortion) {
     const std::size_t count = std::min(kPortion, wanted.size() - i);
-    if (absl::Status done = fetch(std::span(wanted).subspan(i, count), visit); !done.ok()) {
-      return done;
-    }
+    RETURN_IF_ERROR(fetch(std::span(wanted).subspan(i, count), visit));
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stores/order_ids.h"
 #include "engine/sale/stream/group_progress.h"
@@ -120,9 +121,8 @@ void QueuedOrders::begin_from_scratch() {
 absl::StatusOr<bool> QueuedOrders::contains(OrderId order) {
   const auto is_met = read_on_until([&] { return known_.contains(order); });
   if (!is_met.ok() || *is_met) return is_met;
-  const auto found = find_forgotten(order);
-  if (!found.ok()) return found.status();
-  return found->has_value();
+  ASSIGN_OR_RETURN(const auto found, find_forgotten(order));
+  return found.has_value();
 }
 
 absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
@@ -134,9 +134,8 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find(OrderId order) {
     return true;
   };
   while (true) {
-    const auto is_met = read_on_until(has_other_page);
-    if (!is_met.ok()) return is_met.status();
-    if (!*is_met) return find_forgotten(order);
+    ASSIGN_OR_RETURN(const auto is_met, read_on_until(has_other_page));
+    if (!is_met) return find_forgotten(order);
     auto found = find_queued(order, *page);
     // Where the page lacks it, it may have been restored: then a later page has it.
     if (!found.ok() || found->has_value()) return found;
@@ -150,10 +149,9 @@ absl::StatusOr<std::optional<Order>> QueuedOrders::find_forgotten(OrderId order)
     return known_.may_have_forgotten(order);
   };
   if (!may_have_forgotten()) return std::nullopt;
-  const auto stored_to = skip_stored();
-  if (!stored_to.ok()) return stored_to.status();
+  ASSIGN_OR_RETURN(const auto stored_to, skip_stored());
   if (!may_have_forgotten()) return std::nullopt;  // all are stored
-  return find_queued(order, {*stored_to, StreamId::max()});
+  return find_queued(order, {stored_to, StreamId::max()});
 }
 
 /// Reads the order stream on until `is_met`, which is asked under the mutex, or to its end. Returns
@@ -175,16 +173,15 @@ absl::StatusOr<bool> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_me
       if (const auto stored_to = skip_stored(); !stored_to.ok()) return stored_to.status();
       continue;
     }
-    const auto news = read_news(after, kPortion);
-    if (!news.ok()) return news.status();
+    ASSIGN_OR_RETURN(const auto news, read_news(after, kPortion));
     const std::lock_guard lock(mutex_);
     if (read_to_ != after) continue;  // another caller has read this portion, or all was forgotten
-    if (news->is_restarted) {
+    if (news.is_restarted) {
       begin_from_scratch();
       continue;
     }
-    note(news->entries);
-    if (news->entries.size() < kPortion) return is_met();
+    note(news.entries);
+    if (news.entries.size() < kPortion) return is_met();
     has_skipped = has_skipped && read_since_skip_ < kSkipEvery;
   }
 }
@@ -198,14 +195,12 @@ absl::StatusOr<QueuedOrders::News> QueuedOrders::read_news(StreamId after, std::
       Request::of("XREVRANGE", keys_.order_stream, "+", "-", "COUNT", 1),
       reads_natively_ ? make_queued_entries_request(keys_.order_stream, after, count_max) : range};
   const std::vector<Reply> replies = client_.pipeline(requests);
-  const auto newest = read_queued_entries(replies[0]);
-  if (!newest.ok()) return newest.status();
-  auto entries = !reads_natively_        ? read_queued_entries(replies[1])
-                 : replies[1].is_error() ? read_queued_entries(client_.call(range))
-                                         : read_native_queued_entries(replies[1]);
-  if (!entries.ok()) return entries.status();
-  return News{.is_restarted = !newest->empty() && newest->front().id < after,
-              .entries = *std::move(entries)};
+  ASSIGN_OR_RETURN(const auto newest, read_queued_entries(replies[0]));
+  ASSIGN_OR_RETURN(auto entries, !reads_natively_        ? read_queued_entries(replies[1])
+                                 : replies[1].is_error() ? read_queued_entries(client_.call(range))
+                                                         : read_native_queued_entries(replies[1]));
+  return News{.is_restarted = !newest.empty() && newest.front().id < after,
+              .entries = std::move(entries)};
 }
 
 /// Adds the entries behind read_to_. The caller has the mutex.
@@ -284,30 +279,27 @@ absl::StatusOr<StreamId> QueuedOrders::skip_stored() {
     times_forgotten_before = known_.times_forgotten();
     read_since_skip_ = 0;
   }
-  const auto progress = read_stream_progress(client_, keys_);
-  if (!progress.ok()) return progress.status();
+  ASSIGN_OR_RETURN(const auto progress, read_stream_progress(client_, keys_));
   const std::lock_guard lock(mutex_);
-  const bool is_all_stored = progress->acknowledged_to >= progress->last;
+  const bool is_all_stored = progress.acknowledged_to >= progress.last;
   if (is_all_stored && known_.times_forgotten() == times_forgotten_before) {
     known_.give_up_forgotten();
   }
-  read_to_ = std::max(read_to_, progress->acknowledged_to);
-  while (!pages_.empty() && pages_.front().range.last <= progress->acknowledged_to) {
+  read_to_ = std::max(read_to_, progress.acknowledged_to);
+  while (!pages_.empty() && pages_.front().range.last <= progress.acknowledged_to) {
     pages_.pop_front();
     ++first_page_;
   }
-  return progress->acknowledged_to;
+  return progress.acknowledged_to;
 }
 
 /// Returns an order whose entry is in the range and not acknowledged.
 absl::StatusOr<std::optional<Order>> QueuedOrders::find_queued(OrderId order, const Range& range) {
-  auto found = find_in_stream(order, range);
-  if (!found.ok()) return found.status();
-  if (!found->has_value()) return std::nullopt;
-  const auto acknowledged = is_acknowledged(client_, keys_, (*found)->entry);
-  if (!acknowledged.ok()) return acknowledged.status();
-  if (*acknowledged) return std::nullopt;
-  return std::move((*found)->order);
+  ASSIGN_OR_RETURN(auto found, find_in_stream(order, range));
+  if (!found.has_value()) return std::nullopt;
+  ASSIGN_OR_RETURN(const auto acknowledged, is_acknowledged(client_, keys_, found->entry));
+  if (acknowledged) return std::nullopt;
+  return std::move(found->order);
 }
 
 /// Returns an order whose entry is in the range.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
 
@@ -24,7 +25,7 @@ absl::Status for_each_entry(Client& client, std::string_view stream, StreamId af
       after = *id;
     }
     if (portion.elements().size() < kPortion) break;
-    if (const absl::Status done = between_portions(); !done.ok()) return done;
+    RETURN_IF_ERROR(between_portions());
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stream/group_progress.h"
 #include "engine/sale/stream/unstored_orders.h"
 #include "engine/sale/vouchers/voucher_buyers.h"
@@ -19,14 +20,12 @@ absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const Sale
                                   VoucherId voucher) {
   Users served;
   // The stream first: an order that moves to the database meanwhile is found there.
-  const auto unstored = read_unstored_orders(client, keys, voucher);
-  if (!unstored.ok()) return unstored.status();
-  const auto acknowledged = AcknowledgedEntries::read(client, keys);
-  if (!acknowledged.ok()) return acknowledged.status();
-  for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
-    if (!acknowledged->contains(unstored->queued_as[i])) served.insert(unstored->queued[i].user);
+  ASSIGN_OR_RETURN(const auto unstored, read_unstored_orders(client, keys, voucher));
+  ASSIGN_OR_RETURN(const auto acknowledged, AcknowledgedEntries::read(client, keys));
+  for (std::size_t i = 0; i < unstored.queued.size(); ++i) {
+    if (!acknowledged.contains(unstored.queued_as[i])) served.insert(unstored.queued[i].user);
   }
-  for (const Order& order : unstored->dead) served.insert(order.user);
+  for (const Order& order : unstored.dead) served.insert(order.user);
   const absl::Status read = for_each_order(orders, {.voucher = voucher},
                                            [&](const Order& order) { served.insert(order.user); });
   if (!read.ok()) return read;
@@ -34,9 +33,8 @@ absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const Sale
 }
 
 absl::Status write_rows(const SaleStores& stores, std::span<const Order> rows) {
-  const auto state = stores.orders.state();
-  if (!state.ok()) return state.status();
-  const auto results = stores.write(rows, {.epoch = state->epoch, .checkpoint = state->checkpoint});
+  ASSIGN_OR_RETURN(const auto state, stores.orders.state());
+  const auto results = stores.write(rows, {.epoch = state.epoch, .checkpoint = state.checkpoint});
   if (!results.ok()) return results.status();
   for (const OrderResult& result : *results) {
     if (result.kind == OrderResult::Kind::kRefused) {
@@ -55,11 +53,9 @@ absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleK
   // the buyer is not in this list.
   std::vector<UserId> missing;
   const auto visit = [&](const UserId& user, std::int64_t /*count*/) { missing.push_back(user); };
-  const absl::Status read = for_each_buyer(client, keys, voucher.id, visit);
-  if (!read.ok()) return read;
-  const auto served = find_served(client, stores.orders, keys, voucher.id);
-  if (!served.ok()) return served.status();
-  std::erase_if(missing, [&](const UserId& user) { return served->contains(user); });
+  RETURN_IF_ERROR(for_each_buyer(client, keys, voucher.id, visit));
+  ASSIGN_OR_RETURN(const auto served, find_served(client, stores.orders, keys, voucher.id));
+  std::erase_if(missing, [&](const UserId& user) { return served.contains(user); });
   std::ranges::sort(missing);
   if (!missing.empty() && !missing.back().is_number() && !stores.orders.takes_user_names()) {
     return absl::FailedPreconditionError(
@@ -73,7 +69,7 @@ absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleK
   std::vector<Order> rows;
   for (std::size_t begin = 0; begin < missing.size(); begin += kRowsMax) {
     ids.resize(std::min(kRowsMax, missing.size() - begin));
-    if (const absl::Status drawn = draw_ids(ids); !drawn.ok()) return drawn;
+    RETURN_IF_ERROR(draw_ids(ids));
     rows.clear();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       rows.push_back({.id = ids[i],
@@ -81,7 +77,7 @@ absl::Status import_buyers(Client& client, const SaleStores& stores, const SaleK
                       .voucher = voucher.id,
                       .limit = voucher.limits.per_user});
     }
-    if (const absl::Status written = write_rows(stores, rows); !written.ok()) return written;
+    RETURN_IF_ERROR(write_rows(stores, rows));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/keyspace/keyspace_run.h"
@@ -35,20 +36,17 @@ absl::Status no_archive() {
 absl::Status Archiving::archive(VoucherId voucher, const std::string& discard_dead_letters) {
   ArchiveStore* const archive = stores_.orders.archive();
   if (archive == nullptr) return no_archive();
-  const auto archived = is_archived(stores_, voucher);
-  if (!archived.ok()) return archived.status();
-  if (!*archived) {
-    if (absl::Status checked = check(voucher); !checked.ok()) return checked;
+  ASSIGN_OR_RETURN(const auto archived, is_archived(stores_, voucher));
+  if (!archived) {
+    RETURN_IF_ERROR(check(voucher));
     absl::Status without_letters = check_letters(voucher);
     if (!without_letters.ok() && !discard_dead_letters.empty()) {
       without_letters = discard_dead_letters_of(client_, keys_, voucher, discard_dead_letters);
       if (without_letters.ok()) without_letters = check_letters(voucher);
     }
     if (!without_letters.ok()) return without_letters;
-    const auto now_ms = keyspace_time_ms(client_);
-    if (!now_ms.ok()) return now_ms.status();
-    const absl::Status begun = archive->archive_voucher(voucher, *now_ms);
-    if (!begun.ok()) return begun;
+    ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
+    RETURN_IF_ERROR(archive->archive_voucher(voucher, now_ms));
   }
   return move(voucher);
 }
@@ -58,26 +56,23 @@ absl::Status Archiving::archive(VoucherId voucher, const std::string& discard_de
 absl::Status Archiving::check(VoucherId voucher) {
   for (const auto part : {&Archiving::check_ended, &Archiving::check_queue,
                           &Archiving::check_settled, &Archiving::check_payments}) {
-    if (absl::Status checked = (this->*part)(voucher); !checked.ok()) return checked;
+    RETURN_IF_ERROR((this->*part)(voucher));
   }
   return absl::OkStatus();
 }
 
 absl::Status Archiving::check_letters(VoucherId voucher) {
-  const auto letters = find_dead_letters_of(client_, keys_, voucher);
-  if (!letters.ok()) return letters.status();
-  return letters->empty() ? absl::OkStatus()
-                          : not_yet(voucher, "it has dead letters: retry or discard them");
+  ASSIGN_OR_RETURN(const auto letters, find_dead_letters_of(client_, keys_, voucher));
+  return letters.empty() ? absl::OkStatus()
+                         : not_yet(voucher, "it has dead letters: retry or discard them");
 }
 
 absl::Status Archiving::check_ended(VoucherId voucher) {
-  const auto in_force = stores_.vouchers.applied(voucher);
-  if (!in_force.ok()) return in_force.status();
-  const auto now_ms = keyspace_time_ms(client_);
-  if (!now_ms.ok()) return now_ms.status();
+  ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(voucher));
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
   ArchiveContext context;
-  if (in_force->has_value()) context.end_ms = (*in_force)->voucher.end_ms;
-  return check_archivable(voucher, *now_ms, context);
+  if (in_force.has_value()) context.end_ms = in_force->voucher.end_ms;
+  return check_archivable(voucher, now_ms, context);
 }
 
 /// Checks that no stored order waits for something. The database checks that once more when it
@@ -96,16 +91,14 @@ absl::Status Archiving::check_settled(VoucherId voucher) {
 
 /// Checks that the streams have nothing of the voucher which the database does not have.
 absl::Status Archiving::check_queue(VoucherId voucher) {
-  const auto unstored = read_unstored_orders(client_, keys_, voucher);
-  if (!unstored.ok()) return unstored.status();
-  const auto acknowledged = AcknowledgedEntries::read(client_, keys_);
-  if (!acknowledged.ok()) return acknowledged.status();
-  for (std::size_t i = 0; i < unstored->queued.size(); ++i) {
-    if (acknowledged->contains(unstored->queued_as[i])) continue;
-    return not_yet(voucher, concat("order ", unstored->queued[i].id, " is queued"));
+  ASSIGN_OR_RETURN(const auto unstored, read_unstored_orders(client_, keys_, voucher));
+  ASSIGN_OR_RETURN(const auto acknowledged, AcknowledgedEntries::read(client_, keys_));
+  for (std::size_t i = 0; i < unstored.queued.size(); ++i) {
+    if (acknowledged.contains(unstored.queued_as[i])) continue;
+    return not_yet(voucher, concat("order ", unstored.queued[i].id, " is queued"));
   }
-  for (const OrderEvent& event : unstored->events) {
-    if (acknowledged->contains(event.order.entry)) continue;
+  for (const OrderEvent& event : unstored.events) {
+    if (acknowledged.contains(event.order.entry)) continue;
     return not_yet(voucher, concat("a change of order ", event.order.id, " is queued"));
   }
   return absl::OkStatus();
@@ -150,7 +143,7 @@ absl::Status Archiving::remove_keys(Client& client, VoucherId voucher) {
                             keys_.buyers(voucher), keys_.days(voucher), keys_.refunds(voucher),
                             keys_.waiting(voucher), keys_.waiting_orders(voucher));
   if (!gone.is_integer()) return to_status(gone, doing);
-  if (absl::Status removed = remove_holds(client, voucher); !removed.ok()) return removed;
+  RETURN_IF_ERROR(remove_holds(client, voucher));
   const Reply forgotten = client("SREM", keys_.vouchers(), voucher);
   return forgotten.is_integer() ? seal(client) : to_status(forgotten, doing);
 }
@@ -165,11 +158,11 @@ absl::Status Archiving::seal(Client& client) {
 }
 
 absl::Status Archiving::move(VoucherId voucher) {
-  if (absl::Status removed = remove_keys(client_, voucher); !removed.ok()) return removed;
+  RETURN_IF_ERROR(remove_keys(client_, voucher));
   while (true) {
-    const auto moved = stores_.orders.archive()->archive_orders(voucher, kOrdersPerStep);
-    if (!moved.ok()) return moved.status();
-    if (*moved < kOrdersPerStep) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const auto moved,
+                     stores_.orders.archive()->archive_orders(voucher, kOrdersPerStep));
+    if (moved < kOrdersPerStep) return absl::OkStatus();
   }
 }
 
@@ -177,10 +170,9 @@ absl::Status Archiving::move(VoucherId voucher) {
 /// the database has unmoved orders.
 absl::StatusOr<std::vector<VoucherId>> Archiving::find_unfinished(Client& client,
                                                                   bool only_in_keyspace) {
-  const auto archived = read_archived(stores_.orders);
-  if (!archived.ok()) return archived.status();
+  ASSIGN_OR_RETURN(const auto archived, read_archived(stores_.orders));
   std::vector<VoucherId> unfinished;
-  for (std::span<const ArchivedVoucher> left = *archived; !left.empty();) {
+  for (std::span<const ArchivedVoucher> left = archived; !left.empty();) {
     const auto portion = left.first(std::min(left.size(), kVouchersPerStep));
     Request request = Request::of("SMISMEMBER", keys_.vouchers());
     for (const ArchivedVoucher& one : portion) request.add(one.last.voucher.id);
@@ -202,16 +194,15 @@ absl::StatusOr<std::vector<VoucherId>> Archiving::finish() {
   auto unfinished = find_unfinished(client_, /*only_in_keyspace=*/false);
   if (!unfinished.ok()) return unfinished;
   for (const VoucherId voucher : *unfinished) {
-    if (absl::Status moved = move(voucher); !moved.ok()) return moved;
+    RETURN_IF_ERROR(move(voucher));
   }
   return unfinished;
 }
 
 absl::Status Archiving::remove_returned_keys(Client& client) {
-  const auto returned = find_unfinished(client, /*only_in_keyspace=*/true);
-  if (!returned.ok()) return returned.status();
-  for (const VoucherId voucher : *returned) {
-    if (absl::Status removed = remove_keys(client, voucher); !removed.ok()) return removed;
+  ASSIGN_OR_RETURN(const auto returned, find_unfinished(client, /*only_in_keyspace=*/true));
+  for (const VoucherId voucher : returned) {
+    RETURN_IF_ERROR(remove_keys(client, voucher));
   }
   return absl::OkStatus();
 }
@@ -221,14 +212,11 @@ absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {
   if (archive == nullptr) return no_archive();
   std::size_t deleted = 0;
   while (true) {
-    const auto portion = archive->delete_orders(voucher, kOrdersPerStep);
-    if (!portion.ok()) return portion.status();
-    deleted += *portion;
-    if (*portion < kOrdersPerStep) break;
+    ASSIGN_OR_RETURN(const auto portion, archive->delete_orders(voucher, kOrdersPerStep));
+    deleted += portion;
+    if (portion < kOrdersPerStep) break;
   }
-  if (absl::Status letters = delete_discarded_letters(client_, keys_, voucher); !letters.ok()) {
-    return letters;
-  }
+  RETURN_IF_ERROR(delete_discarded_letters(client_, keys_, voucher));
   return deleted;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stream/dead_letters.h"
@@ -13,11 +14,10 @@ namespace {
 /// Retries a dead letter without stock. Skips the rebuild if the voucher is sold out.
 absl::StatusOr<bool> restore_letter(Client& client, const SaleKeys& keys, VoucherBook& vouchers,
                                     const std::string& letter) {
-  auto found = read_dead_letter(client, keys, letter);
-  if (!found.ok()) return found.status();
-  if (!found->has_value()) return false;
-  OrderEntry entry = std::move((*found)->order);
-  entry.id = (*found)->entry;
+  ASSIGN_OR_RETURN(auto found, read_dead_letter(client, keys, letter));
+  if (!found.has_value()) return false;
+  OrderEntry entry = std::move(found->order);
+  entry.id = found->entry;
   const auto order = read_order(entry);
   if (!order.ok()) return false;
   const Reply stock = client("GET", keys.stock(order->voucher));
@@ -34,10 +34,9 @@ absl::StatusOr<bool> restore_letter(Client& client, const SaleKeys& keys, Vouche
 
 absl::StatusOr<bool> retry_or_restore_letter(Client& client, const SaleKeys& keys,
                                              VoucherBook& vouchers, const std::string& id) {
-  const auto retried = retry_dead_letter(client, keys, id);
-  if (!retried.ok()) return retried.status();
-  return *retried == Retry::kNeedsRestore ? restore_letter(client, keys, vouchers, id)
-                                          : *retried == Retry::kDone;
+  ASSIGN_OR_RETURN(const auto retried, retry_dead_letter(client, keys, id));
+  return retried == Retry::kNeedsRestore ? restore_letter(client, keys, vouchers, id)
+                                         : retried == Retry::kDone;
 }
 
 }  // namespace rushgate

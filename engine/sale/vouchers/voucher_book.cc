@@ -10,6 +10,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/keyspace_run.h"
@@ -61,10 +62,8 @@ VoucherBook::VoucherBook(Client& client, const SaleStores& stores, KeyspaceOwner
 absl::Status VoucherBook::recover() {
   VoucherChange change(changing_);
   if (!change.wait(kPatience)) return is_changing();
-  const absl::Status restored = restore_lost_requests(client_, stores_, keys_);
-  if (!restored.ok()) return restored;
-  const absl::Status pending = finish_pending();
-  if (!pending.ok()) return pending;
+  RETURN_IF_ERROR(restore_lost_requests(client_, stores_, keys_));
+  RETURN_IF_ERROR(finish_pending());
   auto on_sale = stores_.vouchers.all_applied();
   return on_sale.ok() ? rebuild_lost(*std::move(on_sale)) : on_sale.status();
 }
@@ -81,27 +80,24 @@ absl::Status VoucherBook::restore_requests() {
 absl::Status VoucherBook::rebuild_lost_holds() {
   const VoucherChange change(changing_);
   if (!change.is_ours()) return absl::OkStatus();  // it will be called again
-  auto on_sale = stores_.vouchers.all_applied();
-  if (!on_sale.ok()) return on_sale.status();
+  ASSIGN_OR_RETURN(auto on_sale, stores_.vouchers.all_applied());
   // An earlier version may have demanded payment.
-  std::erase_if(*on_sale, [](const VoucherVersion& version) {
+  std::erase_if(on_sale, [](const VoucherVersion& version) {
     return version.voucher.payment_ms == 0 && version.version == 1;
   });
-  return on_sale->empty() ? absl::OkStatus() : rebuild_lost(*std::move(on_sale));
+  return on_sale.empty() ? absl::OkStatus() : rebuild_lost(std::move(on_sale));
 }
 
 absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
-  const auto on_sale = stores_.vouchers.all_applied();
-  if (!on_sale.ok()) return on_sale.status();
-  const auto now_ms = keyspace_time_ms(client_);
-  if (!now_ms.ok()) return now_ms.status();
+  ASSIGN_OR_RETURN(const auto on_sale, stores_.vouchers.all_applied());
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
   std::int64_t next_ms = kNeverEndsMs;
   std::vector<VoucherId> opened;
   std::vector<Request> requests;
-  for (const VoucherVersion& version : *on_sale) {
+  for (const VoucherVersion& version : on_sale) {
     const Voucher& voucher = version.voucher;
-    if (voucher.waiting_max == 0 || voucher.end_ms <= *now_ms) continue;
-    if (voucher.begin_ms > *now_ms) {
+    if (voucher.waiting_max == 0 || voucher.end_ms <= now_ms) continue;
+    if (voucher.begin_ms > now_ms) {
       next_ms = std::min(next_ms, voucher.begin_ms);
       continue;
     }
@@ -113,16 +109,14 @@ absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
     const Reply& serves = replies[i];
     if (!serves.is_integer()) return to_status(serves, "looking for waiting users");
     if (serves.integer() == 0) continue;
-    const absl::Status served = serve_waiting_list(client_, keys_, opened[i]);
-    if (!served.ok()) return served;
+    RETURN_IF_ERROR(serve_waiting_list(client_, keys_, opened[i]));
   }
-  return next_ms - *now_ms;
+  return next_ms - now_ms;
 }
 
 absl::Status VoucherBook::finish_pending() {
-  const auto pending = stores_.vouchers.pending();
-  if (!pending.ok()) return pending.status();
-  for (const VoucherVersion& version : *pending) {
+  ASSIGN_OR_RETURN(const auto pending, stores_.vouchers.pending());
+  for (const VoucherVersion& version : pending) {
     absl::Status applied = apply(version);
     if (absl::IsUnavailable(applied)) return applied;
     log(version, applied);
@@ -163,7 +157,7 @@ void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure
 
 absl::Status VoucherBook::publish(const Voucher& voucher,
                                   std::optional<std::int64_t> expected_version) {
-  if (const absl::Status checked = check_new_terms(voucher); !checked.ok()) return checked;
+  RETURN_IF_ERROR(check_new_terms(voucher));
   VoucherChange change(changing_);
   if (!change.wait(kPatience)) return is_changing();
   return publish_locked(voucher, expected_version);
@@ -173,10 +167,9 @@ absl::Status VoucherBook::publish(const Voucher& voucher,
 absl::Status VoucherBook::check_new_terms(const Voucher& voucher) {
   absl::Status checked = check_terms(voucher);
   if (checked.ok() || !check_change(voucher).ok()) return checked;
-  const auto in_force = stores_.vouchers.applied(voucher.id);
-  if (!in_force.ok()) return in_force.status();
-  const bool stays = in_force->has_value() && (*in_force)->voucher.limits.utc_offset_minutes ==
-                                                  voucher.limits.utc_offset_minutes;
+  ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(voucher.id));
+  const bool stays = in_force.has_value() && in_force->voucher.limits.utc_offset_minutes ==
+                                                 voucher.limits.utc_offset_minutes;
   return stays ? absl::OkStatus() : checked;
 }
 
@@ -193,9 +186,8 @@ absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
 }
 
 absl::Status VoucherBook::close(VoucherId voucher) {
-  const auto now_ms = keyspace_time_ms(client_);
-  if (!now_ms.ok()) return now_ms.status();
-  return change(voucher, [now = *now_ms](Voucher& changed) {
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
+  return change(voucher, [now = now_ms](Voucher& changed) {
     changed.end_ms = std::min(changed.end_ms, now);
     changed.begin_ms = std::min(changed.begin_ms, changed.end_ms - 1);
     return absl::OkStatus();
@@ -209,42 +201,38 @@ absl::Status VoucherBook::change(VoucherId voucher,
   VoucherChange change(changing_);
   if (!change.wait(kPatience)) return is_changing();
   for (int i = 1;; ++i) {
-    auto in_force = stores_.vouchers.applied(voucher);
-    if (!in_force.ok()) return in_force.status();
-    if (!in_force->has_value()) return refuse_unknown(voucher);
-    Voucher changed = (*in_force)->voucher;
-    if (const absl::Status edited = edit(changed); !edited.ok()) return edited;
-    if (const absl::Status checked = check_change(changed); !checked.ok()) return checked;
-    absl::Status published = publish_locked(changed, (*in_force)->version);
+    ASSIGN_OR_RETURN(auto in_force, stores_.vouchers.applied(voucher));
+    if (!in_force.has_value()) return refuse_unknown(voucher);
+    Voucher changed = in_force->voucher;
+    RETURN_IF_ERROR(edit(changed));
+    RETURN_IF_ERROR(check_change(changed));
+    absl::Status published = publish_locked(changed, in_force->version);
     if (!absl::IsAlreadyExists(published) || i == kTries) return published;
   }
 }
 
 /// Returns why a voucher without a version in force cannot be changed.
 absl::Status VoucherBook::refuse_unknown(VoucherId voucher) {
-  const auto archived = is_archived(stores_, voucher);
-  if (!archived.ok()) return archived.status();
-  return *archived ? archived_error(voucher) : not_on_sale(voucher);
+  ASSIGN_OR_RETURN(const auto archived, is_archived(stores_, voucher));
+  return archived ? archived_error(voucher) : not_on_sale(voucher);
 }
 
 absl::Status VoucherBook::publish_locked(const Voucher& voucher,
                                          std::optional<std::int64_t> expected_version) {
   constexpr int kTries = 100;  // each fails only because another process published
   for (int i = 1;; ++i) {
-    const auto latest = finish_latest(voucher.id);
-    if (!latest.ok()) return latest.status();
-    const auto in_force = stores_.vouchers.applied(voucher.id);
-    if (!in_force.ok()) return in_force.status();
-    const std::int64_t now = in_force->has_value() ? (*in_force)->version : 0;
+    ASSIGN_OR_RETURN(const auto latest, finish_latest(voucher.id));
+    ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(voucher.id));
+    const std::int64_t now = in_force.has_value() ? in_force->version : 0;
     if (expected_version.value_or(now) != now) {
       return absl::AlreadyExistsError(concat(voucher_name(voucher.id), ": version ", now,
                                              " is in force, not ", *expected_version));
     }
-    if (in_force->has_value() && (*in_force)->voucher == voucher) return forget_copies(voucher.id);
+    if (in_force.has_value() && in_force->voucher == voucher) return forget_copies(voucher.id);
 
     VoucherVersion version;
     version.voucher = voucher;
-    version.version = latest->has_value() ? (*latest)->version + 1 : 1;
+    version.version = latest.has_value() ? latest->version + 1 : 1;
     const absl::Status recorded = stores_.vouchers.record_pending(version);
     if (recorded.ok()) return apply(version);
     if (!absl::IsFailedPrecondition(recorded) || i == kTries) return recorded;
@@ -267,14 +255,12 @@ absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(Voucher
 
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
-  const auto in_force = stores_.vouchers.applied(id);
-  if (!in_force.ok()) return in_force.status();
-  const auto result = apply_or_rebuild(version, *in_force);
-  if (!result.ok()) return result.status();
+  ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(id));
+  ASSIGN_OR_RETURN(const auto result, apply_or_rebuild(version, in_force));
 
-  const auto detail = std::span(*result).subspan(1);
+  const auto detail = std::span(result).subspan(1);
   const std::string count = detail.empty() ? "?" : std::to_string(detail.front());
-  switch (result->front()) {
+  switch (result.front()) {
     case voucher_scripts::kDone:
     case voucher_scripts::kAlreadyDone: {
       const std::vector<std::optional<std::int64_t>> there(detail.begin(), detail.end());
@@ -285,13 +271,11 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
             voucher_name(id) + ", version " + std::to_string(version.version) +
             ": the keyspace holds another sale's voucher of this id: " + different);
       }
-      if (!in_force->has_value()) {
-        const absl::Status adopted = finish_adoption(version.voucher);
-        if (!adopted.ok()) return adopted;
+      if (!in_force.has_value()) {
+        RETURN_IF_ERROR(finish_adoption(version.voucher));
       }
       if (version.voucher.waiting_max > 0) {
-        const absl::Status served = serve_waiting_list(client_, keys_, id);
-        if (!served.ok()) return served;
+        RETURN_IF_ERROR(serve_waiting_list(client_, keys_, id));
       }
       return record_applied(version);
     }
@@ -318,8 +302,7 @@ absl::Status VoucherBook::finish_adoption(const Voucher& voucher) {
   const Reply adopting = client_("HEXISTS", key, "adopting");
   if (!adopting.is_integer()) return to_status(adopting, "adopting " + voucher_name(voucher.id));
   if (adopting.integer() == 0) return absl::OkStatus();
-  const absl::Status imported = import_buyers(client_, stores_, keys_, voucher, options_.draw_ids);
-  if (!imported.ok()) return imported;
+  RETURN_IF_ERROR(import_buyers(client_, stores_, keys_, voucher, options_.draw_ids));
   const Reply finished = client_("HDEL", key, "adopting");
   if (!finished.is_integer()) return to_status(finished, "adopting " + voucher_name(voucher.id));
   return absl::OkStatus();
@@ -342,10 +325,9 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
   constexpr int kTries = 4;
   for (int i = 1;; ++i) {
     // Counted each time: until the database is fenced, a worker's batch may still reach it.
-    const auto live = stores_.orders.count_live(version.voucher.id);
-    if (!live.ok()) return live.status();
+    ASSIGN_OR_RETURN(const auto live, stores_.orders.count_live(version.voucher.id));
     // Only a voucher that was never on sale may start from its full stock.
-    const bool may_create = !in_force.has_value() && *live == 0;
+    const bool may_create = !in_force.has_value() && live == 0;
     auto result = run_apply(version, may_create);
     if (!result.ok() || i == kTries) return result;
     absl::Status prepared;
@@ -373,14 +355,13 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
 absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVersion& version,
                                                                  bool may_create) {
   const VoucherId id = version.voucher.id;
-  const auto identity = owner_.identity();
-  if (!identity.ok()) return identity.status();
+  ASSIGN_OR_RETURN(const auto identity, owner_.identity());
   const std::vector<std::string> names = {
       keys_.voucher(id),    keys_.stock(id),   keys_.buyers(id),     keys_.vouchers(),
       keys_.stream_owner(), keys_.waiting(id), keys_.lost_requests()};
   std::vector<std::string> arguments = {may_create ? "1" : "0",
                                         std::to_string(options_.buyers_converted_max),
-                                        std::to_string(id), *identity, options_.adopt ? "1" : "0"};
+                                        std::to_string(id), identity, options_.adopt ? "1" : "0"};
   append_terms(version, arguments);
   return read_voucher_result(
       client_.run(voucher_scripts::apply(), as_views(names), as_views(arguments)),
@@ -389,7 +370,7 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
 
 absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
   // The database must never record as applied a version that a power cut could remove from the log.
-  if (absl::Status sealed = owner_.seal(client_); !sealed.ok()) return sealed;
+  RETURN_IF_ERROR(owner_.seal(client_));
   const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
                                                          VoucherVersion::State::kApplied, {});
   return resolved.ok() ? forget_copies(version.voucher.id) : resolved;
@@ -420,8 +401,7 @@ absl::Status VoucherBook::rebuild(VoucherId voucher) {
 absl::StatusOr<VoucherVersion> VoucherBook::find_in_force(VoucherId voucher) {
   auto in_force = stores_.vouchers.applied(voucher);
   if (in_force.ok() && !in_force->has_value()) {
-    const auto finished = finish_latest(voucher);
-    if (!finished.ok()) return finished.status();
+    RETURN_IF_ERROR(finish_latest(voucher).status());
     in_force = stores_.vouchers.applied(voucher);
   }
   if (!in_force.ok()) return in_force.status();
@@ -433,11 +413,9 @@ absl::StatusOr<RestoredOrders> VoucherBook::restore(VoucherId voucher,
                                                     std::span<const LostOrder> lost) {
   const VoucherChange change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
-  const auto in_force = find_in_force(voucher);
-  if (!in_force.ok()) return in_force.status();
+  ASSIGN_OR_RETURN(const auto in_force, find_in_force(voucher));
   LostOrders orders(lost);
-  const absl::Status rebuilt = rebuilder_.rebuild(*in_force, nullptr, &orders);
-  if (!rebuilt.ok()) return rebuilt;
+  RETURN_IF_ERROR(rebuilder_.rebuild(in_force, nullptr, &orders));
   return orders.restored;
 }
 

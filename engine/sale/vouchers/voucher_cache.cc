@@ -8,6 +8,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/model/voucher_terms.h"
 
 namespace rushgate {
@@ -63,9 +64,8 @@ absl::StatusOr<std::unique_ptr<VoucherCache>> VoucherCache::open(Backend& backen
   options.ttl_jitter_percent = 0;
   options.first_level.entries_max = copies_max;
   options.client.wait = wait;
-  auto cache = Cache::create(backend, std::move(options));
-  if (!cache.ok()) return cache.status();
-  return std::unique_ptr<VoucherCache>(new VoucherCache(*std::move(cache), vouchers));
+  ASSIGN_OR_RETURN(auto cache, Cache::create(backend, std::move(options)));
+  return std::unique_ptr<VoucherCache>(new VoucherCache(std::move(cache), vouchers));
 }
 
 VoucherCache::VoucherCache(std::unique_ptr<Cache> cache, VoucherStore& vouchers)
@@ -73,10 +73,9 @@ VoucherCache::VoucherCache(std::unique_ptr<Cache> cache, VoucherStore& vouchers)
 
 absl::StatusOr<std::optional<VoucherVersion>> VoucherCache::find(VoucherId voucher) {
   const auto load = [&]() -> absl::StatusOr<Cache::Value> {
-    const auto version = vouchers_.applied(voucher);
-    if (!version.ok()) return version.status();
-    if (!version->has_value()) return std::nullopt;
-    return to_text(**version);
+    ASSIGN_OR_RETURN(const auto version, vouchers_.applied(voucher));
+    if (!version.has_value()) return std::nullopt;
+    return to_text(*version);
   };
   const auto text = cache_->get_or_load(DecimalText(voucher).view(), load);
   if (text.ok() && !text->has_value()) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/random_name.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/holds/waiting_list.h"
@@ -40,16 +41,14 @@ absl::Status VoucherRebuilder::rebuild(const VoucherVersion& version, const Vouc
   const std::string token = name_ + ':' + std::to_string(++rebuilds_);
   const bool even_if_whole = before != nullptr || lost != nullptr;
   // Copies of a database have one identity: only the copy with the lease rebuilds.
-  if (absl::Status leased = owner_.renew_lease(client_); !leased.ok()) return leased;
+  RETURN_IF_ERROR(owner_.renew_lease(client_));
   auto begun = begin_rebuild(id, token, even_if_whole);
   if (begun.ok() && *begun == voucher_scripts::kUnclaimed) {
-    const absl::Status verified = owner_.verify(client_);
-    if (!verified.ok()) return verified;
+    RETURN_IF_ERROR(owner_.verify(client_));
     begun = begin_rebuild(id, token, even_if_whole);
   }
   if (begun.ok() && *begun == voucher_scripts::kLostRequests) {
-    const absl::Status restored = restore_lost_requests(client_, stores_, keys_);
-    if (!restored.ok()) return restored;
+    RETURN_IF_ERROR(restore_lost_requests(client_, stores_, keys_));
     begun = begin_rebuild(id, token, even_if_whole);
   }
   if (!begun.ok()) return begun.status();
@@ -68,16 +67,15 @@ absl::Status VoucherRebuilder::rebuild(const VoucherVersion& version, const Vouc
 absl::StatusOr<std::int64_t> VoucherRebuilder::begin_rebuild(VoucherId voucher,
                                                              const std::string& token,
                                                              bool even_if_whole) {
-  const auto identity = owner_.identity();
-  if (!identity.ok()) return identity.status();
+  ASSIGN_OR_RETURN(const auto identity, owner_.identity());
   const Reply run = client_.run(keyspace_run_script(), {}, {});
   if (run.is_error()) return to_status(run, "asking for the run of the keyspace");
   const std::vector<std::string> names = {
       keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher),  keys_.days(voucher),
       keys_.stream_owner(),   keys_.held(),         keys_.refunds(voucher), keys_.lost_requests()};
   const std::vector<std::string> arguments = {
-      token,     std::string(run.text()),   std::to_string(kAbandonedMs),
-      *identity, even_if_whole ? "1" : "0", std::to_string(voucher)};
+      token,    std::string(run.text()),   std::to_string(kAbandonedMs),
+      identity, even_if_whole ? "1" : "0", std::to_string(voucher)};
   return read_voucher_outcome(
       client_.run(voucher_scripts::begin_rebuild(), as_views(names), as_views(arguments)),
       "closing voucher " + std::to_string(voucher));
@@ -98,13 +96,11 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
   const auto renew_claim = [&] { return renew(id, token); };
   // From here on, a batch that a worker read before is refused, unless the worker finds it in the
   // stream once more. So no order reaches the database that is in neither of the stores now.
-  const auto fenced = stores_.orders.fence();
-  if (!fenced.ok()) return fenced.status();
+  ASSIGN_OR_RETURN(const auto fenced, stores_.orders.fence());
   // The streams first: an order that moves to the database meanwhile is found there.
-  auto unstored = read_unstored_orders(client_, keys_, id, renew_claim);
-  if (!unstored.ok()) return unstored.status();
+  ASSIGN_OR_RETURN(auto unstored, read_unstored_orders(client_, keys_, id, renew_claim));
   absl::flat_hash_map<OrderId, Order> not_stored;
-  for (const auto* orders : {&unstored->queued, &unstored->dead}) {
+  for (const auto* orders : {&unstored.queued, &unstored.dead}) {
     for (const Order& order : *orders) not_stored.emplace(order.id, order);
   }
   const auto find = [lost](const Order& order) {
@@ -112,7 +108,7 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
   };
   for (const auto& [order_id, order] : not_stored) find(order);
   if (lost != nullptr) {
-    for (const Order& order : unstored->without_stock) {
+    for (const Order& order : unstored.without_stock) {
       const auto same = lost->left.find(order.id);
       if (same != lost->left.end() && same->second->letter.empty()) lost->left.erase(same);
     }
@@ -120,14 +116,14 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
   // An order that ended while it was queued, or before its end was stored. The database may have
   // refused its end, which then is a dead letter.
   absl::flat_hash_map<OrderId, const OrderEvent*> ended;
-  for (const auto* events : {&unstored->events, &unstored->dead_events}) {
+  for (const auto* events : {&unstored.events, &unstored.dead_events}) {
     for (const OrderEvent& event : *events) {
       if (ends_hold(event)) ended.emplace(event.order.id, &event);
     }
   }
   // An order that was discarded together with its end is not held again.
-  for (const OrderEvent& event : unstored->discarded_events) {
-    const bool is_discarded = unstored->discarded.contains(event.order.id);
+  for (const OrderEvent& event : unstored.discarded_events) {
+    const bool is_discarded = unstored.discarded.contains(event.order.id);
     if (is_discarded && ends_hold(event)) ended.emplace(event.order.id, &event);
   }
   RebuiltBuyers buyers;
@@ -139,21 +135,18 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
     order.status = is_paid ? OrderStatus::kPaid : OrderStatus::kCancelled;
     order.keeps_stock = event.order.keeps_stock;
     order.keeps_allowance = event.order.keeps_allowance;
-    if (!unstored->discarded.contains(order.id)) {
+    if (!unstored.discarded.contains(order.id)) {
       buyers.ended.emplace(order.id, describe_end(order, event));
     }
     return order;
   };
   buyers.counted = version.voucher.limits.per_user != 1;
   buyers.with_days = version.voucher.limits.per_user_day > 0;
-  buyers.epoch = fenced->epoch;
-  const auto now_ms = keyspace_time_ms(client_);
-  if (!now_ms.ok()) return now_ms.status();
-  buyers.now_ms = *now_ms;
-  auto waiting = read_waiting_orders(client_, keys_, id);
-  if (!waiting.ok()) return waiting.status();
-  buyers.waiting = *std::move(waiting);
-  for (const Order& order : unstored->without_stock) buyers.note_used(order.id);
+  buyers.epoch = fenced.epoch;
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
+  buyers.now_ms = now_ms;
+  ASSIGN_OR_RETURN(buyers.waiting, read_waiting_orders(client_, keys_, id));
+  for (const Order& order : unstored.without_stock) buyers.note_used(order.id);
   const auto visit = [&](const Order& order) {
     not_stored.erase(order.id);
     find(order);
@@ -161,8 +154,7 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
   };
   const OrderFilter filter{
       .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kRowsPerPage};
-  const absl::Status read = for_each_order(stores_.orders, filter, visit, renew_claim);
-  if (!read.ok()) return read;
+  RETURN_IF_ERROR(for_each_order(stores_.orders, filter, visit, renew_claim));
   for (const auto& [order_id, order] : not_stored) {
     buyers.add(with_end(order), version.voucher.limits);
   }
@@ -183,11 +175,12 @@ absl::StatusOr<bool> VoucherRebuilder::append(const LostOrder& lost, const std::
     arguments.emplace_back(kAdmittedField);
     arguments.push_back(lost.entry.id);
   }
-  const auto appended = read_voucher_outcome(
-      client_.run(voucher_scripts::append_lost(), as_views(names), as_views(arguments)),
-      "restoring an order of voucher " + std::to_string(lost.order.voucher));
-  if (!appended.ok()) return appended.status();
-  return *appended == voucher_scripts::kDone;
+  ASSIGN_OR_RETURN(
+      const auto appended,
+      read_voucher_outcome(
+          client_.run(voucher_scripts::append_lost(), as_views(names), as_views(arguments)),
+          "restoring an order of voucher " + std::to_string(lost.order.voucher)));
+  return appended == voucher_scripts::kDone;
 }
 
 /// Gives the lost orders that are in no store to the buyers, as far as stock and limits allow;
@@ -198,15 +191,13 @@ absl::Status VoucherRebuilder::add_lost(const Limits& limits, std::int64_t stock
   for (const auto& [id, order] : lost.left) {
     const std::string excess = buyers.find_excess(order->order, limits, stock);
     if (excess.empty()) {
-      const auto appended = append(*order, token);
-      if (!appended.ok()) return appended.status();
-      if (!*appended) return being_rebuilt(order->order.voucher);
+      ASSIGN_OR_RETURN(const auto appended, append(*order, token));
+      if (!appended) return being_rebuilt(order->order.voucher);
       buyers.add(order->order, limits);
       ++lost.restored.appended;
     } else if (order->letter.empty()) {
-      const absl::Status buried = bury_without_stock(
-          client_, keys_, order->entry, "the keyspace lost it, and meanwhile " + excess);
-      if (!buried.ok()) return buried;
+      RETURN_IF_ERROR(bury_without_stock(client_, keys_, order->entry,
+                                         "the keyspace lost it, and meanwhile " + excess));
       buyers.note_used(id);
       ++lost.restored.buried;
     }
@@ -217,9 +208,8 @@ absl::Status VoucherRebuilder::add_lost(const Limits& limits, std::int64_t stock
 /// Gives the rebuild up if the voucher was archived after its versions were read. Archiving removes
 /// the keys of a rebuild that began before it.
 absl::Status VoucherRebuilder::check_kept(VoucherId voucher, const std::string& token) {
-  const auto versions = stores_.vouchers.versions(voucher);
-  if (!versions.ok()) return versions.status();
-  if (!versions->empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(voucher));
+  if (!versions.empty()) return absl::OkStatus();
   const std::vector<std::string> names = {keys_.voucher(voucher), keys_.held()};
   const std::vector<std::string> arguments = {token, std::to_string(voucher)};
   const auto abandoned = read_voucher_outcome(
@@ -231,44 +221,39 @@ absl::Status VoucherRebuilder::check_kept(VoucherId voucher, const std::string& 
 absl::Status VoucherRebuilder::load(const VoucherVersion& version, const VoucherVersion* before,
                                     const std::string& token, LostOrders* lost) {
   const VoucherId id = version.voucher.id;
-  if (const absl::Status kept = check_kept(id, token); !kept.ok()) return kept;
-  auto buyers = read_buyers(version, token, lost);
-  if (!buyers.ok()) return buyers.status();
-  if (before != nullptr && version.voucher.stock < buyers->taken) {
+  RETURN_IF_ERROR(check_kept(id, token));
+  ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));
+  if (before != nullptr && version.voucher.stock < buyers.taken) {
     return load(*before, nullptr, token, lost);
   }
   if (lost != nullptr) {
-    const absl::Status added =
-        add_lost(version.voucher.limits, version.voucher.stock, token, *buyers, *lost);
-    if (!added.ok()) return added;
+    RETURN_IF_ERROR(add_lost(version.voucher.limits, version.voucher.stock, token, buyers, *lost));
   }
-  const absl::Status left = leave_waiting_list(client_, keys_, id, buyers->served);
-  if (!left.ok()) return left;
+  RETURN_IF_ERROR(leave_waiting_list(client_, keys_, id, buyers.served));
   // The buyers last: finish_rebuild() counts them, so it finds a loss of anything before them.
   for (const auto load_part : {&VoucherRebuilder::load_requests, &VoucherRebuilder::load_holds,
                                &VoucherRebuilder::load_buyers}) {
-    const auto loaded = (this->*load_part)(id, token, *buyers);
-    if (!loaded.ok()) return loaded.status();
-    if (!*loaded) return being_rebuilt(id);
+    ASSIGN_OR_RETURN(const auto loaded, (this->*load_part)(id, token, buyers));
+    if (!loaded) return being_rebuilt(id);
   }
 
   const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers(),
                                           keys_.buyers(id),  keys_.held(),    keys_.waiting(id)};
   std::vector<std::string> arguments = {token,
-                                        std::to_string(version.voucher.stock - buyers->taken),
-                                        std::to_string(buyers->taken),
-                                        buyers->counted ? "1" : "0",
+                                        std::to_string(version.voucher.stock - buyers.taken),
+                                        std::to_string(buyers.taken),
+                                        buyers.counted ? "1" : "0",
                                         std::to_string(id),
-                                        std::to_string(buyers->bought.size()),
-                                        std::to_string(buyers->given_back),
-                                        std::to_string(buyers->withheld),
-                                        std::to_string(buyers->epoch)};
+                                        std::to_string(buyers.bought.size()),
+                                        std::to_string(buyers.given_back),
+                                        std::to_string(buyers.withheld),
+                                        std::to_string(buyers.epoch)};
   append_terms(version, arguments);
-  const auto finished = read_voucher_outcome(
-      client_.run(voucher_scripts::finish_rebuild(), as_views(names), as_views(arguments)),
-      "opening voucher " + std::to_string(id));
-  if (!finished.ok()) return finished.status();
-  if (*finished != voucher_scripts::kDone) return being_rebuilt(id);
+  ASSIGN_OR_RETURN(const auto finished,
+                   read_voucher_outcome(client_.run(voucher_scripts::finish_rebuild(),
+                                                    as_views(names), as_views(arguments)),
+                                        "opening voucher " + std::to_string(id)));
+  if (finished != voucher_scripts::kDone) return being_rebuilt(id);
   return version.voucher.waiting_max > 0 ? serve_waiting_list(client_, keys_, id)
                                          : absl::OkStatus();
 }
@@ -289,11 +274,12 @@ absl::StatusOr<bool> VoucherRebuilder::load_buyers(VoucherId voucher, const std:
       arguments.push_back(std::to_string(bought.count));
       arguments.push_back(buyers.with_days ? concat(bought.day, ":", bought.on_day) : "");
     }
-    const auto loaded = read_voucher_outcome(
-        client_.run(voucher_scripts::load_buyers(), as_views(names), as_views(arguments)),
-        "loading the buyers of voucher " + std::to_string(voucher));
-    if (!loaded.ok()) return loaded.status();
-    if (*loaded != voucher_scripts::kDone) return false;
+    ASSIGN_OR_RETURN(
+        const auto loaded,
+        read_voucher_outcome(
+            client_.run(voucher_scripts::load_buyers(), as_views(names), as_views(arguments)),
+            "loading the buyers of voucher " + std::to_string(voucher)));
+    if (loaded != voucher_scripts::kDone) return false;
   } while (buyer != buyers.bought.end());
   return true;
 }
@@ -311,11 +297,12 @@ absl::StatusOr<bool> VoucherRebuilder::load_requests(VoucherId voucher, const st
       arguments.push_back(request_record(request->second));
       arguments.push_back(std::to_string(request->second.key_expires_at_ms));
     }
-    const auto loaded = read_voucher_outcome(
-        client_.run(voucher_scripts::load_requests(), as_views(names), as_views(arguments)),
-        "loading the idempotency keys of voucher " + std::to_string(voucher));
-    if (!loaded.ok()) return loaded.status();
-    if (*loaded != voucher_scripts::kDone) return false;
+    ASSIGN_OR_RETURN(
+        const auto loaded,
+        read_voucher_outcome(
+            client_.run(voucher_scripts::load_requests(), as_views(names), as_views(arguments)),
+            "loading the idempotency keys of voucher " + std::to_string(voucher)));
+    if (loaded != voucher_scripts::kDone) return false;
   }
   return true;
 }

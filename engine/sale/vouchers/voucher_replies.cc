@@ -1,6 +1,7 @@
 #include "engine/sale/vouchers/voucher_replies.h"
 
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate {
@@ -34,9 +35,8 @@ absl::StatusOr<std::vector<std::int64_t>> read_voucher_result(const Reply& reply
 }
 
 absl::StatusOr<std::int64_t> read_voucher_outcome(const Reply& reply, std::string_view doing) {
-  const auto result = read_voucher_result(reply, doing);
-  if (!result.ok()) return result.status();
-  return result->front();
+  ASSIGN_OR_RETURN(const auto result, read_voucher_result(reply, doing));
+  return result.front();
 }
 
 }  // namespace rushgate

@@ -7,6 +7,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/recipes/queues/stream_trim.h"
 #include "engine/sale/holds/holds.h"
@@ -37,8 +38,7 @@ absl::Status Acknowledger::acknowledge_stored(const std::vector<DecidedEntry>& d
   std::span<const OrderEntry* const> left = stored;
   while (!left.empty()) {
     const auto portion = left.first(std::min(left.size(), kAcknowledgedPerCall));
-    const absl::Status acknowledged = acknowledge(portion, is_redelivery);
-    if (!acknowledged.ok()) return acknowledged;
+    RETURN_IF_ERROR(acknowledge(portion, is_redelivery));
     const auto events =
         std::ranges::count_if(portion, [](const auto* entry) { return is_event(*entry); });
     step.changed += static_cast<std::size_t>(events);
@@ -61,8 +61,7 @@ absl::Status Acknowledger::forget_ends(std::span<const OrderEntry* const> entrie
     payments += event->payment.id;
   }
   if (!ends.empty()) {
-    const auto forgotten = remove_held(client_, keys_, ends);
-    if (!forgotten.ok()) return forgotten.status();
+    RETURN_IF_ERROR(remove_held(client_, keys_, ends).status());
   }
   return payments.empty() ? absl::OkStatus()
                           : note_stored_payments(client_, keys_, payments).status();
@@ -70,7 +69,7 @@ absl::Status Acknowledger::forget_ends(std::span<const OrderEntry* const> entrie
 
 absl::Status Acknowledger::acknowledge(std::span<const OrderEntry* const> entries,
                                        bool is_redelivery) {
-  if (const absl::Status forgotten = forget_ends(entries); !forgotten.ok()) return forgotten;
+  RETURN_IF_ERROR(forget_ends(entries));
   std::vector<std::string_view> ids;
   ids.reserve(entries.size());
   Request forget = Request::of("HDEL", keys_.faults());
@@ -90,12 +89,10 @@ absl::Status Acknowledger::acknowledge(std::span<const OrderEntry* const> entrie
 absl::StatusOr<bool> Acknowledger::bury_if_final(DecidedEntry& one,
                                                  absl::flat_hash_set<OrderId>& waiting,
                                                  OrderWorker::Step& step) {
-  const auto decided_finally = is_final(one, waiting);
-  if (!decided_finally.ok()) return decided_finally.status();
-  if (*decided_finally) {
-    const auto buried = bury(client_, keys_, *one.entry, one.reason, one.seen);
-    if (!buried.ok()) return buried.status();
-    if (*buried) {
+  ASSIGN_OR_RETURN(const auto decided_finally, is_final(one, waiting));
+  if (decided_finally) {
+    ASSIGN_OR_RETURN(const auto buried, bury(client_, keys_, *one.entry, one.reason, one.seen));
+    if (buried) {
       ++step.buried;
       if (options_.logger) {
         log_error(*options_.logger,
@@ -121,9 +118,8 @@ absl::StatusOr<bool> Acknowledger::is_final(DecidedEntry& decided,
   if (decided.may_need_earlier) return false;
   if (decided.fate == DecidedEntry::Fate::kRefused) {
     if (!decided.seen) return true;
-    const auto has_ended = has_ended_since(*decided.seen);
-    if (!has_ended.ok()) return has_ended.status();
-    return !*has_ended;
+    ASSIGN_OR_RETURN(const auto has_ended, has_ended_since(*decided.seen));
+    return !has_ended;
   }
   if (decided.fate == DecidedEntry::Fate::kTooEarly) {
     if (!is_event(*decided.entry)) return false;  // a refund has begun

@@ -6,6 +6,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/group_make.lua.h"
@@ -58,13 +59,11 @@ BatchReader::BatchReader(Client& client, const Clock& clock, const SaleStores& s
 
 absl::StatusOr<bool> BatchReader::ensure_group() {
   if (group_exists_) return false;
-  const absl::Status checked = owner_.check(client_);
-  if (!checked.ok()) return checked;
-  const auto identity = owner_.identity();
-  if (!identity.ok()) return identity.status();
+  RETURN_IF_ERROR(owner_.check(client_));
+  ASSIGN_OR_RETURN(const auto identity, owner_.identity());
   const std::string owner = keys_.stream_owner();
   const std::string_view names[] = {keys_.order_stream, owner};
-  const std::string_view arguments[] = {keys_.group, *identity};
+  const std::string_view arguments[] = {keys_.group, identity};
   const Reply made = client_.run(make_group_script(), names, arguments);
   // When memory is short, Redis does not report that the group exists. Reading does.
   const bool may_exist = has_code(made, redis_error_code::kOutOfMemory);
@@ -72,11 +71,10 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
   if (made == Reply::integer(0)) {
     return absl::UnavailableError("the keyspace lost its writes just now");
   }
-  const auto state = stores_.orders.state();
-  if (!state.ok()) return state.status();
-  if (state->epoch != database_.epoch) read_again();  // the kept batch is of another epoch
-  database_ = *state;
-  consumer_ = consumer_name(options_.consumer, *identity);
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  if (state.epoch != database_.epoch) read_again();  // the kept batch is of another epoch
+  database_ = state;
+  consumer_ = consumer_name(options_.consumer, identity);
   group_exists_ = true;
   return true;
 }
@@ -84,9 +82,8 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
 /// Logs each foreign consumer once, if it has read lately.
 absl::Status BatchReader::report_foreign_consumers() {
   if (!options_.logger) return absl::OkStatus();
-  const auto foreign = find_foreign_consumers(client_, keys_, database_.identity);
-  if (!foreign.ok()) return foreign.status();
-  for (const GroupConsumer& consumer : *foreign) {
+  ASSIGN_OR_RETURN(const auto foreign, find_foreign_consumers(client_, keys_, database_.identity));
+  for (const GroupConsumer& consumer : foreign) {
     if (consumer.idle_ms > options_.claim_idle_ms) continue;
     if (!reported_consumers_.insert(consumer.name).second) continue;
     log_warning(*options_.logger, consumer.description(keys_));
@@ -104,17 +101,15 @@ std::optional<EntryBatch> BatchReader::take_kept() {
 absl::StatusOr<EntryBatch> BatchReader::next(std::int64_t block_ms, std::int64_t due_ms) {
   read_at_ms_ = clock_.monotonic_ms();
   had_none_pending_ = false;
-  auto pending = read_pending();
-  if (!pending.ok()) return pending.status();
-  if (pending->has_value()) return **std::move(pending);
+  ASSIGN_OR_RETURN(auto pending, read_pending());
+  if (pending.has_value()) return *std::move(pending);
   if (clock_.monotonic_ms() >= claim_at_ms_) {
-    auto claimed = claim_and_report();
-    if (!claimed.ok()) return claimed.status();
-    if (!claimed->empty()) return EntryBatch{*std::move(claimed), /*is_redelivery=*/true};
+    ASSIGN_OR_RETURN(auto claimed, claim_and_report());
+    if (!claimed.empty()) return EntryBatch{std::move(claimed), /*is_redelivery=*/true};
   }
-  auto entries = read_group(">", batch_max(), is_claiming() ? 0 : ms_to_wait(block_ms, due_ms));
-  if (!entries.ok()) return entries.status();
-  return EntryBatch{*std::move(entries), /*is_redelivery=*/false};
+  ASSIGN_OR_RETURN(auto entries,
+                   read_group(">", batch_max(), is_claiming() ? 0 : ms_to_wait(block_ms, due_ms)));
+  return EntryBatch{std::move(entries), /*is_redelivery=*/false};
 }
 
 /// Returns the next of the consumer's own pending entries; nothing if all were read. Then it restores
@@ -125,16 +120,15 @@ absl::StatusOr<std::optional<EntryBatch>> BatchReader::read_pending() {
     history_after_ = std::string(kHistoryStart);
   }
   if (!history_after_) return std::nullopt;
-  auto entries = read_group(*history_after_, batch_max(), 0);
-  if (!entries.ok()) return entries.status();
-  if (!entries->empty()) {
-    history_after_ = entries->back().id;
-    for (OrderEntry& entry : *entries) released_.take(entry);
-    return EntryBatch{*std::move(entries), /*is_redelivery=*/true};
+  ASSIGN_OR_RETURN(auto entries, read_group(*history_after_, batch_max(), 0));
+  if (!entries.empty()) {
+    history_after_ = entries.back().id;
+    for (OrderEntry& entry : entries) released_.take(entry);
+    return EntryBatch{std::move(entries), /*is_redelivery=*/true};
   }
   had_none_pending_ = history_after_ == kHistoryStart;
   history_after_.reset();
-  if (absl::Status restored = restore_released(); !restored.ok()) return restored;
+  RETURN_IF_ERROR(restore_released());
   return std::nullopt;
 }
 
@@ -256,9 +250,8 @@ absl::StatusOr<BatchReader::Entries> BatchReader::claim_abandoned() {
   if (!has_cursor) return to_status(reply, "claiming orders");
   claim_from_ = reply.elements()[0].text();
   // Redis before 7.0 does not report deleted entries.
-  const absl::Status reported =
-      reply.elements().size() > 2 ? report_lost(reply.elements()[2]) : absl::OkStatus();
-  if (!reported.ok()) return reported;
+  RETURN_IF_ERROR(reply.elements().size() > 2 ? report_lost(reply.elements()[2])
+                                              : absl::OkStatus());
   return read_entries(reply.elements()[1]);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thrown.h"
 
 namespace rushgate {
@@ -83,8 +84,7 @@ absl::Status BatchWriter::write(const WriteSpan& writes, const BatchFence& fence
     return absl::OkStatus();
   }
   const std::size_t half = writes.size() / 2;
-  const absl::Status first = write(writes.first(half), fence, decided);
-  if (!first.ok()) return first;
+  RETURN_IF_ERROR(write(writes.first(half), fence, decided));
   return write(writes.without_first(half), fence, decided);
 }
 

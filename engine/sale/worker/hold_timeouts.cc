@@ -1,5 +1,6 @@
 #include "engine/sale/worker/hold_timeouts.h"
 
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/holds/received_payments.h"
 
@@ -33,10 +34,9 @@ absl::Status HoldTimeouts::expire(std::size_t& expired) {
 
 absl::Status HoldTimeouts::look_for_lost(std::int64_t now_ms) {
   if (now_ms < look_for_lost_at_ms_) return absl::OkStatus();
-  if (absl::Status rebuilt = vouchers_.rebuild_lost_holds(); !rebuilt.ok()) return rebuilt;
-  const auto opening_in_ms = vouchers_.serve_opened_lists();
-  if (!opening_in_ms.ok()) return opening_in_ms.status();
-  look_for_lost_at_ms_ = now_ms + std::min(kLookForHoldsEveryMs, *opening_in_ms);
+  RETURN_IF_ERROR(vouchers_.rebuild_lost_holds());
+  ASSIGN_OR_RETURN(const auto opening_in_ms, vouchers_.serve_opened_lists());
+  look_for_lost_at_ms_ = now_ms + std::min(kLookForHoldsEveryMs, opening_in_ms);
   return absl::OkStatus();
 }
 
@@ -55,15 +55,14 @@ absl::Status HoldTimeouts::end_due(std::int64_t now_ms, std::size_t& expired) {
   std::size_t ended = 0;
   std::vector<VoucherId> closed;
   for (int i = 0; i < kExpiringScriptsMax; ++i) {
-    const auto portion = expire_holds(client_, keys_, skip);
-    if (!portion.ok()) return portion.status();
-    ended += portion->ended;
-    expired += portion->ended;
-    skip += portion->left;
-    closed.insert(closed.end(), portion->closed.begin(), portion->closed.end());
-    const std::int64_t next_ms = portion->next_ms.value_or(portion->now_ms + kLookForHoldsEveryMs);
-    if (next_ms <= portion->now_ms) continue;
-    const std::int64_t pause_ms = std::min(next_ms - portion->now_ms, kLookForHoldsEveryMs);
+    ASSIGN_OR_RETURN(const auto portion, expire_holds(client_, keys_, skip));
+    ended += portion.ended;
+    expired += portion.ended;
+    skip += portion.left;
+    closed.insert(closed.end(), portion.closed.begin(), portion.closed.end());
+    const std::int64_t next_ms = portion.next_ms.value_or(portion.now_ms + kLookForHoldsEveryMs);
+    if (next_ms <= portion.now_ms) continue;
+    const std::int64_t pause_ms = std::min(next_ms - portion.now_ms, kLookForHoldsEveryMs);
     next_ms_ = now_ms + (ended + skip > 0 ? std::min(pause_ms, kExpireEveryMs) : pause_ms);
     break;
   }

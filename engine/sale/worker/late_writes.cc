@@ -8,6 +8,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate {
@@ -29,31 +30,28 @@ absl::StatusOr<std::vector<DecidedEntry>> LateWrites::write_again(
   std::vector<OrderEvent> events;
   std::vector<DecidedEntry*> written;
   if (stores_.orders.payments() == nullptr) return late;
-  const auto first_other = find_first_pending_besides(decided);
-  if (!first_other.ok()) return first_other.status();
+  ASSIGN_OR_RETURN(const auto first_other, find_first_pending_besides(decided));
   for (DecidedEntry& one : decided) {
     if (!one.is_refused()) continue;
     auto event = read_storable(*one.entry, stores_.orders);
     const auto id = StreamId::parse(one.entry->id);
     if (!event.ok() || !id) continue;
-    one.may_need_earlier = *first_other < *id;
+    one.may_need_earlier = first_other < *id;
     if (one.may_need_earlier) continue;
     event->order.created_at_ms = clock_.now_ms();
     events.push_back(*std::move(event));
     written.push_back(&one);
   }
   if (written.empty()) return late;
-  const auto seen_to = make_room(events, fence);
-  if (!seen_to.ok()) return seen_to.status();
+  ASSIGN_OR_RETURN(const auto seen_to, make_room(events, fence));
   EntryWrites writes;
   for (std::size_t i = 0; i < written.size(); ++i) {
-    written[i]->seen = SeenEnds{.voucher = events[i].order.voucher, .to = *seen_to};
+    written[i]->seen = SeenEnds{.voucher = events[i].order.voucher, .to = seen_to};
     writes.add(std::move(events[i]), *written[i]->entry);
   }
   // No refusal of the first write counts: it came before make_room().
   std::vector<DecidedEntry> now;
-  const absl::Status wrote = writer_.write(writes.all(), fence, now);
-  if (!wrote.ok()) return wrote;
+  RETURN_IF_ERROR(writer_.write(writes.all(), fence, now));
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (now[i].lacks_pieces) now[i].seen = written[i]->seen;
     *written[i] = std::move(now[i]);
@@ -101,18 +99,14 @@ absl::StatusOr<StreamId> LateWrites::make_room(std::span<OrderEvent> events,
   // A letter that is retried meanwhile is behind `seen_to`.
   StreamId seen_to;
   for (QueuedCancellations* const cancellations : {&queued_cancellations_, &dead_cancellations_}) {
-    const auto read_to = cancellations->read_on();
-    if (!read_to.ok()) return read_to.status();
-    if (cancellations == &queued_cancellations_) seen_to = *read_to;
-    const absl::Status read = cancellations->for_each_of(orders, vouchers, visit);
-    if (!read.ok()) return read;
+    ASSIGN_OR_RETURN(const auto read_to, cancellations->read_on());
+    if (cancellations == &queued_cancellations_) seen_to = read_to;
+    RETURN_IF_ERROR(cancellations->for_each_of(orders, vouchers, visit));
   }
   if (!of_others.empty()) {
-    const auto applied = stores_.apply(of_others, fence);
-    if (!applied.ok()) return applied.status();
+    RETURN_IF_ERROR(stores_.apply(of_others, fence).status());
   }
-  const auto finished = changes_.finish_refunds();
-  if (!finished.ok()) return finished.status();
+  RETURN_IF_ERROR(changes_.finish_refunds().status());
   return seen_to;
 }
 

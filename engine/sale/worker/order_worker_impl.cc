@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/core/base/thrown.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
@@ -124,9 +125,8 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
 }
 
 absl::Status OrderWorker::Impl::prepare() {
-  const auto was_looked_for = reader_.ensure_group();
-  if (!was_looked_for.ok()) return was_looked_for.status();
-  if (*was_looked_for) renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
+  ASSIGN_OR_RETURN(const auto was_looked_for, reader_.ensure_group());
+  if (was_looked_for) renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
   return renew_lease();
 }
 
@@ -221,11 +221,10 @@ void OrderWorker::Impl::read_all(const EntryBatch& batch, EntryWrites& writes,
 /// Draws the fence. The database must never know an order, or a checkpoint, that a power cut could
 /// remove from the log: syncs it.
 absl::Status OrderWorker::Impl::prepare_write() {
-  const auto fence = draw_fence();
-  if (!fence.ok()) return fence.status();
+  ASSIGN_OR_RETURN(const auto fence, draw_fence());
   const Reply synced = client_->sync();
   if (synced.is_error()) return to_status(synced, "syncing the log");
-  fence_ = *fence;
+  fence_ = fence;
   return absl::OkStatus();
 }
 
@@ -238,26 +237,23 @@ absl::StatusOr<BatchFence> OrderWorker::Impl::draw_fence() {
   if (!absl::IsNotFound(drawn.status())) return drawn.status();
   // The keyspace lost everything, and nothing was rebuilt in this epoch: the batch can still be
   // saved. A checkpoint that no keyspace has drawn reveals the loss.
-  const auto state = stores_.orders.state();
-  if (!state.ok()) return state.status();
-  return BatchFence{.epoch = epoch, .checkpoint = state->checkpoint + 1};
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  return BatchFence{.epoch = epoch, .checkpoint = state.checkpoint + 1};
 }
 
 /// Acknowledges stored orders, buries refused ones, counts faults, trims the stream. A process that
 /// was stopped meanwhile may have lost the lease: then another copy of the database has to store them.
 absl::Status OrderWorker::Impl::conclude(std::vector<DecidedEntry>& decided, bool is_redelivery,
                                          Step& step) {
-  if (absl::Status renewed = renew_lease(); !renewed.ok()) return renewed;
+  RETURN_IF_ERROR(renew_lease());
   report_stored(decided);
   absl::Status acknowledged = acknowledger_.acknowledge_stored(decided, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;
-  const auto late = late_writes_.write_again(decided, fence_);
-  if (!late.ok()) return late.status();
-  report_stored(*late);
-  acknowledged = acknowledger_.acknowledge_stored(*late, is_redelivery, step);
+  ASSIGN_OR_RETURN(const auto late, late_writes_.write_again(decided, fence_));
+  report_stored(late);
+  acknowledged = acknowledger_.acknowledge_stored(late, is_redelivery, step);
   if (!acknowledged.ok()) return acknowledged;
-  const absl::Status concluded = conclude_unstored(decided, step);
-  if (!concluded.ok()) return concluded;
+  RETURN_IF_ERROR(conclude_unstored(decided, step));
   return step.stored + step.changed + step.buried > 0 ? acknowledger_.trim() : absl::OkStatus();
 }
 
@@ -270,9 +266,8 @@ absl::Status OrderWorker::Impl::conclude_unstored(std::vector<DecidedEntry>& dec
   for (DecidedEntry& one : decided) {
     bool is_decided = one.fate == DecidedEntry::Fate::kStored;
     if (!is_decided) {
-      const auto buried = acknowledger_.bury_if_final(one, waiting, step);
-      if (!buried.ok()) return buried.status();
-      is_decided = *buried;
+      ASSIGN_OR_RETURN(const auto buried, acknowledger_.bury_if_final(one, waiting, step));
+      is_decided = buried;
     }
     if (is_decided) {
       writer_.clear_suspect(one.entry->id);

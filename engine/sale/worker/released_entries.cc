@@ -5,6 +5,7 @@
 #include "absl/container/btree_map.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/stream/lost_orders.h"
 
 namespace rushgate {
@@ -42,25 +43,22 @@ absl::StatusOr<bool> ReleasedEntries::restore() {
   std::vector<OrderEntry> sought;
   sought.reserve(entries_.size());
   for (const auto& [id, entry] : entries_) sought.push_back(entry);
-  const auto lost = find_lost_orders(client_, stores_.orders, keys_, sought);
-  if (!lost.ok()) return lost.status();
+  ASSIGN_OR_RETURN(const auto lost, find_lost_orders(client_, stores_.orders, keys_, sought));
   absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
-  for (const LostOrder& order : *lost) of_voucher[order.order.voucher].push_back(order);
+  for (const LostOrder& order : lost) of_voucher[order.order.voucher].push_back(order);
   for (const auto& [voucher, orders] : of_voucher) {
-    const auto restored = vouchers_.restore(voucher, orders);
-    if (!restored.ok()) return restored.status();
-    restored_.appended += restored->appended;
-    restored_.buried += restored->buried;
+    ASSIGN_OR_RETURN(const auto restored, vouchers_.restore(voucher, orders));
+    restored_.appended += restored.appended;
+    restored_.buried += restored.buried;
     if (!logger_) continue;
     log_error(*logger_,
               concat("the keyspace lost ", orders.size(), " orders of voucher ", voucher,
-                     " before they were stored: ", restored->appended, " are queued again, ",
-                     restored->buried, " are dead letters without stock"));
+                     " before they were stored: ", restored.appended, " are queued again, ",
+                     restored.buried, " are dead letters without stock"));
   }
-  const auto repeated = repeat_changes();
-  if (!repeated.ok()) return repeated.status();
+  ASSIGN_OR_RETURN(const auto repeated, repeat_changes());
   entries_.clear();
-  return !of_voucher.empty() || *repeated > 0;
+  return !of_voucher.empty() || repeated > 0;
 }
 
 /// Repeats the changes of the released events, in the order of the stream. One that is not lost
@@ -73,7 +71,7 @@ absl::StatusOr<std::size_t> ReleasedEntries::repeat_changes() {
     if (event.ok()) events.emplace(event->order.entry, *std::move(event));
   }
   for (const auto& [id, event] : events) {
-    if (const absl::Status repeated = changes_.repeat(event); !repeated.ok()) return repeated;
+    RETURN_IF_ERROR(changes_.repeat(event));
   }
   return events.size();
 }
