@@ -1,6 +1,4 @@
 // Commands on hashes: https://redis.io/docs/latest/commands/?group=hash
-#include "engine/redis/keyspace/hashes.h"
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -17,6 +15,7 @@
 #include "engine/redis/commands/errors.h"
 #include "engine/redis/commands/hash_fields.h"
 #include "engine/redis/commands/reply_allowance.h"
+#include "engine/redis/keyspace/hashes.h"
 
 namespace rushgate {
 namespace {

@@ -1,7 +1,5 @@
 // Commands on lists, except pops:
 // https://redis.io/docs/latest/commands/?group=list
-#include "engine/redis/keyspace/lists.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -15,6 +13,7 @@
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/command_families.h"
 #include "engine/redis/commands/errors.h"
+#include "engine/redis/keyspace/lists.h"
 
 namespace rushgate {
 namespace {

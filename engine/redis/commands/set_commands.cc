@@ -1,6 +1,4 @@
 // Commands on sets: https://redis.io/docs/latest/commands/?group=set
-#include "engine/redis/keyspace/sets.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include "engine/redis/commands/command_families.h"
 #include "engine/redis/commands/drawing.h"
 #include "engine/redis/commands/errors.h"
+#include "engine/redis/keyspace/sets.h"
 
 namespace rushgate {
 namespace {

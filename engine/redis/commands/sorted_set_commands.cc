@@ -1,6 +1,4 @@
 // Commands on the members of a sorted set: https://redis.io/docs/latest/commands/?group=sorted-set
-#include "engine/redis/keyspace/sorted_sets.h"
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -19,6 +17,7 @@
 #include "engine/redis/commands/reply_allowance.h"
 #include "engine/redis/commands/sorted_set_arguments.h"
 #include "engine/redis/commands/sorted_set_errors.h"
+#include "engine/redis/keyspace/sorted_sets.h"
 
 namespace rushgate {
 namespace {

@@ -1,7 +1,5 @@
 // Commands on streams, except consumer groups:
 // https://redis.io/docs/latest/commands/?group=stream
-#include "engine/redis/keyspace/streams.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -18,6 +16,7 @@
 #include "engine/redis/commands/reply_allowance.h"
 #include "engine/redis/commands/stream_arguments.h"
 #include "engine/redis/commands/stream_errors.h"
+#include "engine/redis/keyspace/streams.h"
 
 namespace rushgate {
 namespace {

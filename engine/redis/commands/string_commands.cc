@@ -1,6 +1,4 @@
 // Commands on strings: https://redis.io/docs/latest/commands/?group=string
-#include "engine/redis/keyspace/strings.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -18,6 +16,7 @@
 #include "engine/redis/commands/expiry_arguments.h"
 #include "engine/redis/commands/reply_allowance.h"
 #include "engine/redis/commands/value_condition.h"
+#include "engine/redis/keyspace/strings.h"
 
 namespace rushgate {
 namespace {
