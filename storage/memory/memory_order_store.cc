@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <utility>
 
@@ -205,6 +206,7 @@ absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::apply(std::span<const
 
 void MemoryOrderStore::record(OrderChange change) {
   change.position = ++last_position_;
+  assert(changes_.empty() || changes_.rbegin()->first < change.position);
   changes_of_order_[change.order].push_back(change.position);
   changes_.emplace(change.position, std::move(change));
 }

@@ -306,20 +306,25 @@ Reply Purchases::admit(const BuyRequest& request, OrderId order) {
 const Script& Purchases::script() const { return custom_ ? custom_->script() : admission_script(); }
 
 std::vector<BuyResult> Purchases::buy_all(std::span<const BuyRequest> requests) {
-  std::vector<BuyResult> results = decide_all(requests, Call());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].is_partial) complete(requests[i], results[i]);
+  Call call;
+  std::vector<BuyResult> results = decide_all(requests, call);
+  for (std::size_t i = 0; call.may_be_partial && i < results.size(); ++i) {
+    complete(requests[i], results[i]);
   }
   return results;
 }
 
 std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> requests) {
-  return decide_all(requests, {.reads_database = false});
+  Call call{.reads_database = false};
+  return decide_all(requests, call);
 }
 
-std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> requests, Call call) {
+std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> requests, Call& call) {
   const auto is_faulty = [this](const BuyRequest& request) { return has_fault(request); };
-  if (std::ranges::any_of(requests, is_faulty)) return decide_each(requests, call);
+  if (std::ranges::any_of(requests, is_faulty)) {
+    call.may_be_partial = true;
+    return decide_each(requests, call);
+  }
   PurchaseCounters::Counting counting = counters_.begin(requests.size());
   std::vector<BuyResult> results(requests.size());
   std::vector<OrderId> orders(requests.size());
@@ -353,14 +358,17 @@ std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> request
   std::vector<OrderId> unused = std::move(call.unused);
   unused.reserve(results.size());
   orders.clear();
+  call.may_be_partial = recent_ != nullptr;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].outcome == Outcome::kAccepted) orders.push_back(results[i].order);
+    if (results[i].outcome == Outcome::kAccepted) {
+      orders.push_back(results[i].order);
+      call.may_be_partial = call.may_be_partial || results[i].is_repeated;
+    }
     if (leaves_id_unused(results[i])) unused.push_back(buyers[i].order);
   }
   queued_.add(orders);
   ids_.give_back(unused);
-  for (std::size_t i = 0; i < buyers.size(); ++i) {
-    if (!recent_ && !results[i].is_repeated) continue;
+  for (std::size_t i = 0; call.may_be_partial && i < buyers.size(); ++i) {
     if (results[i].is_repeated) counting.add_repeated(requests[i].voucher);
     note_order(requests[i], results[i]);
   }

@@ -76,6 +76,7 @@ class Purchases {
   struct Call {
     bool may_serve = true;             // a portion of a waiting list
     bool reads_database = true;        // for a voucher that the keyspace lacks
+    bool may_be_partial = false;       // some results may be, of decide_all() with this call
     std::vector<OrderId> unused = {};  // the outcomes of their requests alone do not show it
   };
 
@@ -86,7 +87,7 @@ class Purchases {
   [[nodiscard]] std::string describe_fault(const BuyRequest& request) const;
   BuyResult decide(const BuyRequest& request, Call& call);
   std::vector<BuyResult> decide_each(std::span<const BuyRequest> requests, Call& call);
-  std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests, Call call);
+  std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests, Call& call);
   std::vector<Request> make_calls(std::span<const BuyRequest> requests,
                                   std::span<const AdmissionRequests::Buyer> buyers,
                                   std::vector<std::size_t>& begins) const;

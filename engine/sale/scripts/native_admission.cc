@@ -8,6 +8,7 @@
 // together.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -386,10 +387,13 @@ class Admissions {
   void finish() {
     if (accepted_ == 0) return;
     if (!unpaid_.empty()) hold_unpaid();
-    call_.increment_by(call_.key(Keys::kStock), -accepted_);
+    [[maybe_unused]] const std::int64_t left =
+        call_.increment_by(call_.key(Keys::kStock), -accepted_);
+    assert(left >= 0);  // no piece is sold twice
     if (total_ <= 0) return;
     const std::string_view voucher = call_.key(Keys::kVoucher);
     terms_.fields[kAdmitted] = call_.hash_increment_by(voucher, "admitted", accepted_);
+    assert(terms_.fields[kAdmitted] <= total_);
     terms_.revision = call_.hash_revision(voucher);
   }
 

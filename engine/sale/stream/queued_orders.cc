@@ -1,6 +1,7 @@
 #include "engine/sale/stream/queued_orders.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -206,6 +207,7 @@ absl::StatusOr<QueuedOrders::News> QueuedOrders::read_news(StreamId after, std::
 /// Adds the entries behind read_to_. The caller has the mutex.
 void QueuedOrders::note(std::span<const QueuedEntry> entries) {
   for (const QueuedEntry& entry : entries) {
+    assert(read_to_ < entry.id);  // positions ascend
     const bool continues_page = !pages_.empty() && pages_.back().range.last == read_to_ &&
                                 pages_.back().entries < kPageEntries;
     if (!continues_page) pages_.push_back({.range = {.after = read_to_}});
