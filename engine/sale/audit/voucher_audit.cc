@@ -369,7 +369,8 @@ void VoucherAuditor::check_window(const Order& order) {
 
 /// Compares an order with the version under which it was admitted. Other producers name none.
 void VoucherAuditor::check_terms(const Order& order) {
-  if (order.version == 0 && order.due_at_ms > 0) problem(order, "demands payment under no version");
+  if (order.version == 0 && order.due_at_ms != 0)
+    problem(order, "demands payment under no version");
   if (order.version == 0 || evidence_.versions.empty()) return;
   const auto version =
       std::ranges::find(evidence_.versions, order.version, &VoucherVersion::version);
@@ -385,12 +386,13 @@ void VoucherAuditor::check_terms(const Order& order) {
                        ' ' + std::to_string(there));
   };
   // A voucher that an older version put in force has no price in the keyspace.
-  const bool has_price = order.price_cents != 0 || order.due_at_ms > 0;
+  const bool has_price = order.price_cents != 0 || order.due_at_ms != 0;
   if (has_price) differ("price", order.price_cents, terms.price_cents);
   differ("limit per user", order.limit, terms.limits.per_user);
   // A clock that was set back gives a deadline earlier than that.
-  const bool has_deadline = order.due_at_ms > 0;
-  const bool is_in_time = order.due_at_ms <= order.admitted_at_ms + terms.payment_ms;
+  const bool has_deadline = order.due_at_ms != 0;
+  const bool is_in_time =
+      order.due_at_ms > 0 && order.due_at_ms <= order.admitted_at_ms + terms.payment_ms;
   if (has_deadline != (terms.payment_ms > 0) || (has_deadline && !is_in_time)) {
     problem(order, "is due at " + std::to_string(order.due_at_ms) + " ms, and " + name + " gives " +
                        std::to_string(terms.payment_ms) + " ms");

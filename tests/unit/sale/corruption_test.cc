@@ -481,6 +481,18 @@ TEST_P(DatabaseCorruptionTest, EveryColumnIsNamedOrHarmless) {
   expect_audit_passes();
 }
 
+TEST_P(DatabaseCorruptionTest, NegativeDeadlineIsNamed) {
+  for (const std::string_view of_order : {"due_at_ms = 0", "due_at_ms > 0"}) {
+    const std::string order = texts(concat("SELECT MIN(id) FROM orders WHERE ", of_order)).front();
+    const std::string before =
+        texts(concat("SELECT due_at_ms FROM orders WHERE id = ", order)).front();
+    raw_.exec(concat("UPDATE orders SET due_at_ms = -1 WHERE id = ", order));
+    expect_named(concat("a deadline of -1, of an order where ", of_order));
+    raw_.exec(concat("UPDATE orders SET due_at_ms = ", before, " WHERE id = ", order));
+    expect_audit_passes();
+  }
+}
+
 TEST_P(DatabaseCorruptionTest, EveryIndexIsNamed) {
   const auto indexes =
       texts("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL");
