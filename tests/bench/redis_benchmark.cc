@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "tests/bench/command_output.h"
+#include "tests/support/command_output.h"
 
 namespace rushgate::bench {
 
 double rate_by_redis_benchmark(const std::string& socket_path, const BenchmarkLoad& load,
                                std::int64_t count, const std::string& command) {
-  const std::string output = output_of(
+  const std::string output = testing::checked_output_of(
       fmt::format("redis-benchmark -s {} -c {} -P {} -n {} -r {} --csv {} 2>/dev/null", socket_path,
                   load.connections, load.pipeline, count, load.random_below, command));
   // "test","rps",...\n"EVALSHA ...","123456.78",...

@@ -1,19 +1,15 @@
 // Checks that rush_bench measures every line that it lists. It uses the least effort possible, so
 // the figures are meaningless.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/command_output.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rushgate {
@@ -21,14 +17,9 @@ namespace {
 
 /// Returns the output of rush_bench.
 std::string run_rush_bench(const std::string& arguments) {
-  FILE* const pipe = popen(("'" RUSH_BENCH "' " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " RUSH_BENCH);
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.append(buffer.data(), got);
-  }
-  EXPECT_EQ(pclose(pipe), 0) << arguments << '\n' << output;
+  int status = 0;
+  std::string output = testing::output_of("'" RUSH_BENCH "' " + arguments, &status);
+  EXPECT_EQ(status, 0) << arguments << '\n' << output;
   return output;
 }
 

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "tests/bench/command_output.h"
+#include "tests/support/command_output.h"
 
 namespace rushgate::bench {
 
 WrkResult purchase_by_wrk(std::uint16_t port, std::int64_t voucher, std::int64_t first_user,
                           const WrkLoad& load) {
-  const std::string output = output_of(
+  const std::string output = testing::checked_output_of(
       fmt::format("wrk --threads 1 --connections {} --duration {}s --script '{}' "
                   "http://127.0.0.1:{}/v1/vouchers/{}/orders -- {}",
                   load.connections, load.seconds, RUSHGATE_WRK_SCRIPT, port, voucher, first_user));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 namespace rushgate::testing {
@@ -18,6 +19,14 @@ inline std::string output_of(const std::string& command, int* status = nullptr) 
   }
   const int closed = ::pclose(pipe);
   if (status != nullptr) *status = closed;
+  return output;
+}
+
+/// The same for a command that must succeed. Throws std::runtime_error with its output otherwise.
+inline std::string checked_output_of(const std::string& command) {
+  int status = 0;
+  std::string output = output_of(command, &status);
+  if (status != 0) throw std::runtime_error(command + " failed: " + output);
   return output;
 }
 

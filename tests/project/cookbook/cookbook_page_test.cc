@@ -1,6 +1,5 @@
 // docs/cookbook.md and docs/orders.md show programs and their output, and the programs work.
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/project/cookbook/counting_store.h"
+#include "tests/support/command_output.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/store_contract.h>
@@ -61,16 +61,8 @@ bool is_shown(const fs::path& file) {
 
 /// Runs a program and returns its stdout. Its stderr has durations, which differ in each run.
 std::string output_of(const fs::path& program, const fs::path& directory) {
-  const std::string command = "cd '" + directory.string() + "' && '" + program.string() + '\'';
-  std::string output;
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return output;
-  char bytes[4096];
-  for (std::size_t size = 0; (size = fread(bytes, 1, sizeof bytes, pipe)) > 0;) {
-    output.append(bytes, size);
-  }
-  EXPECT_EQ(pclose(pipe), 0) << program << ": " << output;
-  return output;
+  return testing::checked_output_of("cd '" + directory.string() + "' && '" + program.string() +
+                                    "' 2>/dev/null");
 }
 
 TEST_P(PageTest, PageShowsPrograms) {

@@ -1,5 +1,4 @@
 // The program in README.md equals tests/project/readme/embed.cc, and it works.
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/command_output.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rushgate {
@@ -28,15 +28,7 @@ struct ProgramRun {
 
 ProgramRun run_program(const fs::path& dir) {
   ProgramRun run;
-  std::ostringstream command;
-  command << "'" << RUSHGATE_EMBED << "' '" << dir.string() << "' 2>&1";
-  FILE* const pipe = popen(command.str().c_str(), "r");
-  if (pipe == nullptr) return run;
-  char bytes[4096];
-  for (std::size_t size = 0; (size = fread(bytes, 1, sizeof(bytes), pipe)) > 0;) {
-    run.output.append(bytes, size);
-  }
-  run.status = pclose(pipe);
+  run.output = testing::output_of("'" RUSHGATE_EMBED "' '" + dir.string() + "'", &run.status);
   return run;
 }
 

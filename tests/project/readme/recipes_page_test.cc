@@ -1,11 +1,12 @@
 // The programs in docs/recipes.md equal tests/project/readme/recipe_*.cc, and they work.
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/command_output.h"
 
 namespace rushgate {
 namespace {
@@ -16,18 +17,6 @@ std::string contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   EXPECT_TRUE(in) << file;
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::string output_of(const std::string& command) {
-  std::string output;
-  FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return output;
-  char bytes[4096];
-  for (std::size_t size = 0; (size = fread(bytes, 1, sizeof(bytes), pipe)) > 0;) {
-    output.append(bytes, size);
-  }
-  EXPECT_EQ(pclose(pipe), 0) << output;
-  return output;
 }
 
 TEST(RecipesPageTest, PageShowsProgramsAndOutput) {
@@ -41,8 +30,8 @@ TEST(RecipesPageTest, PageShowsProgramsAndOutput) {
     const std::string shown = "<!-- " + name + " -->\n```cpp\n" + contents(entry.path()) +
                               "```\n<!-- end of " + name + " -->\n";
     EXPECT_NE(page.find(shown), std::string::npos) << "docs/recipes.md must have this:\n" << shown;
-    const std::string output =
-        output_of('\'' + std::string(RUSHGATE_EXAMPLES "/") + entry.path().stem().string() + '\'');
+    const std::string output = testing::checked_output_of(
+        '\'' + std::string(RUSHGATE_EXAMPLES "/") + entry.path().stem().string() + '\'');
     EXPECT_NE(page.find("```\n" + output + "```\n"), std::string::npos) << output;
   }
   EXPECT_GT(programs, 0);
