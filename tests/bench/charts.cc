@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "apps/comparison/svg_picture.h"
 #include "tests/bench/report.h"
 #include "tests/bench/samples.h"
@@ -320,47 +322,88 @@ void draw_bar(SvgPicture& picture, double y, double pixels_per_unit, const json&
                 {.size = 13});
 }
 
-/// Draws the name of a row of two bars, and a note below it.
-void draw_row_name(SvgPicture& picture, double y, string_view name, string_view note) {
-  picture.label(kBarsFrom - 12, y + 20, name, {.size = 14, .is_bold = true, .anchor = "end"});
-  picture.label(kBarsFrom - 12, y + 38, note, {.anchor = "end", .colour = kQuiet});
+/// A chart with two bars for each comparison.
+struct BarChart {
+  Frame frame;
+  string_view peer;                                           // the name of the other bars
+  string_view unit;                                           // after a number: " bytes"
+  std::span<const std::pair<string_view, string_view>> rows;  // line of the report, title
+};
+
+/// Draws the rows that the report has; `note_of(line)` stands below a title. Empty without any.
+std::string bar_chart(const json& report, const std::string& machine, const BarChart& chart,
+                      absl::FunctionRef<std::string(const json& line)> note_of) {
+  constexpr double kRowHeight = 66;
+  std::vector<std::pair<const json*, string_view>> rows;
+  double most = 0;
+  for (const auto& [name, title] : chart.rows) {
+    const json* const line = find_line(report.at("comparisons"), name);
+    if (line == nullptr) continue;
+    rows.emplace_back(line, title);
+    most = std::max({most, median_of(*line, "ours"), median_of(*line, "peer")});
+  }
+  if (rows.empty()) return {};
+
+  SvgPicture picture;
+  draw_heading(picture, chart.frame);
+  draw_key(picture, kMargin, kOurs, "Rushgate");
+  draw_key(picture, 130, kPeer, chart.peer);
+  double y = kTop + 4;
+  for (const auto& [line, title] : rows) {
+    picture.label(kBarsFrom - 12, y + 20, title, {.size = 14, .is_bold = true, .anchor = "end"});
+    picture.label(kBarsFrom - 12, y + 38, note_of(*line), {.anchor = "end", .colour = kQuiet});
+    draw_bar(picture, y + 2, kLongestBar / most, line->at("ours"), chart.unit, kOurs);
+    draw_bar(picture, y + 26, kLongestBar / most, line->at("peer"), chart.unit, kPeer);
+    y += kRowHeight;
+  }
+  return finish(picture, y - 8, chart.frame, machine);
 }
 
 std::string memory_chart(const json& report, const std::string& machine) {
-  constexpr double kRowHeight = 66;
   constexpr std::pair<string_view, string_view> kRows[] = {
       {"a buyer in memory", "a buyer, in memory"},
       {"an entry of the order stream in memory", "a queued order, in memory"},
       {"an admission on the disk", "an admission, on the disk"}};
-  const json& comparisons = report.at("comparisons");
-  double most = 0;
-  for (const auto& [name, title] : kRows) {
-    const json* const line = find_line(comparisons, name);
-    if (line == nullptr) continue;
-    most = std::max({most, median_of(*line, "ours"), median_of(*line, "peer")});
-  }
-  if (most == 0) return {};
+  return bar_chart(
+      report, machine,
+      {.frame = {.title = "Memory per buyer, and per order",
+                 .unit = "bytes, linear; in brackets: the least and the most of all rounds",
+                 .compared = "growth of a process; used_memory and append-only file of "
+                             "redis-server, with the same data.",
+                 .command = "./dev bench memory"},
+       .peer = "redis-server",
+       .unit = " bytes",
+       .rows = kRows},
+      first_note);
+}
 
-  const Frame frame{.title = "Memory per buyer, and per order",
-                    .unit = "bytes, linear; in brackets: the least and the most of all rounds",
-                    .compared =
-                        "growth of a process; used_memory and append-only file of "
-                        "redis-server, with the same data.",
-                    .command = "./dev bench memory"};
-  SvgPicture picture;
-  draw_heading(picture, frame);
-  draw_key(picture, kMargin, kOurs, "Rushgate");
-  draw_key(picture, 130, kPeer, "redis-server");
-  double y = kTop + 4;
-  for (const auto& [name, title] : kRows) {
-    const json* const line = find_line(comparisons, name);
-    if (line == nullptr) continue;
-    draw_row_name(picture, y, title, first_note(*line));
-    draw_bar(picture, y + 2, kLongestBar / most, line->at("ours"), " bytes", kOurs);
-    draw_bar(picture, y + 26, kLongestBar / most, line->at("peer"), " bytes", kPeer);
-    y += kRowHeight;
-  }
-  return finish(picture, y - 8, frame, machine);
+// ---- Rates by HTTP ----
+
+std::string http_chart(const json& report, const std::string& machine) {
+  constexpr std::pair<string_view, string_view> kRows[] = {
+      {"refused by HTTP", "refused"},
+      {"refused by HTTP, beside 1,000 streams of events", "refused, 1,000 event streams"},
+      {"accepted by HTTP", "accepted"},
+      {"accepted by HTTP, the peer tuned", "accepted, the peer tuned"}};
+  const auto note_of = [&](const json& line) -> std::string {
+    const json* const p99 = find_line(report.at("comparisons"),
+                                      fmt::format("{}: p99", line.at("line").get<std::string>()));
+    if (p99 == nullptr) return {};
+    return fmt::format("p99: {}, peer {}", short_duration(median_of(*p99, "ours")),
+                       short_duration(median_of(*p99, "peer")));
+  };
+  return bar_chart(
+      report, machine,
+      {.frame = {.title = "Purchases per second by HTTP",
+                 .unit = "requests per second, linear; 64 connections that are kept alive",
+                 .compared =
+                     "refused: a bare server that returns a constant; beside streams: without "
+                     "them; accepted: Node and redis-server.",
+                 .command = "./dev bench http"},
+       .peer = "compared",
+       .unit = "/s",
+       .rows = kRows},
+      note_of);
 }
 
 // ---- Ratios over the socket ----
@@ -429,53 +472,6 @@ std::string socket_chart(const json& report, const std::string& machine) {
   picture.line(kFirst, y_of(1), kWidth - kMargin, y_of(1),
                {.width = 2, .is_dashed = true, .colour = kPeer});
   return finish(picture, bottom + 26, frame, machine);
-}
-
-// ---- Rates by HTTP ----
-
-std::string p99_note(const json& comparisons, string_view line) {
-  const json* const p99 = find_line(comparisons, fmt::format("{}: p99", line));
-  if (p99 == nullptr) return {};
-  return fmt::format("p99: {}, peer {}", short_duration(median_of(*p99, "ours")),
-                     short_duration(median_of(*p99, "peer")));
-}
-
-std::string http_chart(const json& report, const std::string& machine) {
-  constexpr double kRowHeight = 66;
-  constexpr std::pair<string_view, string_view> kRows[] = {
-      {"refused by HTTP", "refused"},
-      {"refused by HTTP, beside 1,000 streams of events", "refused, 1,000 event streams"},
-      {"accepted by HTTP", "accepted"},
-      {"accepted by HTTP, the peer tuned", "accepted, the peer tuned"}};
-  const json& comparisons = report.at("comparisons");
-  double most = 0;
-  for (const auto& [name, title] : kRows) {
-    const json* const line = find_line(comparisons, name);
-    if (line == nullptr) continue;
-    most = std::max({most, median_of(*line, "ours"), median_of(*line, "peer")});
-  }
-  if (most == 0) return {};
-
-  const Frame frame{.title = "Purchases per second by HTTP",
-                    .unit = "requests per second, linear; 64 connections that are kept alive",
-                    .compared =
-                        "refused: a bare server that returns a constant; beside streams: without "
-                        "them; accepted: Node and redis-server.",
-                    .command = "./dev bench http"};
-  SvgPicture picture;
-  draw_heading(picture, frame);
-  draw_key(picture, kMargin, kOurs, "Rushgate");
-  draw_key(picture, 130, kPeer, "compared");
-  double y = kTop + 4;
-  for (const auto& [name, title] : kRows) {
-    const json* const line = find_line(comparisons, name);
-    if (line == nullptr) continue;
-    draw_row_name(picture, y, title, p99_note(comparisons, name));
-    draw_bar(picture, y + 2, kLongestBar / most, line->at("ours"), "/s", kOurs);
-    draw_bar(picture, y + 26, kLongestBar / most, line->at("peer"), "/s", kPeer);
-    y += kRowHeight;
-  }
-  return finish(picture, y - 8, frame, machine);
 }
 
 }  // namespace

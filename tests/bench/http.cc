@@ -23,11 +23,11 @@
 #include "tests/bench/part_process.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
+#include "tests/bench/served_sale.h"
 #include "tests/bench/shop.h"
 #include "tests/bench/wrk.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
-#include <rushgate/open_backend.h>
 
 namespace rushgate::bench {
 namespace {
@@ -283,24 +283,12 @@ void compare_accepted(const PartProcess& server, std::uint16_t ours, NewUsers& u
 
 }  // namespace
 
-/// The workers do not run: as with the peer, the orders stay in the stream.
 void serve_http(std::span<const std::string> arguments) {
-  FlashSaleOptions options;
-  options.start_workers = false;
-  BackendUrl place;
-  place.kind = BackendUrl::Kind::kDirectory;
-  place.dir = arguments[0];
-  place.durability = Durability::kEverySec;
-  const auto sale = FlashSale::open(place, options);
-  if (!sale.ok()) fail(sale.status().ToString());
-  for (const Voucher& voucher :
-       {Voucher{.id = kVoucher, .stock = kUnlimited}, Voucher{.id = kSoldOutVoucher, .stock = 1}}) {
-    const absl::Status published = (*sale)->publish(voucher);
-    if (!published.ok()) fail(published.ToString());
-  }
-  if ((*sale)->buy(kSoldOutVoucher, 1).outcome != Outcome::kAccepted)
+  const auto sale = open_served_sale(
+      arguments[0], {{.id = kVoucher, .stock = kUnlimited}, {.id = kSoldOutVoucher, .stock = 1}});
+  if (sale->buy(kSoldOutVoucher, 1).outcome != Outcome::kAccepted)
     fail("the last piece was not sold");
-  const auto server = HttpServer::start(**sale, {.port = 0, .threads = kServerThreads});
+  const auto server = HttpServer::start(*sale, {.port = 0, .threads = kServerThreads});
   if (!server.ok()) fail(server.status().ToString());
   say({static_cast<double>((*server)->port())});
   wait_for_the_end();

@@ -11,9 +11,9 @@
 #include "tests/bench/redis_benchmark.h"
 #include "tests/bench/redis_peer.h"
 #include "tests/bench/seckill_script.h"
+#include "tests/bench/served_sale.h"
 #include "tests/bench/shop.h"
 #include <rushgate/flash_sale.h>
-#include <rushgate/open_backend.h>
 #include <rushgate/resp_server.h>
 #include <rushgate/sale_commands.h>
 
@@ -52,28 +52,19 @@ void compare_purchases(int pipeline, std::int64_t requests, const Effort& effort
 
 }  // namespace
 
-/// The workers do not run: as with the script, the orders stay in the stream.
 void serve_sale(std::span<const std::string> arguments) {
   FlashSaleOptions options;
-  options.start_workers = false;
   options.engine.latency_tracking = true;  // as in redis-server
-  BackendUrl place;
-  place.kind = BackendUrl::Kind::kDirectory;
-  place.dir = arguments[0];
-  place.durability = Durability::kEverySec;
-  const auto sale = FlashSale::open(place, options);
-  if (!sale.ok()) fail(sale.status().ToString());
   // redis-benchmark ends at the first error, and some of its random users come twice.
   Voucher voucher{.id = kVoucher, .stock = kUnlimited};
   voucher.limits.per_user = 1'000;
-  const absl::Status published = (*sale)->publish(voucher);
-  if (!published.ok()) fail(published.ToString());
+  const auto sale = open_served_sale(arguments[0], {voucher}, options);
   RespServerOptions server_options;
   server_options.bind_address = "";
   server_options.unix_socket = arguments[1];
-  server_options.commands = make_sale_commands(**sale);
+  server_options.commands = make_sale_commands(*sale);
   const auto server =
-      RespServer::start(dynamic_cast<Engine&>((*sale)->backend()), std::move(server_options));
+      RespServer::start(dynamic_cast<Engine&>(sale->backend()), std::move(server_options));
   if (!server.ok()) fail(server.status().ToString());
   say({1});
   wait_for_the_end();
