@@ -1,6 +1,7 @@
 """Chromium, and what must hold for every page in it."""
 import json
 import os
+import unittest
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -205,3 +206,28 @@ class Browser:
         return [line['message'] for line in self.driver.get_log('browser')
                 if line['level'] == 'SEVERE' and 'net::ERR' not in line['message']
                 and 'the server responded with a status of' not in line['message']]
+
+
+class PageTest(unittest.TestCase):
+    """Pages of `served`, in `browser`. A subclass makes both in setUpClass()."""
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.served.remove()
+
+    next_voucher = 1
+
+    def setUp(self):
+        self.browser.forget(self.served.url)
+        self.browser.screen(1280)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.faults(), [])
+
+    def publish(self, title, stock, **terms):
+        """Publishes a voucher. Returns its id, which no other test of the class has."""
+        voucher = type(self).next_voucher
+        type(self).next_voucher += 1
+        self.served.publish(voucher, title, stock, **terms)
+        return voucher

@@ -4,41 +4,24 @@ import os
 import subprocess
 import tempfile
 import time
-import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import Browser
+from browser import Browser, PageTest
 from served import Served, eventually
 
 HOSTILE = '</h2><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>{{7*7}}\u202e'
 QUARTER_HOUR_MS = 900_000
 
 
-class BuyerPageTest(unittest.TestCase):
+class BuyerPageTest(PageTest):
     @classmethod
     def setUpClass(cls):
         cls.served = Served('--payment-url', 'test', '--currency', 'EUR', '--entrance-rate', '2')
         cls.browser = Browser()
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        cls.served.remove()
-
-    next_voucher = 1
-
-    def setUp(self):
-        self.browser.forget(self.served.url)
-        self.browser.screen(1280)
-
-    def tearDown(self):
-        self.assertEqual(self.browser.faults(), [])
-
     def publish(self, title, stock, **terms):
-        voucher = BuyerPageTest.next_voucher
-        BuyerPageTest.next_voucher += 1
-        self.served.publish(voucher, title, stock, **terms)
+        voucher = super().publish(title, stock, **terms)
         return f'[data-voucher="{voucher}"]', voucher
 
     def open(self, user=None, path='/'):

@@ -3,12 +3,11 @@ import os
 import shutil
 import tempfile
 import time
-import unittest
 
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from browser import Browser
+from browser import Browser, PageTest
 from served import Served, eventually
 
 HOSTILE = '</h1><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>'
@@ -30,7 +29,7 @@ LONG_LIST = r'''
 '''
 
 
-class OperatorPageTest(unittest.TestCase):
+class OperatorPageTest(PageTest):
     @classmethod
     def setUpClass(cls):
         with tempfile.NamedTemporaryFile('w', delete=False) as file:
@@ -42,25 +41,9 @@ class OperatorPageTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.browser.quit()
-        cls.served.remove()
+        super().tearDownClass()
         os.remove(cls.token_file)
         shutil.rmtree(cls.backups)
-
-    next_voucher = 1
-
-    def setUp(self):
-        self.browser.forget(self.served.url)
-        self.browser.screen(1280)
-
-    def tearDown(self):
-        self.assertEqual(self.browser.faults(), [])
-
-    def publish(self, title, stock, **terms):
-        voucher = OperatorPageTest.next_voucher
-        OperatorPageTest.next_voucher += 1
-        self.served.publish(voucher, title, stock, **terms)
-        return voucher
 
     def open(self, section=''):
         """Opens a section, signed in."""
