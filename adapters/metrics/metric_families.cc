@@ -134,8 +134,7 @@ void add_orders(const SaleStatistics& statistics, MetricFamilies& families) {
   if (const auto& queue = statistics.queue) {
     gauge(families, "rushgate_queue_entries",
           "Accepted orders, payments and cancellations that are not stored yet: waiting for a "
-          "worker, "
-          "or pending with one.")
+          "worker, or pending with one.")
         .add(queue->waiting, {{"state", "waiting"}})
         .add(queue->pending, {{"state", "pending"}});
     gauge(families, "rushgate_queue_oldest_age_seconds",

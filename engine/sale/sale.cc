@@ -159,9 +159,7 @@ ChangeResult Sale::confirm_refund(const std::string& payment) {
 }
 
 absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
-  if (const auto finished = parts_->changes.finish_refunds(); !finished.ok()) {
-    return finished.status();
-  }
+  RETURN_IF_ERROR(parts_->changes.finish_refunds().status());
   absl::Status archived = parts_->archiving.archive(voucher, options.discard_dead_letters);
   return archived.ok() && parts_->voucher_cache ? parts_->voucher_cache->forget(voucher) : archived;
 }

@@ -79,7 +79,7 @@ absl::Status Sale::Parts::open(Backend& backend) {
   server_run.remember(*client);
   RETURN_IF_ERROR(vouchers.recover());
   RETURN_IF_ERROR(ids.prepare());
-  if (const auto archived = archiving.finish(); !archived.ok()) return archived.status();
+  RETURN_IF_ERROR(archiving.finish().status());
   const auto refunds = changes.finish_refunds();
   if (!refunds.ok() && options.logger) {
     log_error(*options.logger,

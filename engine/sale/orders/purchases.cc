@@ -225,7 +225,7 @@ BuyResult Purchases::decide(const BuyRequest& request, Call& call) {
   call.unused.resize(unused);
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   counting.add(request.voucher, result);
-  note_order(request, result);
+  if (recent_ || result.is_repeated) note_order(request, result);
   return result;
 }
 

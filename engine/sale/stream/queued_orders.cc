@@ -171,7 +171,7 @@ absl::StatusOr<bool> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_me
       has_much_to_skip = after == StreamId() || read_since_skip_ >= kSkipEvery;
     }
     if (has_much_to_skip && !std::exchange(has_skipped, true)) {
-      if (const auto stored_to = skip_stored(); !stored_to.ok()) return stored_to.status();
+      RETURN_IF_ERROR(skip_stored().status());
       continue;
     }
     ASSIGN_OR_RETURN(const auto news, read_news(after, kPortion));

@@ -129,9 +129,7 @@ absl::Status Archiving::remove_holds(Client& client, VoucherId voucher) {
     if (hold.voucher == voucher) orders.push_back(order);
   });
   if (!read.ok()) return read;
-  if (const auto removed = remove_held(client, keys_, orders); !removed.ok()) {
-    return removed.status();
-  }
+  RETURN_IF_ERROR(remove_held(client, keys_, orders).status());
   const Reply opened = client("HDEL", keys_.held(), concat(kClosedField, voucher));
   return opened.is_integer() ? remove_ended_deadlines(client, keys_)
                              : to_status(opened, "removing the mark of a rebuild");
