@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -7,7 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "adapters/flash_sale/decide_safely.h"
+#include "adapters/flash_sale/purchase_desk.h"
 #include "adapters/flash_sale/request_lane.h"
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/sale_replies.h"
@@ -112,56 +115,87 @@ std::optional<Reply> read_request(const Request& from, PayRequest& request) {
 
 // ---- Commands that are decided together -------------------------------------------------------
 
-BuyResult unknown_result(const BuyRequest& /*request*/) {
-  return {.outcome = Outcome::kOutcomeUnknown};
-}
-ChangeResult unknown_result(const PayRequest& /*request*/) {
-  return {.outcome = ChangeOutcome::kOutcomeUnknown};
-}
+/// The replies to the requests that a client sent in a row.
+struct ClientReplies {
+  std::vector<Reply> replies;  // nil: not decided yet
+  ProgramCommands::Completion completion;
 
-std::vector<BuyResult> decide_all(FlashSale& sale, std::span<const BuyRequest> requests) {
-  return sale.sale().buy_all(requests);
-}
-std::vector<ChangeResult> decide_all(FlashSale& sale, std::span<const PayRequest> requests) {
-  return sale.pay_all(requests);
-}
+  /// Sends all of them. `next` returns those that are missing, in order.
+  void send(absl::FunctionRef<Reply()> next) {
+    for (Reply& reply : replies) {
+      if (!reply.is_error()) reply = next();
+    }
+    completion(std::move(replies));
+  }
+};
 
-Reply reply_to(const BuyRequest& /*request*/, const BuyResult& result, std::int64_t now_ms) {
-  return reply_of(result, now_ms);
-}
-Reply reply_to(const PayRequest& request, const ChangeResult& result, std::int64_t /*now_ms*/) {
-  return reply_of(result, request.order);
-}
-
-/// Decides on the requests of all batches by one call of the sale.
-template <class Wanted>
-void decide_together(FlashSale& sale, std::vector<ClientBatch> batches) {
+/// Decides on the requests of all batches by one call of `decide`. Calls `finish` for each batch, with
+/// its requests that could be read, and their results.
+template <class Wanted, class Decide, class Finish>
+void decide_together(std::vector<ClientBatch> batches, const Decide& decide, const Finish& finish) {
   std::vector<Wanted> wanted;
-  std::vector<std::vector<Reply>> replies;  // those of requests in `wanted` are nil until decided
-  for (const ClientBatch& batch : batches) {
-    std::vector<Reply>& of_batch = replies.emplace_back(batch.requests.size());
-    for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+  std::vector<std::size_t> begins;
+  std::vector<ClientReplies> clients;
+  for (ClientBatch& batch : batches) {
+    begins.push_back(wanted.size());
+    std::vector<Reply> replies(batch.requests.size());
+    for (std::size_t i = 0; i < replies.size(); ++i) {
       Wanted request;
       if (auto error = read_request(batch.requests[i], request)) {
-        of_batch[i] = *std::move(error);
+        replies[i] = *std::move(error);
       } else {
         wanted.push_back(std::move(request));
       }
     }
+    clients.push_back({std::move(replies), std::move(batch.completion)});
   }
-  const auto results =
-      decide_safely(std::span<const Wanted>(wanted), unknown_result(Wanted()),
-                    [&](std::span<const Wanted> requests) { return decide_all(sale, requests); });
-  const std::int64_t now_ms = sale.clock().now_ms();
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    for (Reply& reply : replies[i]) {
-      if (reply.is_error()) continue;
-      reply = reply_to(wanted[next], results[next], now_ms);
-      ++next;
-    }
-    batches[i].completion(std::move(replies[i]));
+  begins.push_back(wanted.size());
+  const std::span<const Wanted> all = wanted;
+  const auto results = decide(all);
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const std::size_t count = begins[i + 1] - begins[i];
+    finish(std::move(clients[i]), all.subspan(begins[i], count),
+           std::span(results).subspan(begins[i], count));
   }
+}
+
+void send_results(ClientReplies& client, std::span<const BuyResult> results, const Clock& clock) {
+  auto result = results.begin();
+  client.send([&] { return reply_of(*result++, clock.now_ms()); });
+}
+
+/// A client whose results the order database completes waits for it, and no other client.
+void buy_together(const Clock& clock, PurchaseDesk& desk, std::vector<ClientBatch> batches) {
+  decide_together<BuyRequest>(
+      std::move(batches), [&](std::span<const BuyRequest> all) { return desk.decide(all); },
+      [&](ClientReplies client, std::span<const BuyRequest> requests,
+          std::span<const BuyResult> results) {
+        if (!std::ranges::any_of(results, &BuyResult::is_partial)) {
+          return send_results(client, results, clock);
+        }
+        desk.complete(
+            {requests.begin(), requests.end()}, {results.begin(), results.end()},
+            [&clock, client = std::move(client)](const std::vector<BuyResult>& completed) mutable {
+              send_results(client, completed, clock);
+            });
+      });
+}
+
+void pay_together(FlashSale& sale, std::vector<ClientBatch> batches) {
+  const ChangeResult unknown{.outcome = ChangeOutcome::kOutcomeUnknown};
+  decide_together<PayRequest>(
+      std::move(batches),
+      [&](std::span<const PayRequest> all) {
+        return decide_safely(all, unknown, [&](auto same) { return sale.pay_all(same); });
+      },
+      [](ClientReplies client, std::span<const PayRequest> requests,
+         std::span<const ChangeResult> results) {
+        std::size_t next = 0;
+        client.send([&] {
+          const std::size_t at = next++;
+          return reply_of(results[at], requests[at].order);
+        });
+      });
 }
 
 // ---- Commands that are decided one by one -----------------------------------------------------
@@ -306,14 +340,14 @@ class SaleCommands final : public ProgramCommands {
  public:
   SaleCommands(FlashSale& sale, const SaleCommandsOptions& options)
       : sale_(sale),
+        desk_(sale.sale(), kDeskThreads, options.waiting_max),
         purchases_(1, options.waiting_max, kTogetherMax, name_lane,
-                   [&sale](std::vector<ClientBatch> batches) {
-                     decide_together<BuyRequest>(sale, std::move(batches));
+                   [this](std::vector<ClientBatch> batches) {
+                     buy_together(sale_.clock(), desk_, std::move(batches));
                    }),
-        payments_(1, options.waiting_max, kTogetherMax, name_lane,
-                  [&sale](std::vector<ClientBatch> batches) {
-                    decide_together<PayRequest>(sale, std::move(batches));
-                  }),
+        payments_(
+            1, options.waiting_max, kTogetherMax, name_lane,
+            [&sale](std::vector<ClientBatch> batches) { pay_together(sale, std::move(batches)); }),
         others_(kOtherThreads, options.waiting_max, 1, name_lane,
                 [this](std::vector<ClientBatch> batches) {
                   for (ClientBatch& batch : batches) run_one_by_one(batch);
@@ -343,6 +377,7 @@ class SaleCommands final : public ProgramCommands {
  private:
   static constexpr std::size_t kTogetherMax = 1'024;
   static constexpr int kOtherThreads = 2;  // one may wait for the database
+  static constexpr int kDeskThreads = 2;
 
   static void name_lane() { name_this_thread("rg-sale-cmds"); }
 
@@ -377,6 +412,7 @@ class SaleCommands final : public ProgramCommands {
   }
 
   FlashSale& sale_;
+  PurchaseDesk desk_;  // ends after the purchases
   RequestLane purchases_;
   RequestLane payments_;
   RequestLane others_;

@@ -73,7 +73,9 @@ Node* SubmitQueue::List<Node>::take_all() {
 
 SubmitQueue::SubmitQueue(Sale& sale, std::size_t requests_max, bool has_thread)
     : sale_(sale), requests_max_(requests_max) {
-  if (has_thread) thread_ = std::thread([this] { loop(); });
+  if (!has_thread) return;
+  desk_.emplace(sale, 1, requests_max);
+  thread_ = std::thread([this] { loop(); });
 }
 
 SubmitQueue::~SubmitQueue() {
@@ -207,10 +209,17 @@ bool SubmitQueue::decide() {
 }
 
 void SubmitQueue::decide(Works works) {
-  const std::size_t count = works.size();
   delete_list(completed_.take_newest_first());
+  if (std::holds_alternative<BuyRequest>(works.front()->request)) return buy(std::move(works));
+  Results results = change(works);
+  finish(std::move(works), std::move(results));
+}
+
+/// Makes the results of works known to poll().
+void SubmitQueue::finish(Works works, Results results) {
+  const std::size_t count = works.size();
   auto batch = std::make_unique<Batch>();
-  batch->results = ask_sale(works);
+  batch->results = std::move(results);
   batch->works = std::move(works);
   decided_.push(std::move(batch));
   undecided_.fetch_sub(count);
@@ -226,13 +235,43 @@ std::vector<Wanted> SubmitQueue::take_requests(const Works& works) {
   return requests;
 }
 
-SubmitQueue::Results SubmitQueue::ask_sale(const Works& works) {
-  const auto& first = works.front()->request;
-  if (std::holds_alternative<BuyRequest>(first)) {
-    const std::vector<BuyRequest> requests = take_requests<BuyRequest>(works);
-    return decide_safely(std::span(requests), unknown<BuyResult>(""),
-                         [this](std::span<const BuyRequest> all) { return sale_.buy_all(all); });
+/// Decides on purchases. Those that the order database completes finish later, on the desk's thread.
+void SubmitQueue::buy(Works works) {
+  std::vector<BuyRequest> requests = take_requests<BuyRequest>(works);
+  if (!desk_) {
+    return finish(
+        std::move(works),
+        decide_safely(std::span<const BuyRequest>(requests), unknown<BuyResult>(""),
+                      [this](std::span<const BuyRequest> all) { return sale_.buy_all(all); }));
   }
+  std::vector<BuyResult> results = desk_->decide(requests);
+  Works later_works;
+  std::vector<BuyRequest> later_requests;
+  std::vector<BuyResult> later_results;
+  std::size_t finished = 0;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (results[i].is_partial) {
+      later_works.push_back(std::move(works[i]));
+      later_requests.push_back(std::move(requests[i]));
+      later_results.push_back(std::move(results[i]));
+    } else if (finished++ != i) {
+      works[finished - 1] = std::move(works[i]);
+      results[finished - 1] = std::move(results[i]);
+    }
+  }
+  works.resize(finished);
+  results.resize(finished);
+  if (!works.empty()) finish(std::move(works), std::move(results));
+  if (later_works.empty()) return;
+  desk_->complete(std::move(later_requests), std::move(later_results),
+                  [this, later = std::move(later_works)](std::vector<BuyResult> completed) mutable {
+                    finish(std::move(later), std::move(completed));
+                  });
+}
+
+/// Decides on requests of one other kind.
+SubmitQueue::Results SubmitQueue::change(const Works& works) {
+  const auto& first = works.front()->request;
   if (std::holds_alternative<PayRequest>(first)) {
     const std::vector<PayRequest> requests = take_requests<PayRequest>(works);
     return decide_safely(std::span(requests), unknown<ChangeResult>(""),

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
@@ -13,6 +14,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "adapters/flash_sale/purchase_desk.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/sale.h>
 
@@ -36,13 +38,14 @@ class SubmitQueue {
   SubmitQueue& operator=(const SubmitQueue&) = delete;
 
   /// Takes a request and returns at once. Returns false, and drops `completion`, if the queue is
-  /// full. Requests of one thread are decided in order.
+  /// full. Requests of one thread are decided in order, except for purchases that the order database
+  /// completes: with a thread, later requests do not wait for them.
   bool submit(BuyRequest request, BuyCompletion completion);
   bool submit(PayRequest request, ChangeCompletion completion);
   bool submit(ChangeCall request, ChangeCompletion completion);
   bool submit(VoucherCall request, VoucherCompletion completion);
 
-  /// Runs up to `count_max` completions on the calling thread, in the order of the decisions.
+  /// Runs up to `count_max` completions on the calling thread, in the order of the results.
   /// Returns how many. Returns 0 if poll() is running on another thread or in a completion.
   std::size_t poll(std::size_t count_max);
 
@@ -100,11 +103,13 @@ class SubmitQueue {
   void loop();
   bool decide();
   void decide(Works works);
+  void buy(Works works);
+  void finish(Works works, Results results);
   template <class Wanted>
   static std::vector<Wanted> take_requests(const Works& works);
   template <class Result, class Call>
   std::vector<Result> call_each(const Works& works);
-  Results ask_sale(const Works& works);
+  Results change(const Works& works);
   Batch* oldest_ready();
   std::unique_ptr<Work> new_work();
 
@@ -126,6 +131,7 @@ class SubmitQueue {
   std::atomic<std::uint32_t> sleeps_{0};
   std::atomic<bool> stopping_{false};
   std::thread thread_;
+  std::optional<PurchaseDesk> desk_;  // if there is a thread; its own threads end first
 };
 
 }  // namespace rushgate

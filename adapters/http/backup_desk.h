@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <mutex>
 
+#include "adapters/flash_sale/work_pool.h"
 #include "adapters/http/problem.h"
-#include "adapters/http/work_pool.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate::http {

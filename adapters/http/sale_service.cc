@@ -21,7 +21,7 @@ namespace rushgate::http {
 namespace {
 
 constexpr int kPurchaseThreads = 2;
-constexpr int kRepetitionThreads = 2;
+constexpr int kDeskThreads = 2;
 constexpr int kVisitThreads = 2;
 constexpr int kPaymentThreads = 1;
 constexpr int kChangeThreads = 2;
@@ -182,13 +182,10 @@ SaleService::SaleService(FlashSale& sale, const HttpServerOptions& options,
                 }),
       changes_(kChangeThreads, options.waiting_max),
       reads_(kReadThreads, options.waiting_max),
-      repetitions_(kRepetitionThreads, options.waiting_max),
+      desk_(sale.sale(), kDeskThreads, options.waiting_max),
       visits_(kVisitThreads, options.purchases_waiting_max),
       purchases_(kPurchaseThreads, options.purchases_waiting_max,
-                 [&sale](std::span<const BuyRequest> requests) {
-                   return decide_safely(requests, BuyResult{.outcome = Outcome::kOutcomeUnknown},
-                                        [&](auto all) { return sale.sale().decide_all(all); });
-                 }) {}
+                 [this](std::span<const BuyRequest> requests) { return desk_.decide(requests); }) {}
 
 void SaleService::handle(HttpCall call, HttpDone done) {
   std::string id = concat(ids_, requests_.fetch_add(1, std::memory_order_relaxed));
@@ -265,25 +262,18 @@ void SaleService::buy(std::unique_ptr<Pending> pending) {
   const std::shared_ptr<Pending> shared = std::move(pending);
   const bool is_taken =
       purchases_.submit(request, [this, shared, request](const BuyResult& result) {
-        if (result.is_partial) return complete(shared, request, result);
-        reply(*shared, answer_purchase(request, result, sale_.clock().now_ms()));
+        if (!result.is_partial) return reply_to_purchase(*shared, request, result);
+        desk_.complete({request}, {result},
+                       [this, shared, request](const std::vector<BuyResult>& completed) {
+                         reply_to_purchase(*shared, request, completed.front());
+                       });
       });
   if (!is_taken) reply(*shared, problem(kOverloaded, "too many purchases wait"));
 }
 
-/// Reads the database for a repetition, a user at the limit or an unknown voucher. Purchases do not
-/// wait for that.
-void SaleService::complete(const std::shared_ptr<Pending>& pending, const BuyRequest& request,
-                           const BuyResult& partial) {
-  const bool is_taken = repetitions_.submit([this, pending, request, result = partial]() mutable {
-    const BuyResult unknown{.outcome = Outcome::kOutcomeUnknown};
-    result = decide_safely(std::span<const BuyRequest>(&request, 1), unknown, [&](auto) {
-               sale_.sale().complete(request, result);
-               return std::vector<BuyResult>{std::move(result)};
-             }).front();
-    reply(*pending, answer_purchase(request, result, sale_.clock().now_ms()));
-  });
-  if (!is_taken) reply(*pending, problem(kOverloaded, "too many repeated purchases wait"));
+void SaleService::reply_to_purchase(Pending& pending, const BuyRequest& request,
+                                    const BuyResult& result) {
+  reply(pending, answer_purchase(request, result, sale_.clock().now_ms()));
 }
 
 void SaleService::pay(std::unique_ptr<Pending> pending) {

@@ -13,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/purchase_desk.h"
+#include "adapters/flash_sale/work_pool.h"
 #include "adapters/http/access.h"
 #include "adapters/http/backup_desk.h"
 #include "adapters/http/batcher.h"
@@ -22,7 +24,6 @@
 #include "adapters/http/http_counters.h"
 #include "adapters/http/route.h"
 #include "adapters/http/sale_board.h"
-#include "adapters/http/work_pool.h"
 #include "adapters/metrics/http_figures.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
@@ -99,8 +100,7 @@ class SaleService {
   void dispatch(std::unique_ptr<Pending> pending);
   void run_on(WorkPool& pool, std::unique_ptr<Pending> pending);
   void buy(std::unique_ptr<Pending> pending);
-  void complete(const std::shared_ptr<Pending>& pending, const BuyRequest& request,
-                const BuyResult& partial);
+  void reply_to_purchase(Pending& pending, const BuyRequest& request, const BuyResult& result);
   void pay(std::unique_ptr<Pending> pending);
   void run_handler(Pending& pending);
   void reply(Pending& pending, HttpAnswer answer);
@@ -124,7 +124,7 @@ class SaleService {
   Batcher<PayRequest, ChangeResult> payments_;
   WorkPool changes_;
   WorkPool reads_;
-  WorkPool repetitions_;
+  PurchaseDesk desk_;
   WorkPool visits_;  // of the entrance
   Batcher<BuyRequest, BuyResult> purchases_;
 };

@@ -179,8 +179,9 @@ class FlashSale {
   BuyResult buy(const BuyRequest& request) { return sale_.buy(request); }
   /// Submits a purchase and returns at once, for a thread that must not block, such as the frame
   /// thread of a game. `completion` gets the result in poll(). Requests of one thread are decided
-  /// in order, whatever they want. Returns false if submitted_max requests wait for their
-  /// completion: nothing was done.
+  /// in order, whatever they want. With threads, those behind a purchase do not wait for the order
+  /// database, which completes some: repetitions, users at the limit, vouchers that the keyspace
+  /// lacks. Returns false if submitted_max requests wait for their completion: nothing was done.
   [[nodiscard]] bool submit_buy(BuyRequest request, BuyCompletion completion);
   /// Runs the completions of decided requests on the calling thread, at most `budget` of them.
   /// Returns how many ran. It does not block, but without threads (workers = 0) it first decides

@@ -9,11 +9,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/barrier.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/flash_sale.h>
+#include <rushgate/memory_order_store.h>
+#include <rushgate/open_backend.h>
 #include <rushgate/resp_server.h>
 #include <rushgate/sale_commands.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
@@ -188,6 +192,35 @@ TEST_F(SaleCommandsTest, ReferenceMayHaveAnyBytes) {
   const std::string order = call("SALE.BUY", 1, 7, "REFERENCE", "\xff\r\n").elements()[0].text();
   ASSERT_TRUE(sale_->drain().ok());
   EXPECT_EQ(field(call("SALE.STATUS", order), "reference"), Reply::bulk("\xff\r\n"));
+}
+
+/// The pipeline of one client waits for the database, and nobody else does.
+TEST_F(SaleCommandsTest, RepetitionsDelayNoPurchase) {
+  testing::Barrier barrier;
+  auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  orders->before_every_read([&] { barrier.pass(); });
+  server_.reset();
+  sale_ =
+      FlashSale::open(open_backend("memory:").value(), std::move(orders), {.workers = 0}).value();
+  start({.waiting_max = 1'000});
+  publish({.id = 1, .stock = 10});
+  RawConnection first(path());
+  RawConnection other(path());
+  const Request purchase = Request::of("SALE.BUY", 1, 7, "KEY", "k");
+  const std::string order = first.call(purchase).elements()[0].text();
+  ASSERT_TRUE(sale_->drain().ok());
+  barrier.close();
+  first.send(std::vector{purchase, Request::of("SALE.BUY", 1, 8), Request::of("SALE.BUY", 1, "")});
+  barrier.await(1);
+  for (const int user : {9, 10}) {
+    const Reply bought = other.call(Request::of("SALE.BUY", 1, user));
+    EXPECT_EQ(bought.elements().at(1), Reply::bulk("queued"));
+  }
+  EXPECT_FALSE(first.has_reply());
+  barrier.open();
+  EXPECT_THAT(first.receive(), HasSubstr(order + "\r\n$7\r\ncreated"));
+  EXPECT_THAT(first.receive(), HasSubstr("queued"));
+  EXPECT_THAT(first.receive(), StartsWith("-ERR user"));
 }
 
 /// Many clients with pipelines sell no piece twice, and each reply belongs to its request.

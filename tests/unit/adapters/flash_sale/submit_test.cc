@@ -16,11 +16,13 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
+#include "tests/support/barrier.h"
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
 #include <rushgate/flash_sale.h>
 #include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
+#include <rushgate/open_backend.h>
 #include <rushgate/testing_stores.h>
 
 namespace rushgate {
@@ -162,6 +164,42 @@ TEST(SubmitBuyTest, BlockedStoreBlocksNoCall) {
   EXPECT_EQ(sale->poll(), 0U);
   may_go_on.count_down();
   for (std::size_t completed = 0; completed < 1'000;) completed += sale->poll();
+}
+
+TEST(SubmitBuyTest, RepetitionsDelayNoPurchase) {
+  testing::Barrier barrier;
+  auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  orders->before_every_read([&] { barrier.pass(); });
+  const auto sale =
+      FlashSale::open(open_backend("memory:").value(), std::move(orders), {.start_workers = false})
+          .value();
+  EXPECT_TRUE(sale->publish(plain_coffee(10)).ok());
+  std::vector<BuyResult> results;
+  const auto submit = [&](std::int64_t user) {
+    EXPECT_TRUE(
+        sale->submit_buy({.voucher = 7, .user = user, .idempotency_key = std::to_string(user)},
+                         [&](const BuyResult& result) { results.push_back(result); }));
+  };
+  const auto poll_until = [&](std::size_t count) {
+    while (results.size() < count) sale->poll();
+  };
+  submit(1);
+  poll_until(1);
+  EXPECT_TRUE(sale->drain().ok());
+  barrier.close();
+  submit(1);
+  barrier.await(1);
+  for (const std::int64_t user : {1, 2, 3}) submit(user);
+  poll_until(3);
+  EXPECT_NE(results[1].order, results[0].order);
+  EXPECT_NE(results[2].order, results[0].order);
+  barrier.open();
+  EXPECT_TRUE(sale->drain().ok());
+  EXPECT_EQ(sale->poll(), 2U);
+  for (const std::size_t repetition : {3U, 4U}) {
+    EXPECT_EQ(results[repetition].order, results[0].order);
+    EXPECT_EQ(results[repetition].status, OrderStatus::kCreated);
+  }
 }
 
 TEST(SubmitBuyTest, ThreadsSubmitAndPollTogether) {

@@ -1,11 +1,11 @@
 // A database that does not reply delays what needs it, and nothing else.
-#include <atomic>
 #include <memory>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/barrier.h"
 #include "tests/unit/adapters/http/served_sale.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/open_backend.h>
@@ -13,29 +13,6 @@
 
 namespace rushgate {
 namespace {
-
-/// Makes reads of the database wait.
-class Barrier {
- public:
-  void pass() {
-    if (!is_closed_) return;
-    ++waiting_;
-    waiting_.notify_all();
-    is_closed_.wait(true);
-  }
-  void close() { is_closed_ = true; }
-  void open() {
-    is_closed_ = false;
-    is_closed_.notify_all();
-  }
-  void await(int count) {
-    for (int now = waiting_; now < count; now = waiting_) waiting_.wait(now);
-  }
-
- private:
-  std::atomic<bool> is_closed_{false};
-  std::atomic<int> waiting_{0};
-};
 
 class HttpSlowDatabaseTest : public ::testing::Test {
  protected:
@@ -57,7 +34,7 @@ class HttpSlowDatabaseTest : public ::testing::Test {
                                  "Idempotency-Key: " + key + "\r\n");
   }
 
-  Barrier barrier;
+  testing::Barrier barrier;  // in front of each read of the database
   std::unique_ptr<FlashSale> sale;
   std::unique_ptr<HttpServer> server;
 };

@@ -1,10 +1,10 @@
-#include "adapters/http/work_pool.h"
+#include "adapters/flash_sale/work_pool.h"
 
 #include <utility>
 
 #include "engine/core/base/thread_name.h"
 
-namespace rushgate::http {
+namespace rushgate {
 
 WorkPool::WorkPool(int threads, std::size_t waiting_max) : waiting_max_(waiting_max) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { loop(); });
@@ -35,7 +35,7 @@ std::size_t WorkPool::waiting() {
 }
 
 void WorkPool::loop() {
-  name_this_thread("rg-http-work");
+  name_this_thread("rg-work");
   std::unique_lock lock(mutex_);
   while (true) {
     has_work_.wait(lock, [this] { return is_stopping_ || !waiting_.empty(); });
@@ -49,4 +49,4 @@ void WorkPool::loop() {
   }
 }
 
-}  // namespace rushgate::http
+}  // namespace rushgate

@@ -10,7 +10,7 @@
 
 #include "absl/functional/any_invocable.h"
 
-namespace rushgate::http {
+namespace rushgate {
 
 /// Thread-safe.
 class WorkPool {
@@ -40,4 +40,4 @@ class WorkPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace rushgate::http
+}  // namespace rushgate
