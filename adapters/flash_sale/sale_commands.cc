@@ -10,6 +10,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "adapters/flash_sale/decide_safely.h"
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/flash_sale/purchase_desk.h"
 #include "adapters/flash_sale/request_lane.h"
 #include "adapters/flash_sale/sale_json.h"
@@ -237,13 +238,13 @@ Voucher read_voucher_terms(std::string_view text, SaleArgumentReader& arguments)
   constexpr std::size_t kBytesMax = std::size_t{64} * 1'024;
   arguments.bound("the voucher", text.size(), kBytesMax);
   if (arguments.error()) return {};
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    arguments.fail("the voucher is no valid JSON");
+  const auto json = parse_json(text);
+  if (!json.ok()) {
+    arguments.fail(concat("the voucher: ", json.status().message()));
     return {};
   }
   std::string fault;
-  Voucher voucher = read_voucher(json, "", fault);
+  Voucher voucher = read_voucher(*json, "", fault);
   if (!fault.empty()) arguments.fail(fault);
   return voucher;
 }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
-#include "adapters/flash_sale/field_reader.h"
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/flash_sale/sale_json.h"
 #include <rushgate/flash_sale.h>
 
@@ -37,21 +37,17 @@ absl::StatusOr<std::vector<Voucher>> parse_vouchers(std::string_view text, std::
   const auto wrong = [&](std::string_view what) {
     return absl::InvalidArgumentError(fmt::format("{}: {}", name, what));
   };
-  Json array;
-  try {
-    array = Json::parse(text);
-  } catch (const Json::exception& error) {
-    return wrong(readable(error));
-  }
-  if (!array.is_array()) return wrong("must be an array of vouchers");
-  if (array.empty()) return wrong("there is no voucher in it");
+  const auto array = parse_json(text);
+  if (!array.ok()) return wrong(std::string(array.status().message()));
+  if (!array->is_array()) return wrong("must be an array of vouchers");
+  if (array->empty()) return wrong("there is no voucher in it");
 
   std::vector<Voucher> vouchers;
   std::set<VoucherId> ids;
   std::string fault;
-  for (std::size_t i = 0; i < array.size(); ++i) {
+  for (std::size_t i = 0; i < array->size(); ++i) {
     const std::string path = fmt::format("[{}]", i);
-    vouchers.push_back(read_voucher(array[i], path, fault));
+    vouchers.push_back(read_voucher((*array)[i], path, fault));
     if (!fault.empty()) return wrong(fault);
     if (!ids.insert(vouchers.back().id).second) {
       return wrong(fmt::format("{}.id: {} is there twice", path, vouchers.back().id));

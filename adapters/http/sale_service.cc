@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "adapters/flash_sale/decide_safely.h"
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
-#include "adapters/http/json_body.h"
 #include "adapters/http/pages/pages.h"
 #include "adapters/http/target.h"
 #include "engine/core/base/concat.h"

@@ -176,6 +176,10 @@ TEST_F(SaleCommandsTest, HostileArgumentsAreRefused) {
       Request::of("SALE.PUBLISH", R"({"id": 2, "stock": 1, "begin_ms": 0, "end_ms": 1, "x": 1})"),
       Request::of("SALE.PUBLISH", R"({"id": 2, "stock": 1, "begin_ms": 0, "end_ms": 1}, {})"),
       Request::of("SALE.PUBLISH", std::string(30'000, '[') + std::string(30'000, ']')),
+      Request::of("SALE.PUBLISH",
+                  "{\"id\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}"),
+      Request::of("SALE.PUBLISH",
+                  R"({"id": 2, "stock": 1, "begin_ms": 0, "end_ms": 9, "stock": 2})"),
       Request::of("SALE.PUBLISH", std::string(70'000, ' ')),
       Request::of("SALE.PUBLISH", "{}", "IFNEW", "IFNEW"),
   };

@@ -107,6 +107,16 @@ TEST(VouchersFileTest, OnlyArrayOfVouchersIsAccepted) {
   EXPECT_EQ(fault_of("[5]"), "v.json: [0]: must be an object");
 }
 
+TEST(VouchersFileTest, DeepOrDoubledJsonIsRefused) {
+  constexpr std::size_t kDeep = 100'000;
+  const std::string deep = std::string(kDeep, '[') + std::string(kDeep, ']');
+  for (const std::string& text : {deep, voucher_with(", \"title\": " + deep)}) {
+    EXPECT_EQ(fault_of(text), "v.json: nests deeper than 16");
+  }
+  EXPECT_EQ(fault_of(voucher_with(R"(, "limits": {"per_user": 1, "per_user": 5})")),
+            "v.json: \"per_user\" is there twice");
+}
+
 TEST(VouchersFileTest, RepeatedIdIsRefused) {
   const std::string voucher = R"({"id": 1, "stock": 10, "begin_ms": 0, "end_ms": 5})";
   EXPECT_EQ(fault_of("[" + voucher + "," + voucher + "]"), "v.json: [1].id: 1 is there twice");

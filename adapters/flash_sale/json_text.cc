@@ -1,13 +1,17 @@
-#include "adapters/http/json_body.h"
+#include "adapters/flash_sale/json_text.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "adapters/flash_sale/field_reader.h"
 #include "engine/core/base/concat.h"
 
-namespace rushgate::http {
+namespace rushgate {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// Looks at the events of the parser. Keeps the first fault.
 class JsonGuard {
@@ -52,4 +56,4 @@ absl::StatusOr<Json> parse_json(std::string_view text) {
   }
 }
 
-}  // namespace rushgate::http
+}  // namespace rushgate

@@ -1,0 +1,20 @@
+// JSON from strangers.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/statusor.h"
+
+namespace rushgate {
+
+inline constexpr int kJsonDepthMax = 16;           // of nested objects and arrays
+inline constexpr std::size_t kJsonFieldsMax = 64;  // of one object
+
+/// Parses a text strictly. kInvalidArgument: it is no JSON in UTF-8, nests too deep, or has an object
+/// with a field twice or with too many.
+absl::StatusOr<nlohmann::ordered_json> parse_json(std::string_view text);
+
+}  // namespace rushgate
