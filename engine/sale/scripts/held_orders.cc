@@ -61,6 +61,7 @@ std::string HeldBlock::value() const {
   for (std::size_t place = 0; place < kOrders; ++place) {
     std::string_view hold = holds[place];
     if (hold.empty()) continue;
+    assert(find_rest(hold) != hold.npos);  // it names its voucher and user
     const std::string_view rest = hold.substr(find_rest(hold));
     const bool is_same = rest == last_rest;
     if (is_same) hold.remove_suffix(rest.size());

@@ -10,6 +10,7 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -386,6 +387,7 @@ class Admissions {
   /// Writes the values that the decisions share.
   void finish() {
     if (accepted_ == 0) return;
+    assert(std::ssize(unpaid_) * options_.quantity == (is_paid() ? accepted_ : 0));
     if (!unpaid_.empty()) hold_unpaid();
     [[maybe_unused]] const std::int64_t left =
         call_.increment_by(call_.key(Keys::kStock), -accepted_);
@@ -524,7 +526,7 @@ class Admissions {
     for (const Unpaid& unpaid : unpaid_) {
       hold.resize(user_at);
       hold.append(unpaid.user).append(end);
-      held().select(unpaid.order);
+      held().check_order(unpaid.order);
       held().set(unpaid.order, hold);
       add_to_deadline(unpaid.order, deadline, last);
     }

@@ -5,6 +5,7 @@
 #include <random>
 #include <string_view>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/sale/scripts/admission.h"
@@ -384,6 +385,32 @@ TEST_P(NativeAdmissionTest, MalformedHeldOrdersAreRefused) {
     if (replies[0].is_error()) continue;
     EXPECT_EQ(replies[0], replies[1]);
   }
+}
+
+// Purchases send ids that are positive.
+TEST_P(NativeAdmissionTest, NegativeIdOfUnpaidOrderIsRefused) {
+  Side lua = lua_side();
+  Side native = native_side();
+  const UserId users[] = {7, 8, 9};
+  for (Side* const side : {&lua, &native}) {
+    const Voucher voucher{.id = 1,
+                          .stock = 5,
+                          .end_ms = ManualClock::kStartMs + 1'000,
+                          .price_cents = 100,
+                          .payment_ms = 1'000};
+    ASSERT_EQ(side->sale->publish(voucher), absl::OkStatus());
+    const Request request =
+        AdmissionRequests(*side->client, SaleKeys{}, 1)
+            .make({1},
+                  std::vector<AdmissionRequests::Buyer>{
+                      {&users[0], 1'001, {}}, {&users[1], -1'002, {}}, {&users[2], 1'003, {}}});
+    const Reply reply = side->client->run_all(admission_script(), {&request, 1}).front();
+    ASSERT_EQ(reply.elements().size(), 3U) << to_debug_string(reply);
+    EXPECT_EQ(reply.elements()[0], Reply::integer(0));
+    EXPECT_THAT(reply.elements()[1].text(), ::testing::HasSubstr("an order id is a number"));
+    EXPECT_EQ(reply.elements()[2], Reply::integer(0));
+  }
+  EXPECT_EQ(everything(*lua.client), everything(*native.client));
 }
 
 TEST_P(NativeAdmissionTest, UserNamedByStringIsAllowed) {
