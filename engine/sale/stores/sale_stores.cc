@@ -48,32 +48,43 @@ absl::Status add_stock(VoucherStore& vouchers, VoucherId voucher,
   return absl::OkStatus();
 }
 
+/// Returns the results of a store, which the worker acknowledges entry by entry, or the error of a
+/// store with another number of them.
+absl::StatusOr<std::vector<OrderResult>> check_count(
+    absl::StatusOr<std::vector<OrderResult>> results, std::size_t written) {
+  if (!results.ok() || results->size() == written) return results;
+  return absl::InternalError(
+      concat("the order store returned ", results->size(), " results for ", written, " writes"));
+}
+
 }  // namespace
 
 SaleStores::SaleStores(OrderStore& both) : SaleStores(both, vouchers_of(both)) {}
 
 absl::StatusOr<std::vector<OrderResult>> SaleStores::write(std::span<const Order> batch,
                                                            BatchFence fence) const {
-  if (orders.vouchers() == &vouchers) return orders.write(batch, fence);
+  if (orders.vouchers() == &vouchers) return check_count(orders.write(batch, fence), batch.size());
   fence.stock.emplace();
   absl::flat_hash_set<VoucherId> read;
   for (const Order& order : batch) {
     RETURN_IF_ERROR(add_stock(vouchers, order.voucher, read, fence));
   }
-  return orders.write(batch, fence);
+  return check_count(orders.write(batch, fence), batch.size());
 }
 
 absl::StatusOr<std::vector<OrderResult>> SaleStores::apply(std::span<const OrderEvent> events,
                                                            BatchFence fence) const {
   PaymentStore& payments = *orders.payments();
-  if (orders.vouchers() == &vouchers) return payments.apply(events, fence);
+  if (orders.vouchers() == &vouchers) {
+    return check_count(payments.apply(events, fence), events.size());
+  }
   fence.stock.emplace();
   absl::flat_hash_set<VoucherId> read;
   for (const OrderEvent& event : events) {
     if (event.kind != OrderEvent::Kind::kAdmitted) continue;
     RETURN_IF_ERROR(add_stock(vouchers, event.order.voucher, read, fence));
   }
-  return payments.apply(events, fence);
+  return check_count(payments.apply(events, fence), events.size());
 }
 
 absl::Status for_each_payment(PaymentStore& store, PaymentFilter filter,

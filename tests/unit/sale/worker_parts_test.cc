@@ -159,6 +159,31 @@ TEST_P(BatchReaderTest, LostEntryIsRestored) {
 
 // ---- Writing ----
 
+/// Forgets the result of the last order.
+class MiscountingStore final : public OrderStore {
+ public:
+  explicit MiscountingStore(OrderStore& orders) : orders_(orders) {}
+
+  absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
+                                                 const BatchFence& fence) override {
+    auto results = orders_.write(orders, fence);
+    if (results.ok() && !results->empty()) results->pop_back();
+    return results;
+  }
+  absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override {
+    return orders_.list(filter);
+  }
+  absl::StatusOr<DatabaseState> state() override { return orders_.state(); }
+  absl::StatusOr<DatabaseState> fence() override { return orders_.fence(); }
+  absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
+                                           std::int64_t count) override {
+    return orders_.reserve_ids(day, above, count);
+  }
+
+ private:
+  OrderStore& orders_;
+};
+
 class BatchWriterTest : public WorkerPartsTest {
  protected:
   static constexpr int kIsolateAfter = 2;
@@ -241,6 +266,20 @@ TEST_P(BatchWriterTest, OtherEpochIsNoFailure) {
     EXPECT_TRUE(absl::IsAborted(writer_.write_all(writes_of(batch), {}, old, decided_)));
   }
   EXPECT_FALSE(writer_.is_isolating());
+}
+
+TEST_P(BatchWriterTest, StoreThatMiscountsPausesWorker) {
+  publish();
+  buy_for_users(2);
+  const EntryBatch batch = read_new();
+  MiscountingStore orders(backend_.orders());
+  const SaleStores stores{orders, *backend_.orders().vouchers()};
+  BatchWriter writer(stores, owner_, kIsolateAfter);
+
+  const absl::Status written = writer.write_all(writes_of(batch), {}, fence(), decided_);
+
+  EXPECT_EQ(written, absl::InternalError("the order store returned 1 results for 2 writes"));
+  EXPECT_THAT(decided_, IsEmpty());
 }
 
 // ---- Acknowledging ----

@@ -162,21 +162,21 @@ class OrderStore {
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below);
   /// Returns the pieces that orders of a voucher take from its stock. Default: lists them.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher);
-  /// Returns how many orders are in each state, in the order of kOrderStatuses; archived ones are not
-  /// counted. May read everything, and blocks no other call meanwhile. Default: lists them.
+  /// Returns how many orders are in each state, in the order of kOrderStatuses; archived ones are
+  /// not counted. May read everything, and blocks no other call meanwhile. Default: lists them.
   virtual absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status();
   /// Returns the vouchers with orders, published or not, in ascending order. Default: lists all
   /// orders.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders();
   /// Visits every order whose idempotency key is still its own at `time_ms` (since 1970 UTC), in
-  /// portions and in any order. Archived orders are among them. One that is archived meanwhile may be
-  /// visited twice. Default: lists all orders, and then those of the archive.
+  /// portions and in any order. Archived orders are among them. One that is archived meanwhile may
+  /// be visited twice. Default: lists all orders, and then those of the archive.
   virtual absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit);
   /// Raises the checkpoint to `checkpoint`, if it is below. Default: writes an empty batch.
   virtual absl::Status record_checkpoint(std::int64_t checkpoint);
-  /// Copies the database, as it is at one moment of the call, to a new file. Calls `at_that_moment` while
-  /// no change is committed; if it fails, so does the copy. Reads and writes go on otherwise. The copy is
-  /// on the disk when the call returns. Default: kUnimplemented.
+  /// Copies the database, as it is at one moment of the call, to a new file. Calls `at_that_moment`
+  /// while no change is committed; if it fails, so does the copy. Reads and writes go on otherwise.
+  /// The copy is on the disk when the call returns. Default: kUnimplemented.
   virtual absl::Status copy_to(const std::filesystem::path& file,
                                absl::FunctionRef<absl::Status()> at_that_moment);
   /// Returns kDataLoss with the first problems if the database contradicts itself, or its file was
@@ -194,7 +194,7 @@ struct SaleStores {
 
   /// Calls OrderStore::write(). If the vouchers are elsewhere, reads their stock for it first. The
   /// batch must have been read from the keyspace before: then each of its orders was admitted under
-  /// a version that is recorded by now.
+  /// a version that is recorded by now. kInternal: the store returned more or fewer results.
   absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> batch,
                                                  BatchFence fence) const;
 
