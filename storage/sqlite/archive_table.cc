@@ -1,5 +1,6 @@
 #include "storage/sqlite/archive_table.h"
 
+#include <array>
 #include <string>
 
 #include "engine/core/base/concat.h"
@@ -28,7 +29,6 @@ std::string portion_of(const char* table) {
   return concat("SELECT id FROM ", table, " WHERE ", kPortion);
 }
 
-/// Returns statements that run in this order.
 std::vector<SQLite::Statement> prepare(const SQLite::Database& database,
                                        const std::vector<std::string>& texts) {
   std::vector<SQLite::Statement> statements;
@@ -37,21 +37,27 @@ std::vector<SQLite::Statement> prepare(const SQLite::Database& database,
   return statements;
 }
 
-/// The payments and changes of the orders go first: their portion is found by the orders. Payments
-/// that are due stay.
+/// Returns statements that copy a portion to the archive, each followed by the one that removes the
+/// copied rows. The payments and changes of the orders go first: their portion is found by the
+/// orders. Payments that are due stay.
 std::vector<std::string> move_texts() {
   const std::string portion = portion_of("orders");
-  return {
-      concat("INSERT INTO archived_payments (", kPaymentColumns, ") SELECT ", kPaymentColumns,
-             " FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
-      concat("DELETE FROM payments WHERE state <> 2 AND order_id IN (", portion, ")"),
-      concat("INSERT INTO archived_changes (", kChangeColumns, ") SELECT ", kChangeColumns,
-             " FROM order_changes WHERE order_id IN (", portion, ")"),
-      concat("DELETE FROM order_changes WHERE order_id IN (", portion, ")"),
-      concat("INSERT INTO archived_orders (", kOrderColumns, ") SELECT ", kOrderColumns,
-             " FROM orders WHERE ", kPortion),
-      concat("DELETE FROM orders WHERE ", kPortion),
+  const auto move = [](const char* from, const char* to, const char* columns,
+                       const std::string& which) {
+    return std::array{
+        concat("INSERT INTO ", to, " (", columns, ") SELECT ", columns, " FROM ", from, which),
+        concat("DELETE FROM ", from, which)};
   };
+  std::vector<std::string> texts;
+  for (const auto& both :
+       {move("payments", "archived_payments", kPaymentColumns,
+             concat(" WHERE state <> 2 AND order_id IN (", portion, ")")),
+        move("order_changes", "archived_changes", kChangeColumns,
+             concat(" WHERE order_id IN (", portion, ")")),
+        move("orders", "archived_orders", kOrderColumns, concat(" WHERE ", kPortion))}) {
+    texts.insert(texts.end(), both.begin(), both.end());
+  }
+  return texts;
 }
 
 std::vector<std::string> delete_texts() {
@@ -134,7 +140,8 @@ std::optional<Payment> ArchiveReader::find_payment(std::string_view id) {
 }
 
 ArchiveWriter::ArchiveWriter(const SQLite::Database& database)
-    : is_archived_(database, "SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1"),
+    : database_(database),
+      is_archived_(database, "SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1"),
       look_at_versions_(database,
                         "SELECT EXISTS (SELECT 1 FROM voucher_versions WHERE voucher_id = ?1 AND "
                         "state = 0), (SELECT end_ms FROM voucher_versions WHERE voucher_id = ?1 "
@@ -194,8 +201,22 @@ absl::StatusOr<std::size_t> ArchiveWriter::archive_orders(VoucherId voucher,
   RETURN_IF_ERROR(check_archived(voucher));
   const Portion portion = find_portion(find_orders_, voucher, count_max);
   if (portion.count == 0) return 0;
-  for (SQLite::Statement& statement : move_orders_) Query(statement, voucher, portion.last).next();
+  const auto run = [&](SQLite::Statement& statement) {
+    Query(statement, voucher, portion.last).next();
+    return statement.getChanges();
+  };
+  for (std::size_t i = 0; i + 1 < move_orders_.size(); i += 2) {
+    const int copied = run(move_orders_[i]);
+    const int removed = run(move_orders_[i + 1]);
+    if (copied != removed) return lost_rows(voucher, copied, removed);
+  }
   return portion.count;
+}
+
+absl::Status ArchiveWriter::lost_rows(VoucherId voucher, int copied, int removed) const {
+  return absl::DataLossError(concat(database_.getFilename(), " is damaged: of voucher ", voucher,
+                                    ", ", copied, " rows were copied to the archive, and ", removed,
+                                    " removed"));
 }
 
 absl::StatusOr<std::size_t> ArchiveWriter::delete_orders(VoucherId voucher, std::size_t count_max) {

@@ -57,13 +57,15 @@ class ArchiveWriter {
   static Portion find_portion(SQLite::Statement& find, VoucherId voucher, std::size_t count_max);
   ArchiveContext context_of(VoucherId voucher);
   absl::Status check_archived(VoucherId voucher);
+  [[nodiscard]] absl::Status lost_rows(VoucherId voucher, int copied, int removed) const;
 
+  const SQLite::Database& database_;
   SQLite::Statement is_archived_;
   SQLite::Statement look_at_versions_;  // is one pending, and the end of the one in force
   SQLite::Statement find_open_;         // an order that is unpaid or refunding
   std::vector<SQLite::Statement> archive_voucher_;
   SQLite::Statement find_orders_;
-  std::vector<SQLite::Statement> move_orders_;
+  std::vector<SQLite::Statement> move_orders_;  // in pairs: copy, remove
   SQLite::Statement has_orders_;
   SQLite::Statement find_archived_;
   std::vector<SQLite::Statement> delete_orders_;

@@ -79,6 +79,25 @@ TEST_F(SqliteIntegrityTest, RestoredFileTakesOrders) {
   EXPECT_EQ(store->list({})->size(), 20U);
 }
 
+TEST_F(SqliteIntegrityTest, RowsThatStayAreNotArchived) {
+  const auto store = open();
+  ASSERT_TRUE(store->record_pending(first_version()).ok());
+  ASSERT_TRUE(store->resolve(kVoucher, 1, VoucherVersion::State::kApplied, "").ok());
+  ASSERT_TRUE(write_now(*store, make_orders(1, 3)).ok());
+  ASSERT_TRUE(store->archive_voucher(kVoucher, kNeverEndsMs + 1).ok());
+  open_raw().exec(
+      "CREATE TRIGGER keeps BEFORE DELETE ON orders BEGIN SELECT RAISE(IGNORE) WHERE old.id = 2; "
+      "END");
+
+  const absl::Status moved = store->archive_orders(kVoucher, 10).status();
+
+  EXPECT_EQ(moved.code(), absl::StatusCode::kDataLoss) << moved;
+  EXPECT_THAT(std::string(moved.message()),
+              HasSubstr(file().string() + " is damaged: of voucher 7, 3 rows were copied"));
+  EXPECT_EQ(store->list({})->size(), 3U);
+  EXPECT_TRUE(store->list_archived({})->empty());
+}
+
 // ---- Flipped bits -----------------------------------------------------------------------------
 
 /// The bytes of a page that are in use: its header and its cells. There may be free bytes between
