@@ -82,6 +82,7 @@ OrderResult MemoryOrderStore::store(const Order& order, const BatchFence& fence)
 void MemoryOrderStore::count(const Order& order, std::int64_t sign) {
   if (is_live(order)) live_of_user_[std::pair(order.user, order.voucher)] += sign * order.quantity;
   taken_of_voucher_[order.voucher] += sign * pieces_taken(order);
+  assert(taken_of_voucher_[order.voucher] >= 0);
   if (order.status == OrderStatus::kRefunding) {
     refunding_of_voucher_[order.voucher] += sign * order.quantity;
   }

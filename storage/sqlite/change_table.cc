@@ -1,5 +1,6 @@
 #include "storage/sqlite/change_table.h"
 
+#include <cassert>
 #include <string>
 
 #include "engine/core/base/concat.h"
@@ -54,7 +55,8 @@ std::int64_t ChangeReader::last_position() {
 }
 
 ChangeWriter::ChangeWriter(const SQLite::Database& database)
-    : append_(database,
+    : database_(database),
+      append_(database,
               "INSERT INTO order_changes (order_id, from_status, to_status, at_ms, reason, actor) "
               "VALUES (?1, ?2, ?3, ?4, ?5, ?6)") {}
 
@@ -62,6 +64,9 @@ void ChangeWriter::append(const OrderChange& change) {
   Query(append_, change.order, static_cast<std::int64_t>(change.from),
         static_cast<std::int64_t>(change.to), change.at_ms, change.reason, change.actor)
       .next();
+  const std::int64_t position = database_.getLastInsertRowid();
+  assert(position > last_position_);  // positions ascend
+  last_position_ = position;
 }
 
 }  // namespace rushgate

@@ -41,11 +41,16 @@ class ChangeWriter {
  public:
   explicit ChangeWriter(const SQLite::Database& database);
 
-  /// Ignores the position, and assigns the next one. Must run in a transaction.
+  // Must run in a transaction.
+  /// Begins a batch of changes.
+  void begin_batch() { last_position_ = 0; }
+  /// Ignores the position, and assigns the next one.
   void append(const OrderChange& change);
 
  private:
+  const SQLite::Database& database_;
   SQLite::Statement append_;
+  std::int64_t last_position_ = 0;  // of this batch
 };
 
 }  // namespace rushgate

@@ -12,6 +12,7 @@ std::vector<OrderResult> EventWriter::apply_all(std::span<const OrderEvent> even
                                                 const BatchFence& fence) {
   orders_.begin_batch();
   payments_.begin_batch();
+  changes_.begin_batch();
   std::vector<OrderResult> results;
   results.reserve(events.size());
   for (const OrderEvent& event : events) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -289,6 +290,7 @@ OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
               .lacks_pieces = true};
     }
   }
+  assert(!is_live(order) || remaining.stock);  // no order of a voucher that was never published
   remaining.add(pieces_taken(order));
   return {};
 }
@@ -296,6 +298,8 @@ OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
 std::optional<Order> OrderWriter::find(OrderId id) { return find_order(find_, id); }
 
 void OrderWriter::change(const Order& before, const Order& after, const BatchFence& fence) {
+  assert(before.id == after.id && before.voucher == after.voucher &&
+         before.quantity == after.quantity);
   Query(change_, after.id, number_of(after.status), keeps_of(after)).next();
   remaining_of(after.voucher, fence).add(pieces_taken(after) - pieces_taken(before));
 }

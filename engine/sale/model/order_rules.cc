@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -99,6 +100,39 @@ EventDecision check_refund_of_payment(const OrderEvent& event, const EventContex
   return {.payment = std::move(payment)};
 }
 
+EventDecision decide_on(const OrderEvent& event, const EventContext& context) {
+  if (event.kind == EventKind::kPaymentRefunded) return check_refund_of_payment(event, context);
+  if (!context.order) {
+    return only(OrderResult::Kind::kTooEarly, concat("order ", event.order.id, " is not stored"));
+  }
+  const Order& order = *context.order;
+  const OrderStatus status = order.status;
+  switch (event.kind) {
+    case EventKind::kPaid:
+    case EventKind::kSurplusPayment:
+      return check_payment(event, context);
+    case EventKind::kCancelled:
+      if (status == OrderStatus::kCancelled) return already_stored();
+      return become(OrderStatus::kCancelled, event, order);
+    case EventKind::kUsed:
+      if (status == OrderStatus::kUsed) return already_stored();
+      return become(OrderStatus::kUsed, event, order);
+    case EventKind::kRefundBegun: {
+      if (is_refund(status)) return already_stored();
+      EventDecision decision = become(OrderStatus::kRefunding, event, order);
+      decision.are_payments_due = decision.status.has_value();
+      return decision;
+    }
+    case EventKind::kRefundEnded:
+      if (status == OrderStatus::kRefunded) return already_stored();
+      return become(OrderStatus::kRefunded, event, order);
+    case EventKind::kAdmitted:
+    case EventKind::kPaymentRefunded:
+      break;
+  }
+  return refused_event("not an event of a stored order");
+}
+
 // ---- Versions of vouchers ----
 
 std::string name_of(VoucherId voucher, std::int64_t version) {
@@ -185,36 +219,15 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
 // ---- Events ----
 
 EventDecision check_event(const OrderEvent& event, const EventContext& context) {
-  if (event.kind == EventKind::kPaymentRefunded) return check_refund_of_payment(event, context);
-  if (!context.order) {
-    return only(OrderResult::Kind::kTooEarly, concat("order ", event.order.id, " is not stored"));
-  }
-  const Order& order = *context.order;
-  const OrderStatus status = order.status;
-  switch (event.kind) {
-    case EventKind::kPaid:
-    case EventKind::kSurplusPayment:
-      return check_payment(event, context);
-    case EventKind::kCancelled:
-      if (status == OrderStatus::kCancelled) return already_stored();
-      return become(OrderStatus::kCancelled, event, order);
-    case EventKind::kUsed:
-      if (status == OrderStatus::kUsed) return already_stored();
-      return become(OrderStatus::kUsed, event, order);
-    case EventKind::kRefundBegun: {
-      if (is_refund(status)) return already_stored();
-      EventDecision decision = become(OrderStatus::kRefunding, event, order);
-      decision.are_payments_due = decision.status.has_value();
-      return decision;
-    }
-    case EventKind::kRefundEnded:
-      if (status == OrderStatus::kRefunded) return already_stored();
-      return become(OrderStatus::kRefunded, event, order);
-    case EventKind::kAdmitted:
-    case EventKind::kPaymentRefunded:
-      break;
-  }
-  return refused_event("not an event of a stored order");
+  EventDecision decision = decide_on(event, context);
+  [[maybe_unused]] const bool is_stored = decision.result.kind == OrderResult::Kind::kStored;
+  [[maybe_unused]] const bool keeps_payment =
+      decision.payment && decision.payment->state == Payment::State::kKept;
+  assert(is_stored || (!decision.status && !decision.payment && !decision.are_payments_due));
+  assert(!decision.status || may_become(context.order->status, *decision.status));
+  assert(!decision.payment || context.order || context.payment);  // a payment has an order
+  assert(keeps_payment == (decision.status == OrderStatus::kPaid));
+  return decision;
 }
 
 // ---- Versions of vouchers ----

@@ -25,11 +25,11 @@ class logger;
 namespace rushgate {
 
 struct SqliteOrderStoreOptions {
-  /// For reading a database that another process writes. Each call sees the latest commits. Changes
-  /// and creates no database. If no other process has it open, SQLite may create empty -wal and
-  /// -shm files, for which it needs permission.
+  /// Opens the database for reading, while another process may write it. Each call sees the latest
+  /// commits. Neither creates nor changes a database. If no other process has it open, SQLite may
+  /// create empty -wal and -shm files, for which it needs permission.
   bool read_only = false;
-  /// Maximum time that a call waits for another connection's lock before it fails. The order worker
+  /// How long a call waits for the lock of another connection before it fails. The order worker
   /// retries by itself.
   int busy_timeout_ms = 50;
   /// Logs the creation, migration and opening of the database; null: no logging.
@@ -40,8 +40,7 @@ struct SqliteOrderStoreOptions {
 
 /// Stores orders, payments and vouchers in an SQLite file. Thread-safe; reads do not wait for a
 /// batch that is being written. After an error the store stays usable, and the failed call has
-/// changed nothing. Messages have the file and SQLite's message. Errors:
-/// Messages have the file and SQLite's message. Errors:
+/// changed nothing. Messages contain the file and SQLite's message. Errors:
 /// - kUnavailable: busy, disk full, I/O error, out of memory. A retry may succeed.
 /// - kDataLoss: damaged data, or not a database.
 /// - kInvalidArgument: a constraint forbids the change.
