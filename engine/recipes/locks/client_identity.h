@@ -1,4 +1,4 @@
-// Names of lock clients.
+// Names of lock clients, and of the owners of their locks.
 #pragma once
 
 #include <array>
@@ -21,6 +21,11 @@ inline std::string random_uuid() {
                 (bits[1] & 0x0fff) | kVersion, (bits[2] >> 16 & 0x3fff) | kVariant,
                 bits[2] & 0xffff, bits[3]);
   return text.data();
+}
+
+/// Returns the name of a lock's owner: the field of Redisson's hashes.
+inline std::string owner_name(const std::string& client_id, std::uint64_t caller) {
+  return client_id + ':' + std::to_string(caller);
 }
 
 }  // namespace rushgate

@@ -10,10 +10,11 @@
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/core/client/thread_wait.h"
+#include "engine/recipes/locks/client_identity.h"
 #include "engine/recipes/locks/lock_names.h"
 #include "engine/recipes/locks/lock_scripts.h"
 #include "engine/recipes/locks/lock_wait.h"
-#include "engine/recipes/locks/owner_name.h"
+#include "engine/recipes/locks/release_common.lua.h"
 #include "engine/recipes/locks/semaphore_scripts.h"
 #include "engine/recipes/locks/wait_for.h"
 
@@ -257,7 +258,7 @@ absl::StatusOr<bool> LockCore::release_once(const LockHold& hold) {
   }
   if (!failure.ok()) return failure;
   if (can_lose_replies_) client_->submit(Request::of("DEL", keys.back()), [](const Reply&) {});
-  if (reply.is_integer()) return reply.integer() == 0;
+  if (reply.is_integer()) return reply.integer() == lua::release_common::kStillHeld;
   return not_held(hold);
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/core/client/redis_error_code.h"
+#include "engine/recipes/locks/client_identity.h"
 #include "engine/recipes/locks/lock_names.h"
 #include "engine/recipes/locks/lock_scripts.h"
-#include "engine/recipes/locks/owner_name.h"
 
 namespace rushgate {
 namespace {

@@ -20,4 +20,4 @@ if is_free then
   redis.call('DEL', KEYS[1])
   redis.call('PUBLISH', channel, '0')
 end
-return keep(holds > 0 and 0 or 1)
+return keep(holds > 0 and STILL_HELD or RELEASED)

@@ -7,7 +7,7 @@ local field = owner .. ':write'
 if redis.call('HEXISTS', KEYS[1], field) == 0 then return false end
 if redis.call('HINCRBY', KEYS[1], field, -1) > 0 then
   set_write_lease(lease)
-  return keep(0)
+  return keep(STILL_HELD)
 end
 redis.call('HDEL', KEYS[1], field)
 local left = longest_read()
@@ -18,4 +18,4 @@ else
   redis.call('DEL', KEYS[1])
 end
 redis.call('PUBLISH', channel, '1')
-return keep(1)
+return keep(RELEASED)

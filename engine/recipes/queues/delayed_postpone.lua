@@ -1,8 +1,9 @@
 -- ARGV  1 id  2 visible_at  3 ms from now.
--- Returns when it is due, or -1 if it was removed or taken again meanwhile.
+-- Returns when it is due (ms since 1970), or GONE.
+local GONE = -1  -- it was removed or taken again meanwhile
 
 local due = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if not due or tonumber(due) ~= tonumber(ARGV[2]) then return -1 end
+if not due or tonumber(due) ~= tonumber(ARGV[2]) then return GONE end
 local time = redis.call('TIME')
 due = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')

@@ -1,5 +1,6 @@
 -- ARGV  1 id  2 body  3 ms  4 'at': since 1970, 'in': from now  5 size_max
--- Returns 1, FULL or KNOWN.
+-- Returns PUSHED, FULL or KNOWN.
+local PUSHED = 1
 local FULL = 0    -- size_max messages wait
 local KNOWN = -1  -- the id exists
 
@@ -16,4 +17,4 @@ if ARGV[2] ~= '' then redis.call('HSET', KEYS[2], ARGV[1], ARGV[2]) end
 if not first[1] or due < tonumber(first[2]) then
   redis.call('XADD', KEYS[4], 'MAXLEN', 1, '*', 'due', string.format('%.0f', due))
 end
-return 1
+return PUSHED

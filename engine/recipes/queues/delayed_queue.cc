@@ -186,7 +186,7 @@ absl::StatusOr<bool> DelayedQueue::postpone(QueueMessage& message, std::int64_t 
   const std::string_view arguments[] = {message.id, visible_at_ms, delay};
   const Reply due_ms = client_->run(postpone_script(), views_of(keys_), arguments);
   if (!due_ms.is_integer()) return to_status(due_ms, "postponing a message");
-  if (due_ms.integer() < 0) return false;
+  if (due_ms.integer() == lua::delayed_postpone::kGone) return false;
   message.visible_at_ms = due_ms.integer();
   return true;
 }

@@ -140,7 +140,7 @@ absl::Status ListQueue::move(std::size_t count_max, Messages& messages) {
   const DecimalText size_max(options_.size_max);
   const std::string_view arguments[] = {options_.consumer, count, size_max};
   const Reply moved = client_->run(list_take_script(), keys, arguments);
-  if (moved.is_integer()) {
+  if (moved == Reply::integer(lua::list_take::kFull)) {
     return absl::ResourceExhaustedError(concat("queue ", name_, ": consumer ", options_.consumer,
                                                " took ", options_.size_max,
                                                " messages that are not done"));
