@@ -1,4 +1,4 @@
-// Orders, payments and changes of orders as JSON text. `export` writes the same fields as CSV.
+// The JSON that commands print. sale_json.h makes it.
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ class Strategy {
   Strategy& operator=(const Strategy&) = delete;
 
   /// Puts the voucher on sale, once.
-  virtual void publish();
+  virtual void publish() { OrderFile(setting_.dir).create(setting_.stock); }
   /// Starts the background work. It also recovers the orders of a killed process.
   virtual void start() {}
   /// Sells one to the user, or returns the reason for a refusal. Thread-safe: each thread has its
@@ -67,7 +67,7 @@ class Strategy {
   /// Ends the background work. Returns when every order that it can find is in the order file.
   virtual void finish() {}
   /// Returns the free stock.
-  virtual std::int64_t stock_left();
+  virtual std::int64_t stock_left() { return OrderFile(setting_.dir).stock(); }
 
  protected:
   const Setting& setting() const { return setting_; }

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "engine/core/base/redis_version.h"
+#include "engine/core/base/version.h"
 
 namespace rushgate::testing {
 

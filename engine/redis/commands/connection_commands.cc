@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "engine/core/base/numbers.h"
-#include "engine/core/base/redis_version.h"
 #include "engine/core/base/secrets.h"
+#include "engine/core/base/version.h"
 #include "engine/redis/commands/arguments.h"
 #include "engine/redis/commands/clients.h"
 #include "engine/redis/commands/command_context.h"

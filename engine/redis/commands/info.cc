@@ -17,7 +17,6 @@
 #include "engine/core/base/latency_histogram.h"
 #include "engine/core/base/memory_size.h"
 #include "engine/core/base/process_info.h"
-#include "engine/core/base/redis_version.h"
 #include "engine/core/base/time_units.h"
 #include "engine/core/base/version.h"
 #include "engine/redis/commands/arguments.h"

@@ -8,7 +8,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
-#include "engine/core/base/redis_version.h"
+#include "engine/core/base/version.h"
 #include "engine/redis/commands/arguments.h"
 #include "engine/redis/commands/command_context.h"
 #include "engine/redis/commands/command_families.h"

@@ -15,7 +15,11 @@ class StreamRecord {
   explicit StreamRecord(std::uint64_t object_id) : object_id_(object_id) {}
 
   /// Begins a key. Returns the writer of its rest, which follows kind and object id.
-  RecordWriter begin(RecordKind kind, std::string& key) const;
+  RecordWriter begin(RecordKind kind, std::string& key) const {
+    RecordWriter writer(key);
+    writer.byte(static_cast<std::uint8_t>(kind)).fixed64(object_id_);
+    return writer;
+  }
 
   /// Writes or removes a record. `write_key` and `write_value` get a RecordWriter&.
   template <class WriteKey, class WriteValue>

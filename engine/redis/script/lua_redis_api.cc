@@ -8,8 +8,8 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
-#include "engine/core/base/redis_version.h"
 #include "engine/core/base/sha1.h"
+#include "engine/core/base/version.h"
 #include "engine/redis/script/lua_context.h"
 #include "engine/redis/script/lua_conversion.h"
 #include "engine/redis/script/lua_errors.h"
