@@ -177,7 +177,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   std::int64_t backoff_ms_ = 0;           // the last pause between attempts, without jitter
   const Submission* greeting_ = nullptr;  // in progress
   absl::Status greeting_error_;
-  Subscriptions subscriptions_;
+  ConnectionSubscriptions subscriptions_;
   std::vector<Reply> confirmations_;  // of a (un)subscription with several
   std::size_t confirmations_left_ = 0;
   const std::function<void(Reply)> on_message_;

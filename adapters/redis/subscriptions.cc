@@ -29,14 +29,14 @@ std::size_t count_of(const Names& names) {
 
 }  // namespace
 
-bool Subscriptions::is_message(const Reply& reply) const {
+bool ConnectionSubscriptions::is_message(const Reply& reply) const {
   if (reply.elements().size() < 3 || count_of(confirmed_) == 0) return false;
   const std::string& word = reply.elements().front().text();
   return std::any_of(kWords.begin(), kWords.end(),
                      [&](const Words& words) { return equals_ignore_case(word, words.message); });
 }
 
-std::optional<std::size_t> Subscriptions::confirmations_of(const Request& request) const {
+std::optional<std::size_t> ConnectionSubscriptions::confirmations_of(const Request& request) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (equals_ignore_case(request[0], kWords[kind].subscribe)) {
       return std::max<std::size_t>(request.size() - 1, 1);
@@ -49,7 +49,7 @@ std::optional<std::size_t> Subscriptions::confirmations_of(const Request& reques
   return std::nullopt;
 }
 
-void Subscriptions::note_confirmation(const Reply& confirmation) {
+void ConnectionSubscriptions::note_confirmation(const Reply& confirmation) {
   if (confirmation.elements().size() != 3) return;
   const std::string& word = confirmation.elements()[0].text();
   const std::string& name = confirmation.elements()[1].text();
@@ -64,9 +64,9 @@ void Subscriptions::note_confirmation(const Reply& confirmation) {
   }
 }
 
-void Subscriptions::forget_confirmed() { confirmed_ = {}; }
+void ConnectionSubscriptions::forget_confirmed() { confirmed_ = {}; }
 
-std::vector<Request> Subscriptions::renewal() const {
+std::vector<Request> ConnectionSubscriptions::renewal() const {
   std::vector<Request> requests;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (wanted_[kind].empty()) continue;
@@ -76,6 +76,6 @@ std::vector<Request> Subscriptions::renewal() const {
   return requests;
 }
 
-std::size_t Subscriptions::wanted() const { return count_of(wanted_); }
+std::size_t ConnectionSubscriptions::wanted() const { return count_of(wanted_); }
 
 }  // namespace rushgate

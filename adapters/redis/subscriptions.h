@@ -15,7 +15,7 @@ namespace rushgate {
 
 /// The server confirms each channel or pattern separately, and sends messages in between. Not
 /// thread-safe.
-class Subscriptions {
+class ConnectionSubscriptions {
  public:
   /// Returns true if `reply` is a message. While there are subscriptions, no other reply has its
   /// shape.

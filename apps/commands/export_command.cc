@@ -10,7 +10,7 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/output/export.h"
-#include "apps/output/record_writer.h"
+#include "apps/output/record_output.h"
 #include "apps/service/sale_at_service.h"
 #include "engine/core/base/status_macros.h"
 
@@ -24,9 +24,9 @@ struct ExportArguments {
   std::string format;
 };
 
-RecordWriter::Format format_named(const std::string& name) {
-  if (name == "json") return RecordWriter::Format::kJson;
-  return name == "csv" ? RecordWriter::Format::kCsv : RecordWriter::Format::kSpreadsheet;
+RecordOutput::Format format_named(const std::string& name) {
+  if (name == "json") return RecordOutput::Format::kJson;
+  return name == "csv" ? RecordOutput::Format::kCsv : RecordOutput::Format::kSpreadsheet;
 }
 
 absl::Status read_at_service(const ExportArguments& arguments, const ExportTable& table,
@@ -49,7 +49,7 @@ absl::Status read(const ExportArguments& arguments, const ExportTable& table,
 int run_export(const ExportArguments& arguments) {
   const ExportTable& table =
       *std::ranges::find(export_tables(), arguments.table, &ExportTable::name);
-  std::optional<RecordWriter> writer;  // which begins to write: not before there is something
+  std::optional<RecordOutput> writer;  // which begins to write: not before there is something
   const auto begin = [&] {
     if (!writer) writer.emplace(format_named(arguments.format), table.fields);
   };

@@ -13,7 +13,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/status_macros.h"
-#include "storage/rocksdb/batch_writer.h"
+#include "storage/rocksdb/batch_translation.h"
 #include "storage/rocksdb/disk_probe.h"
 #include "storage/rocksdb/layout.h"
 #include "storage/rocksdb/rocksdb_database.h"
@@ -166,9 +166,9 @@ absl::Status RocksDbStore::commit(const StoreBatch& batch) {
 absl::Status RocksDbStore::Impl::write(const StoreBatch& batch) {
   writes.Clear();
   writes.PutLogData(to_slice(SyncedPosition(synced).view()));
-  BatchWriter writer(*database, first_segments, writes);
-  batch.visit(writer);
-  if (!writer.status().ok()) return failure->fail(writer.status());
+  BatchTranslation translation(*database, first_segments, writes);
+  batch.visit(translation);
+  if (!translation.status().ok()) return failure->fail(translation.status());
   if (writes.Count() == 0) return absl::OkStatus();
 
   rocksdb::WriteOptions write_options;
@@ -178,7 +178,7 @@ absl::Status RocksDbStore::Impl::write(const StoreBatch& batch) {
     if (!status.ok()) return fail(status, kWriting);
     if (failure->occurred()) return failure->refusal();
     if (write_options.sync) raise_synced(database->db().GetLatestSequenceNumber());
-    writer.update(first_segments);
+    translation.update(first_segments);
   } catch (const std::bad_alloc&) {  // the outcome is unknown
     return failure->fail(no_memory);
   }

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <map>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +93,43 @@ TEST(RepositoryTest, EveryHeaderHasPragmaOnce) {
     const bool has = ("\n" + text_of_file(file)).find("\n#pragma once\n") != std::string::npos;
     EXPECT_TRUE(has) << file << ":1: no #pragma once";
   }
+}
+
+/// Returns the types that a file defines in namespaces with names, each with its namespaces.
+std::vector<std::string> types_in(const std::string& text) {
+  static const std::regex kNamespace(R"((?:inline )?namespace ?([\w:]*) \{.*)");
+  static const std::regex kType(
+      R"((?:class|struct|union|enum class) (\w+)(?: final)?(?: :[^:].*)? \{.*)");
+  std::vector<std::string> types;
+  std::vector<std::string> namespaces;
+  std::istringstream in(text);
+  std::smatch match;
+  bool is_declaration = false;  // the line before: "class logger;"
+  for (std::string line; std::getline(in, line);) {
+    if (std::regex_match(line, match, kNamespace)) namespaces.push_back(match[1]);
+    const bool is_end = line.starts_with("}  // namespace") || (line == "}" && is_declaration);
+    if (is_end && !namespaces.empty()) namespaces.pop_back();
+    is_declaration = line.starts_with("class ") && line.ends_with(';');
+    const bool is_local = std::ranges::find(namespaces, "") != namespaces.end();
+    if (is_local || !std::regex_match(line, match, kType)) continue;
+    std::string type;
+    for (const std::string& outer : namespaces) type += outer + "::";
+    types.push_back(type + match[1].str());
+  }
+  return types;
+}
+
+// The linker would take the destructor of one of them for both.
+TEST(RepositoryTest, NoTypeIsDefinedTwice) {
+  std::map<std::string, std::string> files;  // by type
+  for (const std::string& file : source_files()) {
+    if (file.starts_with("tests/")) continue;
+    for (const std::string& type : types_in(text_of_file(file))) {
+      const auto [known, is_new] = files.emplace(type, file);
+      EXPECT_TRUE(is_new) << file << " and " << known->second << " define " << type;
+    }
+  }
+  EXPECT_TRUE(files.contains("rushgate::Sale"));
 }
 
 // Those of tests/ run in other programs.

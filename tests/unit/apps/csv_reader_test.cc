@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/output/record_writer.h"
+#include "apps/output/record_output.h"
 #include <rushgate/random_seed.h>
 
 namespace rushgate {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/output/record_writer.h"
+#include "apps/output/record_output.h"
 
 namespace rushgate {
 namespace {

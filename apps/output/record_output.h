@@ -14,7 +14,7 @@ namespace rushgate {
 std::string csv_field(std::string_view value);
 
 /// Writes flat objects with equal fields to stdout. Keeps none of them.
-class RecordWriter {
+class RecordOutput {
  public:
   enum class Format : std::uint8_t {
     kCsv,          // a header, then a line for each record (RFC 4180); null becomes an empty field
@@ -22,7 +22,7 @@ class RecordWriter {
     kJson,         // one array
   };
 
-  RecordWriter(Format format, std::vector<std::string> fields);
+  RecordOutput(Format format, std::vector<std::string> fields);
 
   /// Writes the fields that the constructor got, which the object must have.
   void write(const nlohmann::ordered_json& record);

@@ -21,10 +21,10 @@
 namespace rushgate {
 
 /// Translates one batch. Reads the database to find the segments that a trim deletes.
-class BatchWriter final : public StoreBatch::Visitor {
+class BatchTranslation final : public StoreBatch::Visitor {
  public:
-  BatchWriter(const RocksDatabase& database, const FirstSegments& first_segments,
-              rocksdb::WriteBatch& writes)
+  BatchTranslation(const RocksDatabase& database, const FirstSegments& first_segments,
+                   rocksdb::WriteBatch& writes)
       : database_(database), first_segments_(first_segments), writes_(writes) {}
 
   void put(std::string_view key, std::string_view value) override;

@@ -1,4 +1,4 @@
-#include "storage/rocksdb/batch_writer.h"
+#include "storage/rocksdb/batch_translation.h"
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ std::string range_begin(std::uint64_t stream, StreamId first) {
 
 /// If WriteBatch runs out of memory within an operation, an assertion of RocksDB ends the process.
 /// So memory is reserved before each, or std::bad_alloc thrown without a change.
-void BatchWriter::make_space(std::size_t bytes) {
+void BatchTranslation::make_space(std::size_t bytes) {
   constexpr std::size_t kHeaderMax = 32;  // of an operation: its type, column family and lengths
   const std::string& data = writes_.Data();
   const std::size_t needed = data.size() + bytes + kHeaderMax;
@@ -38,41 +38,42 @@ void BatchWriter::make_space(std::size_t bytes) {
   writes_ = rocksdb::WriteBatch(std::move(roomier));
 }
 
-void BatchWriter::write(rocksdb::ColumnFamilyHandle* family, std::string_view key,
-                        std::string_view value) {
+void BatchTranslation::write(rocksdb::ColumnFamilyHandle* family, std::string_view key,
+                             std::string_view value) {
   make_space(key.size() + value.size());
   note(writes_.Put(family, to_slice(key), to_slice(value)));
 }
 
-void BatchWriter::erase(rocksdb::ColumnFamilyHandle* family, std::string_view key) {
+void BatchTranslation::erase(rocksdb::ColumnFamilyHandle* family, std::string_view key) {
   make_space(key.size());
   note(writes_.Delete(family, to_slice(key)));
 }
 
-void BatchWriter::erase_range(rocksdb::ColumnFamilyHandle* family, std::string_view begin,
-                              std::string_view end) {
+void BatchTranslation::erase_range(rocksdb::ColumnFamilyHandle* family, std::string_view begin,
+                                   std::string_view end) {
   make_space(begin.size() + end.size());
   note(writes_.DeleteRange(family, to_slice(begin), to_slice(end)));
 }
 
-void BatchWriter::put(std::string_view key, std::string_view value) {
+void BatchTranslation::put(std::string_view key, std::string_view value) {
   write(database_.state(), key, value);
 }
 
-void BatchWriter::remove(std::string_view key) { erase(database_.state(), key); }
+void BatchTranslation::remove(std::string_view key) { erase(database_.state(), key); }
 
-void BatchWriter::remove_range(std::string_view begin, std::string_view end) {
+void BatchTranslation::remove_range(std::string_view begin, std::string_view end) {
   if (begin >= end) return;
   erase_range(database_.state(), begin, end);
 }
 
-void BatchWriter::append_segment(std::uint64_t stream, StreamId first, std::string_view bytes) {
+void BatchTranslation::append_segment(std::uint64_t stream, StreamId first,
+                                      std::string_view bytes) {
   appended_.emplace_back(stream, first);
   const SegmentKey key(stream, first);
   write(database_.stream(), key.view(), bytes);
 }
 
-void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
+void BatchTranslation::trim_stream(std::uint64_t stream, StreamId before) {
   const Stored stored = find_stored(stream, before);
   std::optional<StreamId> kept = stored.last;  // the last segment that begins at or before `before`
   for (const auto& [other, first] : appended_) {
@@ -84,17 +85,17 @@ void BatchWriter::trim_stream(std::uint64_t stream, StreamId before) {
   trimmed_.emplace_back(stream, *kept);
 }
 
-void BatchWriter::remove_segment(std::uint64_t stream, StreamId first) {
+void BatchTranslation::remove_segment(std::uint64_t stream, StreamId first) {
   delete_segment(stream, first);
   std::erase(appended_, std::pair(stream, first));
   removed_.emplace(stream, first);
 }
 
-void BatchWriter::drop_streams(std::uint64_t first, std::uint64_t last) {
+void BatchTranslation::drop_streams(std::uint64_t first, std::uint64_t last) {
   first == last ? drop_one(first) : drop_range({.first = first, .last = last});
 }
 
-void BatchWriter::drop_one(std::uint64_t stream) {
+void BatchTranslation::drop_one(std::uint64_t stream) {
   delete_stored(stream, find_stored(stream, StreamId::max()), std::nullopt);
   delete_appended(stream, std::nullopt);
   std::erase_if(trimmed_, [&](const auto& trimmed) { return trimmed.first == stream; });
@@ -102,7 +103,7 @@ void BatchWriter::drop_one(std::uint64_t stream) {
 }
 
 // The range covers the segments appended by this batch, because they were written before it.
-void BatchWriter::drop_range(StreamRange streams) {
+void BatchTranslation::drop_range(StreamRange streams) {
   erase_range(database_.stream(), range_begin(streams.first, StreamId::min()),
               SegmentKey(streams.last, StreamId::max()).successor());
   std::erase_if(appended_, [&](const auto& segment) { return streams.contains(segment.first); });
@@ -111,7 +112,7 @@ void BatchWriter::drop_range(StreamRange streams) {
 }
 
 // Returns the stream's segments from before this batch that begin at or before `to`.
-BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) {
+BatchTranslation::Stored BatchTranslation::find_stored(std::uint64_t stream, StreamId to) {
   Stored stored;
   if (dropped(stream)) return stored;
   const SegmentIterator segment(database_, stream, first_segments_.of(stream), to);
@@ -130,8 +131,8 @@ BatchWriter::Stored BatchWriter::find_stored(std::uint64_t stream, StreamId to) 
 }
 
 // Deletes the segments before `kept`, or all.
-void BatchWriter::delete_stored(std::uint64_t stream, const Stored& segments,
-                                std::optional<StreamId> kept) {
+void BatchTranslation::delete_stored(std::uint64_t stream, const Stored& segments,
+                                     std::optional<StreamId> kept) {
   if (segments.firsts.size() > kSingleDeletesMax) {
     const SegmentKey last(stream, *segments.last);
     erase_range(database_.stream(), range_begin(stream, segments.firsts.front()), last.view());
@@ -144,7 +145,7 @@ void BatchWriter::delete_stored(std::uint64_t stream, const Stored& segments,
 }
 
 // As delete_stored(), for the segments appended by this batch.
-void BatchWriter::delete_appended(std::uint64_t stream, std::optional<StreamId> kept) {
+void BatchTranslation::delete_appended(std::uint64_t stream, std::optional<StreamId> kept) {
   std::erase_if(appended_, [&](const std::pair<std::uint64_t, StreamId>& segment) {
     if (segment.first != stream || (kept && segment.second >= *kept)) return false;
     delete_segment(stream, segment.second);
@@ -152,22 +153,22 @@ void BatchWriter::delete_appended(std::uint64_t stream, std::optional<StreamId> 
   });
 }
 
-void BatchWriter::delete_segment(std::uint64_t stream, StreamId first) {
+void BatchTranslation::delete_segment(std::uint64_t stream, StreamId first) {
   const SegmentKey key(stream, first);
   erase(database_.stream(), key.view());
 }
 
-bool BatchWriter::dropped(std::uint64_t stream) const {
+bool BatchTranslation::dropped(std::uint64_t stream) const {
   return dropped_.contains(stream) || std::ranges::any_of(dropped_ranges_, [&](StreamRange range) {
            return range.contains(stream);
          });
 }
 
-void BatchWriter::note(const rocksdb::Status& status) {
+void BatchTranslation::note(const rocksdb::Status& status) {
   if (!status.ok() && status_.ok()) status_ = to_absl(status, kWriting, database_.dir());
 }
 
-void BatchWriter::update(FirstSegments& first_segments) const {
+void BatchTranslation::update(FirstSegments& first_segments) const {
   for (const std::uint64_t stream : dropped_) first_segments.dropped(stream);
   for (const StreamRange streams : dropped_ranges_) first_segments.dropped(streams);
   for (const auto& [stream, first] : trimmed_) first_segments.trimmed(stream, first);

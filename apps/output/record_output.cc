@@ -1,4 +1,4 @@
-#include "apps/output/record_writer.h"
+#include "apps/output/record_output.h"
 
 #include <utility>
 
@@ -42,7 +42,7 @@ std::string csv_field(std::string_view value) {
   return quoted + '"';
 }
 
-RecordWriter::RecordWriter(Format format, std::vector<std::string> fields)
+RecordOutput::RecordOutput(Format format, std::vector<std::string> fields)
     : format_(format), fields_(std::move(fields)) {
   if (format_ == Format::kJson) {
     fmt::print("[");
@@ -53,7 +53,7 @@ RecordWriter::RecordWriter(Format format, std::vector<std::string> fields)
   fmt::print("{}{}", header, kLineEnd);
 }
 
-void RecordWriter::write(const Json& record) {
+void RecordOutput::write(const Json& record) {
   const bool is_first = std::exchange(is_first_, false);
   if (format_ == Format::kJson) {
     fmt::print("{}\n  {}", is_first ? "" : ",", dump_line(record));
@@ -67,7 +67,7 @@ void RecordWriter::write(const Json& record) {
   fmt::print("{}{}", line, kLineEnd);
 }
 
-void RecordWriter::finish() {
+void RecordOutput::finish() {
   if (format_ == Format::kJson) fmt::print("{}]\n", is_first_ ? "" : "\n");
 }
 
