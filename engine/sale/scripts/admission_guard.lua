@@ -7,7 +7,7 @@
 -- one line, without the comments.
 
 (function(KEYS, ARGV)
--- #include "admission_codes.lua"
+-- #include "admission_window.lua"
   local request = ARGV[1] == '1' and KEYS[5]
   local own, voucher, user, order = request and 5 or 4, ARGV[2], ARGV[3], ARGV[4]
   local key, key_until = request and ARGV[6] or nil, nil
@@ -23,13 +23,12 @@
 
   local terms = redis.call('HMGET', KEYS[1], 'closed', 'begin', 'end', 'counted', 'per_user', 'total', 'per_day',
                            'waiting', 'token')
-  if terms[1] then return own, {REBUILDING} end
-  if not terms[2] then return own, {UNKNOWN_VOUCHER} end
+  local ends = tonumber(terms[3])
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   if request then key_until = string.format('%.0f', now + ARGV[5]) end
-  if now < tonumber(terms[2]) then return own, {NOT_STARTED} end
-  if now >= tonumber(terms[3]) then return own, {ENDED} end
+  local refusal = refusal_of_time({closed = terms[1], begins = tonumber(terms[2]), ends = ends}, now)
+  if refusal then return own, {refusal} end
 
   local counted, per_user = terms[4] == '1', tonumber(terms[5])
   local is_kept = COUNTS_BUYERS or not counted and per_user == 1
@@ -101,7 +100,7 @@
   end
 
   local function keep_time_of_decision(id, entry)
-    if tonumber(string.match(id, '^%d+')) < tonumber(terms[3]) then return end
+    if tonumber(string.match(id, '^%d+')) < ends then return end
     entry[#entry + 1] = 'ADMITTED'
     entry[#entry + 1] = string.format('%.0f-0', now)
     redis.call('XADD', KEYS[4], '*', unpack(entry))

@@ -7,7 +7,7 @@
 --   published = stock + pieces of all buyers - given_back + withheld
 -- given_back are in the stock again and still count against their user. withheld were sold, and are
 -- neither in the stock nor a buyer's.
--- #include "admission_codes.lua"
+-- #include "admission_window.lua"
 -- #include "entry_time.lua"
 -- #include "held_orders.lua"
 -- luacheck: push ignore 211
@@ -39,14 +39,7 @@ end
 
 -- ---- Whether a sale is allowed ----
 
--- Each returns why it is not: a code, or an error. nil: it is.
-
-local function refusal_of_time(terms, now)
-  if terms.closed then return REBUILDING end
-  if not terms.begins then return UNKNOWN_VOUCHER end
-  if now < terms.begins then return NOT_STARTED end
-  if now >= terms.ends then return ENDED end
-end
+-- As refusal_of_time(), each returns why it is not: a code, or an error. nil: it is.
 
 local function refusal_of_stock(terms, keys, quantity)
   local free = redis.call('GET', keys.stock)
