@@ -62,7 +62,7 @@ absl::Status IdOptions::check() const {
     return absl::InvalidArgumentError(
         concat("layout.utc_offset_minutes ", kUtcOffsetFault, ", not ", layout.utc_offset_minutes));
   if (block_size <= 0 || block_size > kBlockMax)
-    return absl::InvalidArgumentError("block_size must be from 1 to " + std::to_string(kBlockMax));
+    return absl::InvalidArgumentError(concat("block_size must be from 1 to ", kBlockMax));
   if (block_life_ms <= 0) return absl::InvalidArgumentError("block_life_ms must be positive");
   if (client.protocol != ClientOptions{}.protocol)
     return absl::InvalidArgumentError("client.protocol must be 2");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/hash_scan.h"
@@ -64,7 +65,7 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
   const std::vector<std::string_view> texts(arguments.begin(), arguments.end());
   const Reply reply = client.run(counters_script(), views, texts);
   constexpr std::size_t kParts = 8;
-  const std::string doing = "reading the counters of voucher " + std::to_string(voucher);
+  const std::string doing = concat("reading the counters of voucher ", voucher);
   if (reply.kind() != Reply::Kind::kArray || reply.elements().size() != kParts)
     return to_status(reply, doing);
 

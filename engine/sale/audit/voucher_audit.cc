@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "engine/core/base/concat.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/key_audit.h"
@@ -34,7 +35,7 @@ std::int64_t loosest_total(const std::vector<VoucherVersion>& versions) {
 }
 
 std::string orders_of(const UserId& user, std::int64_t count) {
-  return "user " + user.text() + " has " + std::to_string(count) + " pieces";
+  return concat("user ", user.text(), " has ", count, " pieces");
 }
 
 }  // namespace
@@ -59,15 +60,15 @@ std::string find_fault(const std::vector<VoucherVersion>& versions) {
     const VoucherVersion& version = versions[i];
     const auto number = static_cast<std::int64_t>(i) + 1;
     if (version.version != number) {
-      return "its version " + std::to_string(number) + " is missing";
+      return concat("its version ", number, " is missing");
     }
     if (version.state > VoucherVersion::State::kRefused) {
-      return "its version " + std::to_string(number) + " has the unknown state " +
-             std::to_string(static_cast<int>(version.state));
+      return concat("its version ", number, " has the unknown state ",
+                    static_cast<int>(version.state));
     }
     const bool is_last = i + 1 == versions.size();
     if (version.state == VoucherVersion::State::kPending && !is_last) {
-      return "its version " + std::to_string(number) + " is pending, and a later one follows it";
+      return concat("its version ", number, " is pending, and a later one follows it");
     }
   }
   return {};
@@ -129,11 +130,11 @@ Order VoucherAuditor::at_counters(Order order) {
 }
 
 void VoucherAuditor::problem(const std::string& description) {
-  problems_.push_back("voucher " + std::to_string(result_.voucher) + ": " + description);
+  problems_.push_back(concat("voucher ", result_.voucher, ": ", description));
 }
 
 void VoucherAuditor::problem(const Order& order, const std::string& description) {
-  problem("order " + std::to_string(order.id) + ' ' + description);
+  problem(concat("order ", order.id, " ", description));
 }
 
 /// Returns false if the voucher never was on sale, or if both the database and the keyspace lost
@@ -163,8 +164,9 @@ absl::Status VoucherAuditor::run(AuditReport& report) {
   const bool has_buyers = !evidence_.snapshot.buyers.empty();
   if (!is_known() && !has_buyers && bought_.empty()) return absl::OkStatus();
   if (counters().is_being_rebuilt()) {
-    report.warnings.push_back("voucher " + std::to_string(result_.voucher) +
-                              " is being rebuilt: its stock and its buyers were not compared");
+    report.warnings.push_back(
+        concat("voucher ", result_.voucher,
+               " is being rebuilt: its stock and its buyers were not compared"));
   } else {
     if (is_known() || has_buyers) compare_buyers();
     compare_counters();
@@ -213,14 +215,14 @@ absl::Status VoucherAuditor::check_keys(std::span<const Order> orders) {
                       .idempotency_key = order.idempotency_key,
                       .key_expires_at_ms = known->second.expires_at_ms};
     if (shares_key(order, other)) {
-      problem(order, "has the idempotency key of order " + std::to_string(other.id));
+      problem(order, concat("has the idempotency key of order ", other.id));
     } else if (owner.expires_at_ms > other.key_expires_at_ms) {
       known->second = owner;
     }
   }
   ASSIGN_OR_RETURN(const auto wrong, find_wrong_keys(client_, keys_, orders));
   for (const WrongKey& key : wrong) {
-    problem("order " + std::to_string(key.order) + ' ' + key.fault);
+    problem(concat("order ", key.order, " ", key.fault));
   }
   return absl::OkStatus();
 }
@@ -363,8 +365,8 @@ void VoucherAuditor::check_window(const Order& order) {
     return is_its && is_in_window(version, order.entry);
   };
   if (evidence_.versions.empty() || std::ranges::any_of(evidence_.versions, allows)) return;
-  problem(order, "of user " + order.user.text() + " was admitted at " +
-                     std::to_string(order.admitted_at_ms) + " ms, outside the window of the sale");
+  problem(order, concat("of user ", order.user.text(), " was admitted at ", order.admitted_at_ms,
+                        " ms, outside the window of the sale"));
 }
 
 /// Compares an order with the version under which it was admitted. Other producers name none.
@@ -374,7 +376,7 @@ void VoucherAuditor::check_terms(const Order& order) {
   if (order.version == 0 || evidence_.versions.empty()) return;
   const auto version =
       std::ranges::find(evidence_.versions, order.version, &VoucherVersion::version);
-  const std::string name = "version " + std::to_string(order.version);
+  const std::string name = concat("version ", order.version);
   if (version == evidence_.versions.end()) {
     problem(order, "was admitted under " + name + ", which is not recorded");
     return;
@@ -382,8 +384,7 @@ void VoucherAuditor::check_terms(const Order& order) {
   const Voucher& terms = version->voucher;
   const auto differ = [&](std::string_view field, std::int64_t here, std::int64_t there) {
     if (here == there) return;
-    problem(order, "has the " + std::string(field) + ' ' + std::to_string(here) + ", and " + name +
-                       ' ' + std::to_string(there));
+    problem(order, concat("has the ", field, " ", here, ", and ", name, " ", there));
   };
   // A voucher that an older version put in force has no price in the keyspace.
   const bool has_price = order.price_cents != 0 || order.due_at_ms != 0;
@@ -394,8 +395,8 @@ void VoucherAuditor::check_terms(const Order& order) {
   const bool is_in_time =
       order.due_at_ms > 0 && order.due_at_ms <= order.admitted_at_ms + terms.payment_ms;
   if (has_deadline != (terms.payment_ms > 0) || (has_deadline && !is_in_time)) {
-    problem(order, "is due at " + std::to_string(order.due_at_ms) + " ms, and " + name + " gives " +
-                       std::to_string(terms.payment_ms) + " ms");
+    problem(order, concat("is due at ", order.due_at_ms, " ms, and ", name, " gives ",
+                          terms.payment_ms, " ms"));
   }
 }
 
@@ -418,23 +419,22 @@ void VoucherAuditor::find_day_rule() {
 void VoucherAuditor::compare_version() {
   if (!is_known()) return;
   if (!recorded_) {
-    problems_.push_back("voucher " + std::to_string(result_.voucher) +
-                        " is on sale and the database does not know it");
+    problems_.push_back(
+        concat("voucher ", result_.voucher, " is on sale and the database does not know it"));
     return;
   }
   if (!counters().version || !counters().published) return;
   if (is_in_force(recorded_, counters())) {
     const std::string different = find_differences(*recorded_, evidence_.snapshot.terms);
     if (!different.empty()) {
-      problem("version " + std::to_string(recorded_->version) +
-              " is in force with other terms than the recorded ones: " + different);
+      problem(concat("version ", recorded_->version,
+                     " is in force with other terms than the recorded ones: ", different));
     }
     return;
   }
-  problem("version " + std::to_string(*counters().version) + " with a stock of " +
-          std::to_string(*counters().published) + " is in force, version " +
-          std::to_string(recorded_->version) + " with " + std::to_string(recorded_->voucher.stock) +
-          " is recorded");
+  problem(concat("version ", *counters().version, " with a stock of ", *counters().published,
+                 " is in force, version ", recorded_->version, " with ", recorded_->voucher.stock,
+                 " is recorded"));
 }
 
 void VoucherAuditor::compare_buyers() {
@@ -449,8 +449,8 @@ void VoucherAuditor::compare_buyers() {
   }
   std::ranges::sort(lost);
   for (const auto& [user, admitted] : lost) {
-    problem("lost: user " + user.text() + " was admitted " + std::to_string(admitted) +
-            " times and has " + std::to_string(bought_by(user).all()) + " pieces");
+    problem(concat("lost: user ", user.text(), " was admitted ", admitted, " times and has ",
+                   bought_by(user).all(), " pieces"));
   }
 }
 
@@ -464,12 +464,11 @@ void VoucherAuditor::compare_orders(const UserId& user, const Bought& bought) {
   const auto found = evidence_.snapshot.buyers.find(user);
   const std::int64_t admitted = found == evidence_.snapshot.buyers.end() ? 0 : found->second;
   if (bought.orders > admitted && !bought.was_given_back) {
-    problem(orders_of(user, bought.orders) + " and was admitted " + std::to_string(admitted) +
-            " times");
+    problem(concat(orders_of(user, bought.orders), " and was admitted ", admitted, " times"));
   }
   if (!bought.unlimited && bought.all() > bought.limit) {
-    problem(orders_of(user, bought.all()) + ", above the limit of " + std::to_string(bought.limit) +
-            " per user");
+    problem(
+        concat(orders_of(user, bought.all()), ", above the limit of ", bought.limit, " per user"));
   }
 }
 
@@ -493,21 +492,19 @@ void VoucherAuditor::compare_counters() {
   result_.published = recorded_ ? recorded_->voucher.stock : counters().published.value_or(0);
   result_.withheld = counters().withheld;
   if (taken_ > result_.published) {
-    problem("oversold: " + std::to_string(taken_) + " pieces of a stock of " +
-            std::to_string(result_.published));
+    problem(concat("oversold: ", taken_, " pieces of a stock of ", result_.published));
   }
   if (!counters().version || !counters().published || !counters().stock) {
     problem("the keyspace has lost it (it is rebuilt with the next purchase)");
     return;
   }
   result_.free = *counters().stock;
-  if (result_.free < 0) problem("oversold: the stock is " + std::to_string(result_.free));
+  if (result_.free < 0) problem(concat("oversold: the stock is ", result_.free));
   const std::int64_t sum = result_.free + result_.admitted - result_.given_back + result_.withheld;
   if (result_.published != sum) {
-    problem("published " + std::to_string(result_.published) + " is not free " +
-            std::to_string(result_.free) + " + admitted " + std::to_string(result_.admitted) +
-            " - given back " + std::to_string(result_.given_back) + " + withheld " +
-            std::to_string(result_.withheld));
+    problem(concat("published ", result_.published, " is not free ", result_.free, " + admitted ",
+                   result_.admitted, " - given back ", result_.given_back, " + withheld ",
+                   result_.withheld));
   }
   compare_pieces();
   compare_rebuild();
@@ -519,14 +516,12 @@ void VoucherAuditor::compare_pieces() {
   const std::int64_t sold = result_.published - result_.free;
   const bool is_right = sold >= taken_ - uncertain_ && sold <= taken_ + discarded_pieces_;
   if (!is_right && problems_.empty()) {
-    problem("its orders take " + std::to_string(taken_) + " pieces, and the stock lacks " +
-            std::to_string(sold));
+    problem(concat("its orders take ", taken_, " pieces, and the stock lacks ", sold));
   }
   const bool is_exact = uncertain_ == 0 && result_.discarded == 0;
   const auto compare = [&](const char* name, std::int64_t here, std::int64_t there) {
     if (!is_exact || here == there) return;
-    problem(std::string(name) + " counts " + std::to_string(here) +
-            " pieces, and its orders have " + std::to_string(there));
+    problem(concat(name, " counts ", here, " pieces, and its orders have ", there));
   };
   compare("given_back", result_.given_back, given_back_);
   compare("withheld", result_.withheld, withheld_);
@@ -540,8 +535,8 @@ void VoucherAuditor::compare_rebuild() {
             (counters().is_counted ? "hash" : "set"));
   }
   if (counters().epoch > evidence_.database_epoch) {
-    problem("was rebuilt in epoch " + std::to_string(counters().epoch) +
-            ", and the database is in " + std::to_string(evidence_.database_epoch));
+    problem(concat("was rebuilt in epoch ", counters().epoch, ", and the database is in ",
+                   evidence_.database_epoch));
   }
 }
 
@@ -550,19 +545,18 @@ void VoucherAuditor::compare_limits() {
   const bool counts_admitted = recorded_ && recorded_->voucher.limits.total > 0;
   const std::int64_t sold = result_.admitted - result_.given_back + result_.withheld;
   if (counts_admitted && is_in_force(recorded_, counters()) && counters().admitted != sold) {
-    problem("the count for the limit of the sale is " +
-            (counters().admitted ? std::to_string(*counters().admitted) : "missing") + ", and " +
-            std::to_string(sold) + " pieces are sold");
+    problem(concat("the count for the limit of the sale is ",
+                   (counters().admitted ? std::to_string(*counters().admitted) : "missing"),
+                   ", and ", sold, " pieces are sold"));
   }
   const std::int64_t total = loosest_total(evidence_.versions);
   if (total > 0 && taken_ > total) {
-    problem(std::to_string(taken_) + " pieces are above the limit of " + std::to_string(total) +
-            " for the whole sale");
+    problem(concat(taken_, " pieces are above the limit of ", total, " for the whole sale"));
   }
   for (const auto& [user_day, count] : bought_on_day_) {
     if (count <= day_rule_->per_user_day) continue;
-    problem(orders_of(user_day.first, count) + " of one day, above the limit of " +
-            std::to_string(day_rule_->per_user_day) + " per day");
+    problem(concat(orders_of(user_day.first, count), " of one day, above the limit of ",
+                   day_rule_->per_user_day, " per day"));
   }
 }
 
@@ -582,13 +576,12 @@ void VoucherAuditor::compare_days() {
     return found == bought_on_day_.end() ? 0 : found->second;
   };
   const auto name = [](const UserId& user, std::int64_t day) {
-    return "user " + user.text() + " has bought on day " + std::to_string(day) + ' ';
+    return concat("user ", user.text(), " has bought on day ", day, " ");
   };
   for (const auto& [user, record] : evidence_.snapshot.days) {
     const std::int64_t pieces = pieces_on(user, record.day);
     if (!is_certain(user) || pieces == record.count) continue;
-    problem(name(user, record.day) + std::to_string(pieces) + " pieces, and the record says " +
-            std::to_string(record.count));
+    problem(concat(name(user, record.day), pieces, " pieces, and the record says ", record.count));
   }
   const std::int64_t today = sale_day(counters().taken_at.time_ms, day_rule_->utc_offset_minutes);
   for (const auto& [user_day, pieces] : bought_on_day_) {
@@ -596,7 +589,7 @@ void VoucherAuditor::compare_days() {
     const auto record = evidence_.snapshot.days.find(user);
     const bool is_recorded = record != evidence_.snapshot.days.end() && record->second.day >= day;
     if (pieces == 0 || day < today || is_recorded || !is_certain(user)) continue;
-    problem(name(user, day) + std::to_string(pieces) + " pieces, and has no record of it");
+    problem(concat(name(user, day), pieces, " pieces, and has no record of it"));
   }
 }
 
@@ -608,9 +601,9 @@ absl::Status VoucherAuditor::compare_refunds() {
     const bool is_right =
         order.has_value() && order->voucher == result_.voucher && is_refund(order->status);
     if (is_right) continue;
-    problem("order " + std::to_string(id) + " was given back as a refund, and " +
-            (order.has_value() ? "is " + std::string(order_status_name(order->status))
-                               : std::string("is not stored")));
+    problem(concat("order ", id, " was given back as a refund, and ",
+                   (order.has_value() ? "is " + std::string(order_status_name(order->status))
+                                      : std::string("is not stored"))));
   }
   return absl::OkStatus();
 }

@@ -1,13 +1,14 @@
+#include "engine/core/base/concat.h"
 #include "engine/sale/model/voucher_terms.h"
 #include <rushgate/voucher.h>
 
 namespace rushgate {
 
 std::string find_fault(const Voucher& voucher) {
-  if (voucher.id <= 0) return "id must be positive, not " + std::to_string(voucher.id);
+  if (voucher.id <= 0) return concat("id must be positive, not ", voucher.id);
   for (const VoucherTerm& term : kVoucherTerms) {
     const std::string fault = term.find_fault(term.get(voucher));
-    if (!fault.empty()) return std::string(term.subject) + ' ' + fault;
+    if (!fault.empty()) return concat(term.subject, " ", fault);
   }
   if (voucher.end_ms <= voucher.begin_ms) return "end must lie after begin";
   if (voucher.payment_ms > 0 && voucher.price_cents == 0) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
@@ -40,7 +41,7 @@ std::string visit_portion(const Reply& portion, bool is_counted,
 
 absl::Status for_each_buyer(Client& client, const SaleKeys& keys, VoucherId voucher,
                             absl::FunctionRef<void(const UserId& user, std::int64_t count)> visit) {
-  const std::string doing = "reading the buyers of voucher " + std::to_string(voucher);
+  const std::string doing = concat("reading the buyers of voucher ", voucher);
   const std::string buyers = keys.buyers(voucher);
   const Reply type = client("TYPE", buyers);
   if (!type.is_text()) return to_status(type, doing);

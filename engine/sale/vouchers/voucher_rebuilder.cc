@@ -78,7 +78,7 @@ absl::StatusOr<std::int64_t> VoucherRebuilder::begin_rebuild(VoucherId voucher,
       identity, even_if_whole ? "1" : "0", std::to_string(voucher)};
   return read_voucher_outcome(
       client_.run(voucher_scripts::begin_rebuild(), as_views(names), as_views(arguments)),
-      "closing voucher " + std::to_string(voucher));
+      concat("closing voucher ", voucher));
 }
 
 /// Renews the claim between portions of long work. kAborted if it is lost.
@@ -179,7 +179,7 @@ absl::StatusOr<bool> VoucherRebuilder::append(const LostOrder& lost, const std::
       const auto appended,
       read_voucher_outcome(
           client_.run(voucher_scripts::append_lost(), as_views(names), as_views(arguments)),
-          "restoring an order of voucher " + std::to_string(lost.order.voucher)));
+          concat("restoring an order of voucher ", lost.order.voucher)));
   return appended == voucher_scripts::kDone;
 }
 
@@ -214,7 +214,7 @@ absl::Status VoucherRebuilder::check_kept(VoucherId voucher, const std::string& 
   const std::vector<std::string> arguments = {token, std::to_string(voucher)};
   const auto abandoned = read_voucher_outcome(
       client_.run(voucher_scripts::abandon_rebuild(), as_views(names), as_views(arguments)),
-      "giving up the rebuild of voucher " + std::to_string(voucher));
+      concat("giving up the rebuild of voucher ", voucher));
   return abandoned.ok() ? not_on_sale(voucher) : abandoned.status();
 }
 
@@ -252,7 +252,7 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
   ASSIGN_OR_RETURN(const auto finished,
                    read_voucher_outcome(client_.run(voucher_scripts::finish_rebuild(),
                                                     as_views(names), as_views(arguments)),
-                                        "opening voucher " + std::to_string(id)));
+                                        concat("opening voucher ", id)));
   if (finished != voucher_scripts::kDone) return being_rebuilt(id);
   return version.voucher.waiting_max > 0 ? serve_waiting_list(client_, keys_, id)
                                          : absl::OkStatus();
@@ -274,11 +274,10 @@ absl::StatusOr<bool> VoucherRebuilder::load_buyers(VoucherId voucher, const std:
       arguments.push_back(std::to_string(bought.count));
       arguments.push_back(buyers.with_days ? concat(bought.day, ":", bought.on_day) : "");
     }
-    ASSIGN_OR_RETURN(
-        const auto loaded,
-        read_voucher_outcome(
-            client_.run(voucher_scripts::load_buyers(), as_views(names), as_views(arguments)),
-            "loading the buyers of voucher " + std::to_string(voucher)));
+    ASSIGN_OR_RETURN(const auto loaded,
+                     read_voucher_outcome(client_.run(voucher_scripts::load_buyers(),
+                                                      as_views(names), as_views(arguments)),
+                                          concat("loading the buyers of voucher ", voucher)));
     if (loaded != voucher_scripts::kDone) return false;
   } while (buyer != buyers.bought.end());
   return true;
@@ -301,7 +300,7 @@ absl::StatusOr<bool> VoucherRebuilder::load_requests(VoucherId voucher, const st
         const auto loaded,
         read_voucher_outcome(
             client_.run(voucher_scripts::load_requests(), as_views(names), as_views(arguments)),
-            "loading the idempotency keys of voucher " + std::to_string(voucher)));
+            concat("loading the idempotency keys of voucher ", voucher)));
     if (loaded != voucher_scripts::kDone) return false;
   }
   return true;
@@ -318,7 +317,7 @@ absl::StatusOr<bool> VoucherRebuilder::load_holds(VoucherId voucher, const std::
     arguments.insert(arguments.begin(), token);
     const auto loaded = read_voucher_outcome(
         client_.run(voucher_scripts::load_holds(), as_views(names), as_views(arguments)),
-        "loading the holds of voucher " + std::to_string(voucher));
+        concat("loading the holds of voucher ", voucher));
     arguments.clear();
     if (!loaded.ok()) return loaded.status();
     return *loaded == voucher_scripts::kDone;

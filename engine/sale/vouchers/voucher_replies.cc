@@ -1,12 +1,13 @@
 #include "engine/sale/vouchers/voucher_replies.h"
 
+#include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate {
 
-std::string voucher_name(VoucherId id) { return "voucher " + std::to_string(id); }
+std::string voucher_name(VoucherId id) { return concat("voucher ", id); }
 
 absl::Status being_rebuilt(VoucherId id) {
   return absl::AbortedError(voucher_name(id) + " is being rebuilt by another process");
