@@ -27,8 +27,8 @@ struct RedisOptions {
   std::string client_name = {};  // the name for CLIENT LIST; empty: none
 
   std::int64_t connect_timeout_ms = 2'000;
-  /// The longest silence of the server. A blocking command has its own timeout in addition. Also
-  /// the longest wait for a separate connection when all are in use.
+  /// How long the server may be silent. A blocking command has its own timeout in addition. Also
+  /// how long a request waits for a separate connection when all are in use.
   std::int64_t command_timeout_ms = 5'000;
   /// The maximum of connections other than the shared one. Each blocking read and each subscriber
   /// uses one.
@@ -36,19 +36,19 @@ struct RedisOptions {
   std::int64_t reconnect_max_ms = 1'000;  // the longest pause before the next attempt
   int keepalive_seconds = 15;             // silence before TCP probes the peer
 
-  /// Bounds on the submissions of all clients without a reply, and on the bytes of their requests.
-  /// A submission whose completion has not begun counts too, with the bytes of its replies.
-  /// Submissions of callbacks do not. Beyond a bound, ClientOptions::fail_when_full decides. A
-  /// single submission may be larger.
+  /// Bounds on the number of submissions of all clients that have no reply yet, and on the bytes of
+  /// their requests. A submission whose completion has not begun counts too, with the bytes of its
+  /// replies. Submissions of callbacks do not count. Beyond a bound, ClientOptions::fail_when_full
+  /// decides. A single submission may be larger.
   std::size_t queue_capacity = 32'768;
   std::size_t queue_bytes_max = std::size_t{256} * 1024 * 1024;
 
-  /// Memory of the messages that wait for a subscriber's on_message. Beyond it, the connection is
-  /// dropped, as by redis-server (client-output-buffer-limit pubsub). It reconnects when half of
-  /// them have been handled.
+  /// How many bytes of messages may wait for a subscriber's on_message. Beyond that, the connection
+  /// is dropped, as redis-server does (client-output-buffer-limit pubsub). It is made again when
+  /// half of the messages have been handled.
   std::size_t message_bytes_max = std::size_t{32} * 1024 * 1024;
 
-  /// Replicas that Client::sync() waits for (redis.io/commands/wait); 0: none.
+  /// The number of replicas that Client::sync() waits for (redis.io/commands/wait); 0: none.
   int sync_replicas = 0;
   std::int64_t sync_timeout_ms = 1'000;  // the longest wait for them
 
@@ -63,7 +63,7 @@ struct RedisOptions {
   ///     unix:path[?options], unix://[[user]:password@]/path[?options]
   /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
   /// sync_timeout_ms; for rediss:// tls_ca, tls_certificate, tls_key; for unix: db. "%XX" is
-  /// decoded. An error is kInvalidArgument, says which part is wrong, and never shows the password.
+  /// decoded. kInvalidArgument: the message says which part is wrong, and never shows the password.
   static absl::StatusOr<RedisOptions> from_url(std::string_view url);
 
   /// Returns kInvalidArgument if a value is out of bounds.
@@ -102,7 +102,7 @@ class RedisCore;
 ///   the client has a connection to itself from then on, and their changes last.
 ///
 /// **Order.** Requests that one thread submits through one client begin in the order of submission.
-/// On a connection of the client's own, a blocking command also delays those after it.
+/// If the client has a connection to itself, a blocking command also delays the requests after it.
 ///
 /// **Errors.** Replies may be errors with these codes, besides Redis's own (error_code in
 /// reply.h):
@@ -118,22 +118,23 @@ class RedisCore;
 /// READONLY, LOADING and MASTERDOWN also end the connection once its other replies have come: the
 /// address may lead to another server by then.
 ///
-/// **A lost connection** is made again, at once at first, then after pauses from 10 ms up to
-/// reconnect_max_ms, with jitter. After a failed attempt, or if the server is silent, it counts as
-/// dead: requests get kClosed with the reason within 50 ms, most of them at once. While
-/// the last connection failed its checks, they get kClosed at once, except requests waiting for the
-/// next attempt. health() returns that reason. A connection that is lost before it served a request
-/// counts as a failed attempt when it is the second in a row.
+/// **A lost connection** is made again, at first at once, then after pauses from 10 ms up to
+/// reconnect_max_ms, with jitter. After a failed attempt, or if the server is silent, the server
+/// counts as dead: requests get kClosed with the reason within 50 ms, most of them at once. If the
+/// last connection failed its checks, requests get kClosed at once, except those that wait for the
+/// next attempt. health() returns the reason. If two connections in a row are lost before they
+/// served a request, the second counts as a failed attempt.
 ///
-/// A client with a connection of its own loses the changes of its commands: all its later requests
-/// get kClosed. Its subscriptions are made again all the same, with the pauses of above, until the
-/// client is destroyed. on_message gets ["disconnected", nil, <number of channels and patterns>]
-/// when a loss is noticed. It gets ["resubscribed", nil, <number>] when they are made again.
-/// Messages between them may be missing.
+/// A client with a connection to itself loses what its commands changed there, so all its later
+/// requests get kClosed. Its subscriptions are made again nevertheless, with the pauses described
+/// above, until the client is destroyed. on_message gets ["disconnected", nil, <number of channels
+/// and patterns>] when a loss is noticed, and ["resubscribed", nil, <number>] when they are made
+/// again. Messages in between may be missing.
 ///
-/// **Limits.** Replies have RESP2's kinds and may nest 7 deep, hiredis's limit; a deeper one ends
-/// its connection. A client opened with protocol 3 gets an error for each request. MONITOR, HELLO,
-/// CLIENT REPLY, SCRIPT DEBUG, replication, and SUBSCRIBE inside MULTI are refused.
+/// **Limits.** Replies have RESP2's kinds and may nest 7 deep, which is hiredis's limit; a deeper
+/// one ends its connection. A client that was opened with protocol 3 gets an error for each
+/// request. MONITOR, HELLO, CLIENT REPLY, SCRIPT DEBUG, replication, and SUBSCRIBE inside MULTI are
+/// refused.
 class RedisBackend final : public Backend {
  public:
   /// Opens the first connection. Errors:
@@ -150,7 +151,7 @@ class RedisBackend final : public Backend {
   RedisBackend& operator=(const RedisBackend&) = delete;
 
   /// Opens a client. When it is destroyed, its blocking commands end as if they had timed out. Its
-  /// other requests continue, except on its own connection: they fail with kClosed or
+  /// other requests continue, except those on a connection of its own, which fail with kClosed or
   /// kOutcomeUnknown.
   [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override;
   using Backend::open_client;
@@ -158,13 +159,14 @@ class RedisBackend final : public Backend {
   [[nodiscard]] const Clock& clock() const override;  // the machine's
   [[nodiscard]] Scheduler& scheduler() override;
   [[nodiscard]] absl::Status health() const override;
-  /// Returns false for native scripts and for waiting for disk: the server's configuration decides
-  /// how durable replies are (appendfsync). Client::sync() returns OK if the server replies. With
-  /// RedisOptions::sync_replicas, that many replicas must have all earlier writes. If they do not
-  /// confirm in time, it returns NOREPLICAS.
+  /// Returns no capabilities: there are no native scripts, and the server's configuration
+  /// (appendfsync) decides how durable replies are. Client::sync() returns OK if the server
+  /// replies. With RedisOptions::sync_replicas, it waits until that many replicas have all earlier
+  /// writes. If they do not confirm in time, it returns NOREPLICAS.
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;
-  /// Adds a check, which runs on its own thread. It delays the requests that need its connection.
+  /// Adds a check, which runs on a thread of its own. Requests that need the checked connection
+  /// wait for it.
   void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
 
   [[nodiscard]] RedisCounters counters() const;

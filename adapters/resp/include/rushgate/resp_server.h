@@ -1,4 +1,4 @@
-// A port for Redis clients: makes this process's engine usable like a redis-server.
+// A port for Redis clients: serves the engine of this process like a redis-server.
 #pragma once
 
 #include <cstddef>
@@ -30,53 +30,53 @@ struct RespServerOptions {
 
   std::string password = {};  // for AUTH; empty: no AUTH is required
 
-  /// The maximum of clients. start() raises the process's limit of open files (RLIMIT_NOFILE) as
-  /// needed. Otherwise it lowers clients_max and logs that.
+  /// The maximum number of clients. start() raises the process's limit of open files
+  /// (RLIMIT_NOFILE) as needed. If it cannot, it lowers clients_max and logs that.
   std::size_t clients_max = 10'000;
 
-  /// Closes a client after this many seconds without a request or reply, unless it is subscribed or
-  /// blocked. 0: never.
+  /// Disconnects a client after this many seconds without a request or reply, unless it is
+  /// subscribed or blocked. 0: never.
   std::int64_t idle_timeout_s = 0;
   /// The system probes a TCP client's machine after this many seconds of silence, at most 32,767.
   /// 0: never.
   std::int64_t tcp_keepalive_s = 300;
 
-  /// Bounds for one client, in bytes. The first covers input without a reply, with requests after
-  /// MULTI and names of WATCH and SUBSCRIBE. The second covers unread output. A client beyond a
-  /// bound is closed, and the reason is logged.
+  /// Bounds for one client, in bytes. The first covers input that has no reply yet, including
+  /// requests after MULTI and the names of WATCH and SUBSCRIBE. The second covers unread output. A
+  /// client that exceeds a bound is disconnected, and the reason is logged.
   std::size_t query_bytes_max = std::size_t{1} << 30;
   std::size_t output_bytes_max = std::size_t{1} << 30;
   /// Bounds for the unread output of a subscriber, which never blocks publishers. Beyond the first
-  /// it is closed at once. Beyond the second it is closed after this many continuous seconds. 0: no
-  /// bound. (Redis: client-output-buffer-limit pubsub.)
+  /// it is disconnected at once, beyond the second after it has exceeded it for subscriber_soft_s
+  /// seconds without a break. 0: no bound. (Redis: client-output-buffer-limit pubsub.)
   std::size_t subscriber_bytes_max = 32 * 1'024 * 1'024;
   std::size_t subscriber_soft_bytes_max = 8 * 1'024 * 1'024;
   std::int64_t subscriber_soft_s = 60;
-  /// Bound for the requests and replies of all clients, in bytes. Beyond it the largest clients are
-  /// closed, except those with CLIENT NO-EVICT. 0: no bound.
+  /// Bound for the requests and replies of all clients together, in bytes. Beyond it the largest
+  /// clients are disconnected, except those with CLIENT NO-EVICT. 0: no bound.
   std::size_t clients_bytes_max = std::size_t{2} << 30;
 
-  /// Called when a client sends SHUTDOWN. Another thread must then stop the server and, if `saves`,
-  /// sync the engine afterwards. It runs inside the engine's turn and must return at once. Empty:
+  /// Called when a client sends SHUTDOWN, inside the engine's turn, so it must return at once.
+  /// Another thread must then stop the server and, if `saves`, sync the engine afterwards. Empty:
   /// SHUTDOWN is refused.
   std::function<void(bool saves)> on_shutdown = {};
 
-  /// Commands of this program, such as make_sale_commands() (<rushgate/sale_commands.h>), beside
-  /// Redis's. The server's thread does not wait for them: other clients are served meanwhile. An engine
-  /// has those of the server that was started last. Null: none.
+  /// Further commands of this program, such as make_sale_commands() (<rushgate/sale_commands.h>).
+  /// The server's thread does not wait for them: other clients are served meanwhile. An engine has
+  /// the commands of the server that was started last. Null: none.
   std::shared_ptr<ProgramCommands> commands = {};
 
   /// May be null.
   std::shared_ptr<spdlog::logger> logger = {};
 };
 
-/// Serves RESP2, RESP3 and inline commands on its own thread. The requests of all ready clients run
-/// as one commit batch. The engine must outlive it, and may have other clients and servers. In
-/// manual mode it may have only this server, and no other thread may call the engine meanwhile.
-/// Thread-safe.
+/// Serves RESP2, RESP3 and inline commands on a thread of its own. The requests of all clients that
+/// are ready run as one commit batch. The engine must outlive the server, and may have other
+/// clients and servers. In manual mode it may have only this server, and no other thread may call
+/// the engine meanwhile. Thread-safe.
 class RespServer {
  public:
-  /// Returns when it is listening. Errors:
+  /// Starts a server, and returns when it is listening. Errors:
   /// - kInvalidArgument: invalid options.
   /// - kUnavailable: the address or unix socket is in use or not permitted.
   /// - kResourceExhausted: the limit of open files leaves none for clients.
@@ -90,9 +90,9 @@ class RespServer {
   /// Returns the TCP port; 0 if there is none.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Replies to the requests read so far, then closes all connections. Waits up to 10 s for replies to
-  /// the program's commands. Returns when the thread has ended. Waits for running scripts of the engine. With kKill it ends them instead, including
-  /// those of other clients.
+  /// Replies to the requests read so far, closes all connections, and returns when the thread has
+  /// ended. Waits up to 10 s for replies to the program's commands. Waits for the engine's running
+  /// scripts; with kKill it ends them instead, including those of other clients.
   void stop(EndOfScripts scripts = EndOfScripts::kAwait);
 
  private:

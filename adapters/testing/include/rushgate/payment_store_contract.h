@@ -532,8 +532,8 @@ TEST_P(PaymentStoreTest, CancelFreesStockWithinBatch) {
   EXPECT_EQ(store().count_live(kVoucher).value(), 2);
 }
 
-/// The keyspace gives the pieces back before the database records the end of the refund. So nothing is
-/// final before that.
+/// The keyspace gives the pieces back before the database records the end of the refund. So nothing
+/// is final before that.
 TEST_P(PaymentStoreTest, OrderLackingOnlyRefundingStockIsTooEarly) {
   const BatchFence fence = fence_now({{kVoucher, 2}});
   const auto kinds = [&](const std::vector<OrderEvent>& events) {

@@ -60,7 +60,7 @@ class TestEngine {
     return client().call(Request::of(args...));
   }
 
-  /// Same as call(), without waiting: later calls or advance_ms() may complete the reply.
+  /// Like call(), but does not wait: a later call or advance_ms() may complete the reply.
   template <class... Args>
   PendingReply start(const Args&... args) {
     PendingReply pending;
@@ -79,11 +79,11 @@ class TestEngine {
   /// timers.
   void advance_ms(std::int64_t duration_ms) { engine().advance_ms(duration_ms); }
 
-  /// Ends the engine like a crash of its process, and opens another one on the store's data. The
-  /// clock continues. Other clients return CLOSED from then on. Cached scripts, timers and pending
-  /// faults are lost. client(), engine() and store() return new objects. Stop a RespServer on the
-  /// old engine before. If opening fails, this throws, as does every later use until a restart
-  /// succeeds.
+  /// Ends the engine as a crash of its process does, and opens another one on the data of its
+  /// store. The clock continues. Other clients return CLOSED from then on. Cached scripts, timers
+  /// and pending faults are lost. client(), engine() and store() return new objects. Before you
+  /// call it, stop a RespServer on the old engine. If opening fails, this throws, as does every
+  /// later use until a restart succeeds.
   void restart();
 
   [[nodiscard]] Client& client() { return *opened(client_); }

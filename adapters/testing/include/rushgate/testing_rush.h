@@ -32,8 +32,8 @@ struct RushVoucher {
   std::int64_t per_user = 1;  // orders per user; 0: unlimited
   std::int64_t share = 1;     // of the requests, relative to the shares of other vouchers
 
-  /// The voucher begins this long after the rush; below RushOptions::span_ms. One in five of its
-  /// requests is too early.
+  /// The voucher's sale begins this long after the rush has begun; less than RushOptions::span_ms.
+  /// One in five of its requests is too early.
   std::int64_t begin_ms = 0;
 
   friend bool operator==(const RushVoucher&, const RushVoucher&) = default;
@@ -91,8 +91,7 @@ struct RushOrder {
 /// The next step of a request: a command to send, or the final result.
 using RushStep = std::variant<Request, RushResult>;
 
-/// Describes a sale: your script, its requests, the meaning of its replies, and the place of its
-/// orders.
+/// Describes a sale: your script, its requests, what its replies mean, and where its orders are.
 struct SaleUnderTest {
   /// Puts everything on sale. May be empty.
   std::function<void(Client&)> prepare = {};
@@ -106,8 +105,9 @@ struct SaleUnderTest {
   /// are checked, and lost orders are not detected.
   std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders = {};
 
-  /// Returns whom the sale has recorded as buyers, each user as often as recorded. Called after the
-  /// rush, before RushConditions::drain_ms. If it is empty, buyers are not compared with orders.
+  /// Returns the users that the sale has recorded as buyers, each as often as it is recorded.
+  /// Called after the rush, before RushConditions::drain_ms. If it is empty, buyers are not
+  /// compared with orders.
   std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> buyers = {};
 
   /// Adds pieces to the stock of a voucher that is on sale. If it is empty, there is no restock.
@@ -134,8 +134,8 @@ std::function<RushResult(const Reply&)> accepted_if(Reply yes);
 std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_stream(
     std::string key, std::string user_field, std::string voucher_field);
 
-/// Returns a function that reads one set per voucher, of orders or of buyers. Its key is `prefix` and
-/// the voucher's id. Its members are users.
+/// Returns a function that reads one set per voucher, of orders or of buyers. Its key is `prefix`
+/// and the voucher's id. Its members are users.
 std::function<absl::StatusOr<std::vector<RushOrder>>(Client&)> orders_in_sets(
     std::string prefix, std::vector<std::int64_t> vouchers);
 
@@ -224,9 +224,9 @@ struct RushConditions {
   /// Repeats requests without a reply once, under the same RushRequest::number.
   bool ask_again = false;
 
-  /// The time to advance after the last reply, before the orders are read.
+  /// How far to advance the clock after the last reply, before the orders are read.
   std::int64_t drain_ms = 0;
-  /// False: the sale has own reasons to refuse, such as a limit per day.
+  /// False: the sale has reasons of its own to refuse users, such as a limit per day.
   bool find_withheld = true;
   /// On a port: false if the server's clock cannot be moved, as on a redis-server. Requests then
   /// follow each other without pauses.

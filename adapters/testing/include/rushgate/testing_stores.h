@@ -1,5 +1,5 @@
-// Stores and a network that fail on request. Each stands in front of a real one, so the code under
-// test needs no change. docs/testing-with-rushgate.md has examples.
+// Stores and a network that fail on request. Each wraps a real one, so the code under test needs no
+// change. docs/testing-with-rushgate.md has examples.
 #pragma once
 
 #include <atomic>
@@ -165,7 +165,7 @@ class FaultyStore final : public Store {
   /// std::invalid_argument if `nth` is less than 1.
   void fail_commit(int nth, Kept kept, absl::Status error = default_error());
   void fail_sync(int nth, Kept kept, absl::Status error = default_error());
-  /// Fails all reads from now on. OK ends it.
+  /// Fails all reads from now on, until called with OK. fail_loads() does the same for load().
   void fail_reads(absl::Status error = default_error());
   void fail_loads(absl::Status error = default_error());
 
@@ -174,7 +174,7 @@ class FaultyStore final : public Store {
   /// store.
   void at_every_point(std::function<void(Point)> hook);
 
-  /// Returns the number of calls so far, with the failed ones.
+  /// Returns the number of calls so far, failed ones included.
   [[nodiscard]] int commits() const;
   [[nodiscard]] int syncs() const;
 

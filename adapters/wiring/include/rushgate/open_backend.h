@@ -1,5 +1,5 @@
-// Opens a backend from a URL: develop on the embedded engine, run on a Redis. Start here to choose
-// by configuration.
+// Opens a backend from a URL, so that you can develop on the embedded engine and run on a Redis.
+// Start here to choose the backend by configuration.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ struct BackendUrl {
   ///     memory:
   ///     path[?durability=os|everysec|sync]   "%XX" is decoded: "%3F" is a '?' in the path
   ///     redis://…, rediss://…, unix:…
-  /// A path whose first component has a ':' is written as "./a:b". kInvalidArgument: says which
-  /// part is wrong, and never shows a password.
+  /// Write a path whose first component has a ':' as "./a:b". kInvalidArgument: the message says
+  /// which part is wrong, and never shows a password.
   static absl::StatusOr<BackendUrl> parse(std::string_view url);
 };
 
@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Backend>> open_backend(std::string_view url,
 absl::StatusOr<std::unique_ptr<Backend>> open_backend(const BackendUrl& url,
                                                       const OpenBackendOptions& options = {});
 
-/// Opens a store for a program that creates its own engine. kInvalidArgument: the URL is of a
+/// Opens a store, for a program that creates its own engine. kInvalidArgument: the URL is that of a
 /// Redis.
 absl::StatusOr<std::unique_ptr<Store>> open_store(const BackendUrl& url,
                                                   const OpenBackendOptions& options = {});

@@ -37,8 +37,8 @@ class Backend {
   /// Returns the timers of this backend. They never run after its destruction.
   [[nodiscard]] virtual Scheduler& scheduler() = 0;
 
-  /// Returns OK if requests can be expected to succeed, else the reason why they fail. kUnavailable:
-  /// they may succeed later.
+  /// Returns OK if requests can be expected to succeed, else the reason why they fail.
+  /// kUnavailable: they may succeed later.
   [[nodiscard]] virtual absl::Status health() const = 0;
 
   [[nodiscard]] virtual Capabilities capabilities() const = 0;

@@ -12,9 +12,9 @@
 
 namespace rushgate {
 
-/// A value type; not synchronised. An accessor for another kind returns an empty value (0, empty
-/// string, no elements) and does not throw. So a reply can be read first and checked for errors
-/// afterwards.
+/// A value type; not synchronised. An accessor that does not fit the kind returns an empty value
+/// (0, an empty string, no elements) and does not throw. So a reply can be read first and checked
+/// for errors afterwards.
 class Reply {
  public:
   enum class Kind : std::uint8_t {
@@ -43,8 +43,8 @@ class Reply {
   static Reply nil_array() { return {Kind::kNilArray, std::monostate{}}; }
   static Reply integer(std::int64_t value) { return {Kind::kInteger, value}; }
   static Reply real(double value) { return {Kind::kDouble, value}; }
-  /// Returns a kDouble that is written without an exponent and with up to 17 digits after the point,
-  /// as coordinates are.
+  /// Returns a kDouble that is written without an exponent and with up to 17 digits after the
+  /// point, as coordinates are.
   static Reply decimal(double value) { return {Kind::kDouble, Decimal{value}}; }
   static Reply boolean(bool value) { return {Kind::kBoolean, std::int64_t{value}}; }
   static Reply status(std::string text) { return {Kind::kStatus, std::move(text)}; }
@@ -73,8 +73,8 @@ class Reply {
   [[nodiscard]] bool is_integer() const { return kind_ == Kind::kInteger; }
   /// Returns true for kArray, kMap, kSet, kPush and kSeveral.
   [[nodiscard]] bool is_aggregate() const { return std::holds_alternative<Elements>(value_); }
-  /// Returns true for kStatus, kBulk, kBigNumber and kVerbatim. Not for kError, so that the message of
-  /// an error is not read as data.
+  /// Returns true for kStatus, kBulk, kBigNumber and kVerbatim. Not for kError, so that the message
+  /// of an error is not read as data.
   [[nodiscard]] bool is_text() const { return has_text() && !is_error(); }
   /// Returns true if text() is the reply's value: is_text() or is_error().
   [[nodiscard]] bool has_text() const { return std::holds_alternative<std::string>(value_); }
@@ -140,10 +140,11 @@ class Reply {
 /// 3.
 Reply to_resp2(Reply reply);
 
-/// Returns about how much memory it takes.
+/// Returns about how many bytes of memory a reply takes.
 std::size_t memory_bytes(const Reply& reply);
 
-/// For messages of failed tests and logs: one line, redis-cli's manner. Not a format to parse.
+/// Returns the reply on one line, in the manner of redis-cli, for messages of failed tests and
+/// logs. Not a format to parse.
 std::string to_debug_string(const Reply& reply);
 
 namespace error_code {

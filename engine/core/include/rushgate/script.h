@@ -149,9 +149,10 @@ class NativeCall {
   virtual std::int64_t stream_last_ms(std::string_view key) = 0;
   /// The value of a field of an entry; nothing if the entry does not have the field.
   using StreamValue = std::variant<std::monostate, std::int64_t, std::string_view>;
-  /// XRANGE key (after + COUNT count_max, of the fields `names` alone. Calls `visit` with the values of
-  /// each entry, in the order of `names`. An integer may come as such, or as text. Of a repeated field
-  /// it has the last value. The values are valid during the visit, which must not change anything.
+  /// XRANGE key (after + COUNT count_max, of the fields `names` alone. Calls `visit` with the
+  /// values of each entry, in the order of `names`. An integer may come as such, or as text. Of a
+  /// repeated field it has the last value. The values are valid during the visit, which must not
+  /// change anything.
   virtual void stream_for_each(
       std::string_view key, StreamId after, std::size_t count_max,
       std::span<const std::string_view> names,

@@ -146,9 +146,10 @@ struct StreamSegment {
   std::string bytes;  // the entries, encoded by the keyspace; never empty
 };
 
-/// A store for the keyspace. After load(), calls come from one thread at a time: the one that holds the
-/// executor's turn. Only sync() may be called from any thread at any time. After a failed commit() or sync() it is
-/// undefined which writes were kept; the engine then stops writing until reopen() succeeds.
+/// A store for the keyspace. After load(), calls come from one thread at a time: the one that holds
+/// the executor's turn. Only sync() may be called from any thread at any time. After a failed
+/// commit() or sync() it is undefined which writes were kept; the engine then stops writing until
+/// reopen() succeeds.
 class Store {
  public:
   virtual ~Store() = default;
@@ -159,7 +160,8 @@ class Store {
       absl::FunctionRef<void(std::string_view key, std::string_view value)> visit) = 0;
 
   /// Stores the batch atomically. When it returns, the batch is as durable as durability() says,
-  /// unless the batch defers its sync. If it throws (out of memory), nothing of the batch was stored.
+  /// unless the batch defers its sync. If it throws (out of memory), nothing of the batch was
+  /// stored.
   virtual absl::Status commit(const StoreBatch& batch) = 0;
 
   /// Makes every finished commit safe against power loss.
@@ -197,12 +199,12 @@ class Store {
   /// Returns what the store has counted since it was opened, for INFO. Must not wait.
   [[nodiscard]] virtual std::vector<Figure> figures() const { return {}; }
 
-  /// Copies the contents after some commit that has finished during or just before the call to `dir`,
-  /// a directory from which a store can be opened. Tables that are there already from an earlier call
-  /// stay. Files that are equal in `previous`, an earlier copy, become links to it, and others links to
-  /// the store's own, where the file system permits that; so no copy may be opened in its place. The
-  /// copy is on the disk when the call returns. Any thread may call it at any time, one at a time.
-  /// `previous` may be empty. Default: kUnimplemented.
+  /// Copies the contents to the directory `dir`, as they were after a commit that finished during
+  /// the call or just before it. A store can be opened from the copy. Tables that an earlier call
+  /// left there stay. Where the file system permits, files that `previous`, an earlier copy, has
+  /// too become links to those, and others links to the store's own; so do not open a copy where it
+  /// is. The copy is on the disk when the call returns. Any thread may call this at any time, one
+  /// at a time. `previous` may be empty. Default: kUnimplemented.
   virtual absl::Status copy_to(const std::filesystem::path& dir,
                                const std::filesystem::path& previous);
 
@@ -215,8 +217,8 @@ class Store {
   using Exclusively = absl::FunctionRef<void(absl::FunctionRef<void()> run)>;
   /// Makes the store work again after a failed commit() or sync(), with the contents after the last
   /// successful commit(): a failed one is undone, however much of it was stored. Called on one
-  /// thread at a time. Other threads may read meanwhile, except while `exclusively` runs a function;
-  /// their reads may fail. Errors:
+  /// thread at a time. Other threads may read meanwhile, except while `exclusively` runs a
+  /// function; their reads may fail. Errors:
   /// - kDataLoss, kUnimplemented: only opening another store can help.
   /// - any other: a later call may succeed.
   virtual absl::Status reopen(Exclusively exclusively);

@@ -1,6 +1,6 @@
-// Ids from a daily counter in the keyspace, without a round trip per id, and their public form.
-// Read IdOptions and IdGenerator first. IdReservations is for a generator with a database.
-// IdScrambler needs none of the others.
+// Ids from a daily counter in the keyspace, without a round trip for each id, and their public
+// form. Read IdOptions and IdGenerator first. IdReservations is for a generator with a database.
+// IdScrambler works without the others.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ class OwnedConnectionCheck;
 /// Defines the layout of an id, a positive 64-bit number: (seconds since the epoch) << counter_bits
 /// | counter. Times are seconds since 1970-01-01 00:00 UTC, days are days since then. A value type.
 struct IdLayout {
-  /// 2022-01-01 00:00 UTC. A generator that reads a local clock as if it were UTC has its epoch at
-  /// 00:00 of that clock: this value less its UTC offset.
+  /// 2022-01-01 00:00 UTC. To match a generator that reads a local clock as if it were UTC,
+  /// subtract that clock's UTC offset from this value.
   std::int64_t epoch_seconds = 1'640'995'200;
   int counter_bits = 32;       // of 63
   int utc_offset_minutes = 0;  // of the clock that begins a day at 00:00; -720 to 840
@@ -68,9 +68,9 @@ struct IdLayout {
   }
 };
 
-/// Remembers in a database which counters may have been drawn: an optional port of IdGenerator.
-/// Thread-safe. Days are days since 1970 by the generator's IdLayout. A method may throw: that
-/// counts as an error.
+/// An optional port of IdGenerator: remembers in a database which counters may have been drawn.
+/// Implementations must be thread-safe. Days are days since 1970, as the generator's IdLayout
+/// counts them. A method may throw, which counts as an error.
 class IdReservations {
  public:
   virtual ~IdReservations() = default;
@@ -78,20 +78,21 @@ class IdReservations {
   /// Returns the greatest id below `below` that the database has; 0 if there is none.
   virtual absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) = 0;
 
-  /// Raises the greatest reserved counter of `day` to `above` if it is below, and then by `count`.
-  /// Returns the new counter. The caller owns the last `count` counters up to it; no two calls
-  /// reserve the same one. With the count 0 nothing is recorded. May forget the days before the
-  /// last two.
+  /// Raises the greatest reserved counter of `day` to `above` if it is lower, and then by `count`.
+  /// Returns the new counter. The caller owns the last `count` counters up to and including it; no
+  /// two calls reserve the same one. With `count` 0 nothing is recorded. May forget all days but
+  /// the last two.
   virtual absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
                                                std::int64_t count) = 0;
 };
 
-/// Gives ids out of a block without a lock. It is a part of IdGenerator, and is here because
-/// next_id() is inline. Any thread may call take(). The caller of another method must hold a lock.
+/// Hands out the ids of a block without a lock. It is a part of IdGenerator, and is in this header
+/// because next_id() is inline. Any thread may call take(). Callers of the other methods must hold
+/// a lock.
 ///
 /// One atomic number holds the block's generation and the number of ids taken. The block itself is
-/// in one of two slots. A slot is written only while the number names the other one. A thread that
-/// read a slot too early therefore fails to change the number, and reads again.
+/// in one of two slots. A slot is written only while the number names the other one. So a thread
+/// that read a slot too early fails to change the number, and reads again.
 class IdCursor {
  public:
   static constexpr std::int64_t kBlockMax = std::int64_t{1} << 30;
@@ -159,16 +160,17 @@ class IdCursor {
   alignas(64) std::array<Slot, 2> slots_;
 };
 
-/// Ids that were given and not used. It is a part of IdGenerator, and is here because next_id() is
-/// inline. Thread-safe. Threads share a few lists, so that they rarely meet.
+/// Ids that were handed out and given back unused. It is a part of IdGenerator, and is in this
+/// header because next_id() is inline. Thread-safe. Threads are spread over a few lists, so that
+/// they rarely meet.
 class SpareIds {
  public:
   /// Returns true if this thread's list is empty.
   [[nodiscard]] bool is_empty() const { return mine().size.load(std::memory_order_relaxed) == 0; }
-  /// Adds ids. Drops those that a list has no space for.
+  /// Adds ids. Drops those for which the list has no space.
   void add(std::span<const std::int64_t> ids);
-  /// Takes up to ids.size() ids. Drops ids below `first` or below the last forget() that it meets.
-  /// Returns the number of ids taken.
+  /// Takes up to ids.size() ids, and returns their number. Drops the ids that it finds below
+  /// `first`, or below that of the last forget().
   std::size_t take(std::span<std::int64_t> ids, std::int64_t first);
   /// From now on, takes no id below `first`.
   void forget(std::int64_t first) { first_.store(first, std::memory_order_relaxed); }
@@ -206,7 +208,8 @@ class SpareIds {
 struct IdOptions {
   /// The counter of a day is the string at <key_prefix><day>.
   std::string key_prefix = "icr:order:";
-  /// The form of the day, as in Java's DateTimeFormatter: yyyy, MM and dd, with any signs between.
+  /// The form of the day, as in Java's DateTimeFormatter: yyyy, MM and dd, with any characters
+  /// between them.
   std::string day_pattern = "yyyyMMdd";
   IdLayout layout = {};                // the same for all generators of a counter
   std::int64_t block_size = 1'024;     // counters per draw; up to 64 times as many under load
@@ -215,41 +218,40 @@ struct IdOptions {
 
   /// Returns options with the keys icr:<prefix>:<yyyyMMdd>, and days and seconds in UTC.
   static IdOptions of(std::string_view prefix);
-  /// Returns options to share the counter icr:<prefix>:<day> with the field's usual generator,
-  /// which does INCR for each id. It takes day and seconds from a local clock, and counts from
-  /// 2022-01-01 00:00 of that clock. `day_pattern` is mostly "yyyy:MM:dd", sometimes "yyyyMMdd":
-  /// with another one, or another offset, both give the same ids.
+  /// Returns options to share the counter icr:<prefix>:<day> with the generator that many systems
+  /// use, which calls INCR for each id. That generator takes day and seconds from a local clock,
+  /// and counts from 2022-01-01 00:00 of that clock. Its `day_pattern` is mostly "yyyy:MM:dd",
+  /// sometimes "yyyyMMdd". With the wrong pattern or offset, both generators give the same ids.
   static IdOptions beside_field(std::string_view prefix, std::string_view day_pattern,
                                 int utc_offset_minutes);
   /// Returns kInvalidArgument with the reason if the options are invalid.
   [[nodiscard]] absl::Status check() const;
 };
 
-/// Gives ids of 64 bits: seconds in the upper ones, the counter of a day in the lower ones. Layout
-/// and keys are the field's ("global unique id by INCR icr:<prefix>:<day>"). A generator of that
-/// kind may run at the same time: see IdOptions::beside_field().
+/// Gives ids of 64 bits: seconds in the upper bits, the counter of a day in the lower ones. Layout
+/// and keys are those of a widespread scheme ("global unique id by INCR icr:<prefix>:<day>"). Such
+/// a generator may run at the same time: see IdOptions::beside_field().
 ///
-/// The generator takes ids out of blocks of counters. A call is one atomic operation unless the
-/// block is used up. Thread-safe. Does not own its arguments. The backend and the reservations must
-/// outlive it.
+/// The generator takes ids from blocks of counters. A call is one atomic operation unless the block
+/// is used up. Thread-safe. Does not own the backend and the reservations, which must outlive it.
 ///
-/// **Order.** The ids of one generator strictly ascend, and are positive. A clock that goes back
-/// neither blocks the generator nor makes it repeat an id. Ids of several generators of one counter
-/// ascend only by their seconds, and so do ids that were given back.
+/// **Order.** The ids of one generator are positive and strictly ascend. A clock that goes back
+/// neither blocks the generator nor makes it repeat an id. Between several generators of one
+/// counter, ids ascend only by their seconds, and so do ids that were given back.
 ///
-/// **Blocks.** The next block is drawn when half of one is used. A caller waits only if nothing is
-/// left, in its client's way. A process that ends loses its remaining counters, which does no harm.
+/// **Blocks.** The next block is drawn when half of one is used. A caller waits only if none are
+/// left, in the way that IdOptions::client selects. A process that ends loses its remaining
+/// counters, which does no harm.
 ///
 /// **A lost counter.** A keyspace may lose the counter, or come back with an older one, while
-/// processes hold blocks that they have not used.
-/// - Without reservations the seconds of an id are those of its draw, by the server's clock. A draw
-///   that may follow a loss gets the next second. So two draws of one counter, one before the loss
-///   and one after it, differ by their seconds. This holds for any number of processes, on two
-///   conditions. The server's clock does not go back over the loss. No loss falls into the same
-///   second as another one, or as the first draw of a generator.
-///   An id's seconds are up to block_life_ms older than its use. In the second after a loss or the
-///   generator's start, they are one second ahead. Blocks end after block_life_ms only to bound
-///   this age.
+/// processes hold blocks that they have not used up.
+/// - Without reservations, the seconds of an id are those at which it was drawn, by the server's
+///   clock. A draw that may follow a loss gets the next second. So two draws of one counter, one
+///   before the loss and one after it, differ in their seconds. This holds for any number of
+///   processes on two conditions: the server's clock does not go back beyond the loss, and no loss
+///   falls into the same second as another one or as the first draw of a generator. An id's seconds
+///   are up to block_life_ms older than its use. In the second after a loss or the generator's
+///   start, they are one second ahead. Blocks end after block_life_ms only to bound this age.
 ///   Another system that shares the counter by INCR repeats no id after a loss on the same
 ///   conditions, and on a third: since this generator's last draw, less than a 1,024th of a day's
 ///   counters (4,194,303 of 32 bits) were drawn. The generator that finds the loss skips as many.
@@ -276,8 +278,8 @@ class IdGenerator {
   IdGenerator(const IdGenerator&) = delete;
   IdGenerator& operator=(const IdGenerator&) = delete;
 
-  /// Reads from the reservations the state for the first id of this day. next_id() then does not
-  /// read it. Does nothing without reservations.
+  /// Reads what the first id of this day needs from the reservations, so that next_id() does not
+  /// have to. Does nothing without reservations.
   absl::Status prepare();
 
   /// Returns the next id.
@@ -292,17 +294,17 @@ class IdGenerator {
       return finish(taken);
     }
   }
-  /// Fills `ids` with the next ids, from the front. Sets `count` to their number. After OK these
-  /// are all.
+  /// Fills `ids` with the next ids, from the front, and sets `count` to their number. If it returns
+  /// OK, all of `ids` are filled.
   absl::Status next_ids(std::span<std::int64_t> ids, std::size_t& count);
 
-  /// Accepts ids that next_id() or next_ids() gave and that were not used. Within their second they
-  /// are given again. So requests that need no id after all do not use up the day's counters. Does
-  /// nothing without reservations.
+  /// Takes back ids that next_id() or next_ids() gave and that were not used. Within their second
+  /// they are given again, so that requests which turn out to need no id do not use up the day's
+  /// counters. Does nothing without reservations.
   void give_back(std::span<const std::int64_t> ids);
 
-  /// Gives no further id of the counters drawn so far, and begins above all that is reserved. For
-  /// the owner of reservations, when the keyspace may have lost writes.
+  /// Stops giving ids from the counters drawn so far, and begins above all reserved ones. For a
+  /// generator with reservations, when the keyspace may have lost writes.
   void forget_draws();
 
   [[nodiscard]] const IdLayout& layout() const { return options_.layout; }
@@ -343,17 +345,17 @@ class IdGenerator {
   std::unique_ptr<OwnedConnectionCheck> connection_check_;
 };
 
-/// Maps ids to public ids, which do not show the volume of a day, and back. Positive 64-bit numbers
-/// map one to one onto positive 64-bit numbers: uniqueness stays, and order is lost. Immutable, so
-/// thread-safe.
+/// Maps ids to public ids, which do not reveal how many there are in a day, and back. Positive
+/// 64-bit numbers map one to one onto positive 64-bit numbers: public ids are as unique as ids, but
+/// not in order. Immutable, and so thread-safe.
 ///
 /// The map is an alternating Feistel network over 63 bits (halves of 32 and 31), 12 rounds of
 /// SipHash-2-4 with the key. Without the key the numbers do not show seconds, counters or volume.
 /// The map authenticates nothing: every positive number is the image of some id.
 class IdScrambler {
  public:
-  /// Creates a map from a key of 16 secret bytes. Another key is another map, so keep the key as
-  /// long as the ids. Returns kInvalidArgument for another size.
+  /// Creates a map from a key of 16 secret bytes. Another key makes another map, so keep the key as
+  /// long as the ids. kInvalidArgument: the key has another size.
   static absl::StatusOr<IdScrambler> create(std::string_view key);
 
   /// Returns the public number of `id`, which must be positive.

@@ -1,5 +1,5 @@
-// Locks, semaphores and latches among processes. Those of Redisson 3.27 can be shared with JVMs.
-// Read LockManager first, then ReentrantLock: the others refer to it. SimpleLock needs no manager.
+// Locks, semaphores and latches that processes share, also with JVMs that use Redisson 3.27. Read
+// LockManager first, then ReentrantLock, to which the others refer. SimpleLock needs no manager.
 #pragma once
 
 #include <chrono>
@@ -28,25 +28,26 @@ struct LockHold;
 
 /// A value type.
 struct LockManagerOptions {
-  /// The process's name among the owners of locks. Empty: a random UUID, as in Redisson.
+  /// This process's name among the owners of locks. Empty: a random UUID, as in Redisson.
   std::string client_id = {};
-  /// The lease of a lock that was acquired without one. It is renewed every third of this time. If
-  /// JVMs share a ReadWriteLock, at most their lockWatchdogTimeout (Redisson's default is the
-  /// same): see ReentrantLock::is_held().
+  /// The lease of a lock that was acquired without a lease of its own, in ms. It is renewed every
+  /// third of this time. If JVMs share a ReadWriteLock, it must not exceed their
+  /// lockWatchdogTimeout (Redisson's default is the same): see ReentrantLock::is_held().
   std::int64_t watchdog_lease_ms = 30'000;
-  /// Runs as a callback of the backend when a lock was lost that its owner has not released. Either
-  /// its lease ended, or the lock was gone at its renewal. Gets the name of the lock and the number
-  /// of the owner. Each side of a ReadWriteLock is reported by itself.
+  /// Runs as a callback of the backend when an owner has lost a lock that it did not release: its
+  /// lease ended, or the lock was gone when it was to be renewed. Gets the name of the lock and the
+  /// number of the owner. Each side of a ReadWriteLock is reported by itself.
   std::function<void(const std::string& name, std::uint64_t owner)> on_lost = {};
-  /// Of the manager's own clients. `wait` is also the way in which callers wait for a lock.
+  /// Options of the manager's own clients. Callers wait for a lock in the way that `wait` selects.
   ClientOptions client = {};
 };
 
 /// Holds the state that the locks of one process share: identity, subscriptions, renewal of leases.
-/// One manager is enough for a process and a backend. Thread-safe. The backend must outlive it.
-/// Locks may outlive it: their calls then fail with kCancelled.
+/// A process needs one manager for each backend. Thread-safe. The backend must outlive it. Locks
+/// may outlive it: their calls then fail with kCancelled.
 ///
-/// Destroying it releases no lock. Leases are no longer renewed, and waits end with kCancelled.
+/// Destroying the manager does not release any lock. It stops renewing leases, and ends waits with
+/// kCancelled.
 class LockManager {
  public:
   explicit LockManager(Backend& backend, LockManagerOptions options = {});
@@ -71,47 +72,49 @@ class LockManager {
 struct LockState {
   bool is_locked = false;          // by any owner of any process
   std::int64_t holds = 0;          // of the owner that asks
-  std::int64_t lease_left_ms = 0;  // of the lock, so of its longest hold; -1: it has no end
+    std::int64_t lease_left_ms = 0;  // of the lock, that is of its longest hold; -1: it has no end
 };
 
 /// A value type.
 struct LockOptions {
-  /// As RFencedLock: each acquisition raises a number, token(). The protected resource can refuse
-  /// work with a lower token than the last. This is the only defence against a holder that was
-  /// paused for longer than its lease. All users of the lock must choose the same.
+  /// As RFencedLock: each acquisition gets a greater number, token(). The protected resource can
+  /// refuse work whose token is lower than the last one it has seen. This is the only defence
+  /// against a holder that was paused for longer than its lease. All users of the lock must set the
+  /// same value.
   bool is_fenced = false;
 };
 
-/// Locks as RLock and RFencedLock of Redisson 3.27 do. Thread-safe. Copies are the same lock.
+/// A lock like RLock and RFencedLock of Redisson 3.27. Thread-safe. Copies are the same lock.
 ///
-/// **Owners.** The owner is the manager's client id and the calling thread or fiber. An owner may
-/// acquire the lock several times, and then must release it as often.
+/// **Owners.** An owner is a client id (the manager's) and a thread or fiber (the calling one). An
+/// owner may acquire the lock several times, and must then release it as often.
 ///
-/// **Keys**, as in Redisson 3.27 (RedissonLock, RedissonFencedLock). The lock is a hash at the name
-/// itself, <client id>:<thread> -> number of holds, with the lease as its expiry. A release that
-/// ends the hold publishes `0` on redisson_lock__channel:{<name>}.
+/// **Keys** are those of Redisson 3.27 (RedissonLock, RedissonFencedLock). The lock is a hash whose
+/// key is the name itself: <client id>:<thread> -> number of holds. Its expiry is the lease. A
+/// release that ends the hold publishes `0` on redisson_lock__channel:{<name>}.
 ///
-/// On a Redis a release keeps its result at redisson_unlock_latch:{<name>}:<request> until its
-/// reply has arrived. So it can be repeated after a lost connection. Tokens are drawn from
+/// On a Redis, a release keeps its result at redisson_unlock_latch:{<name>}:<request> until its
+/// reply has arrived, so that it can be repeated after a lost connection. Tokens are drawn from
 /// redisson_lock_token:{<name>}. (No braces are added to a name that has `{`.)
 ///
-/// **Leases.** The server judges expiry. Timers of the backend renew a lock that was acquired
-/// without a lease, every third of the watchdog's lease, until its release. A renewal that fails is
-/// repeated as long as the lease may last. Here leases are counted on a monotonic clock, from
-/// before the request was sent. So is_held() is false before the server drops the lock.
+/// **Leases.** The server decides when a lock expires. If a lock was acquired without a lease,
+/// timers of the backend renew it every third of the watchdog's lease, until it is released. A
+/// renewal that fails is repeated as long as the lease may last. This process counts its leases on
+/// a monotonic clock, from before the request was sent. So is_held() turns false before the server
+/// drops the lock.
 ///
-/// **Waiting** sends nothing: a message of the channel, or the end of the holder's lease, starts
+/// **Waiting** sends nothing: a message on the channel, or the end of the holder's lease, starts
 /// the next attempt. A message wakes one waiter of a manager. Waiters are not served in order.
 ///
-/// A call that waits must not be made in a callback of the backend: the callback would wait for
-/// itself. Only acquire_async() can wait in a callback, and in manual mode.
+/// Do not make a call that waits in a callback of the backend: the callback would wait for itself.
+/// In a callback, and in manual mode, only acquire_async() can wait.
 ///
-/// After a temporary error, a call that waits tries again: at the next connection, or after a
+/// After a temporary error, a call that waits tries again at the next connection, or after a
 /// second.
 ///
-/// **Errors** are those of requests, and kCancelled: the manager is gone. After kUnavailable trying
-/// again may help. The acquisition may have succeeded. Then the lock is held until the lease ends,
-/// or until the owner acquires and releases it.
+/// **Errors** are those of requests, and kCancelled if the manager is gone. After kUnavailable,
+/// trying again may help. The acquisition may have succeeded nevertheless: the lock is then held
+/// until the lease ends, or until the owner acquires and releases it.
 class ReentrantLock {
  public:
   static constexpr std::int64_t kForever = -1;
@@ -124,8 +127,8 @@ class ReentrantLock {
   absl::Status acquire(std::int64_t lease_ms = kWatchdog);
   /// Returns true if the caller now holds the lock. Waits for up to `wait_ms`, or kForever.
   absl::StatusOr<bool> try_acquire(std::int64_t wait_ms, std::int64_t lease_ms = kWatchdog);
-  /// Works as try_acquire(), but returns at once. `owner` is a caller's number. `done` runs once:
-  /// as a callback of the backend, or before this returns.
+  /// Works like try_acquire(), but returns at once. `owner` is a number as LockManager::caller()
+  /// returns. `done` runs once: as a callback of the backend, or before this returns.
   void acquire_async(std::uint64_t owner, std::int64_t wait_ms, std::int64_t lease_ms,
                      Callback done);
 
@@ -135,26 +138,27 @@ class ReentrantLock {
   /// Ends one hold of `owner`, with the same errors.
   absl::Status release_of(std::uint64_t owner);
 
-  /// Sets the lease of the lock that the caller holds, from now on, and ends its renewal.
-  /// kFailedPrecondition: the caller does not hold it.
+  /// Makes the lease of the lock that the caller holds end in `lease_ms` from now, and stops
+  /// renewing it. kFailedPrecondition: the caller does not hold the lock.
   absl::Status set_lease(std::int64_t lease_ms);
 
-  /// Reads the lock's state and the caller's holds from the server. The read side of a
-  /// ReadWriteLock is locked while there are only readers, the write side while there is a writer.
+  /// Reads the state of the lock, and the caller's holds, from the server. The read side of a
+  /// ReadWriteLock counts as locked while there are only readers, the write side while there is a
+  /// writer.
   absl::StatusOr<LockState> state() { return state_of(owner()); }
   absl::StatusOr<LockState> state_of(std::uint64_t owner);
-  /// Ends the holds of all owners in all processes: for an operator. Returns false if there were
-  /// none. Waiters are woken. A former holder works on: it learns its loss at its next renewal or
-  /// release, and until then its is_held() may be true.
+  /// Ends the holds of all owners in all processes, and wakes waiters. For operators. Returns false
+  /// if there were no holds. A former holder goes on working: it learns of the loss at its next
+  /// renewal or release, and until then its is_held() may be true.
   absl::StatusOr<bool> force_release();
 
-  /// Returns true if the caller's lease still lasts for certain, unless force_release() ended it.
+  /// Returns true if the caller's lease certainly still lasts, unless force_release() ended it.
   /// Sends nothing.
   ///
   /// For a read lock this requires that the JVMs that share it have a lockWatchdogTimeout of at
-  /// least LockManagerOptions::watchdog_lease_ms: their renewals set all readers' leases to theirs.
-  /// A longer read lease is therefore set again every third of that time. When that fails for as
-  /// long, is_held() is false until it succeeds.
+  /// least LockManagerOptions::watchdog_lease_ms, because their renewals set the leases of all
+  /// readers to theirs. A read lease that is longer is therefore set again every third of that
+  /// time. If this keeps failing until that time has passed, is_held() is false until it succeeds.
   [[nodiscard]] bool is_held() const { return is_held_by(owner()); }
   [[nodiscard]] bool is_held_by(std::uint64_t owner) const;
   /// Returns the fencing token of the caller's last acquisition; 0 if there is none.
@@ -162,7 +166,7 @@ class ReentrantLock {
   [[nodiscard]] std::int64_t token_of(std::uint64_t owner) const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Returns the backend's clock, which counts waits and leases.
+  /// Returns the backend's clock, by which waits and leases are counted.
   [[nodiscard]] const Clock& clock() const;
 
   // ---- For std::unique_lock and std::lock_guard ----
@@ -194,46 +198,46 @@ class ReentrantLock {
   LockKind kind_;
 };
 
-/// Serves waiting callers in order of arrival, as RFairLock of Redisson 3.27. In all else it is a
-/// ReentrantLock.
+/// A ReentrantLock that serves waiting callers in order of arrival, like RFairLock of Redisson
+/// 3.27.
 ///
-/// **Keys**, as RedissonFairLock's. A list redisson_lock_queue:{<name>} has the waiting owners. A
-/// sorted set redisson_lock_timeout:{<name>} has the time when each is dropped, ms since 1970. Each
-/// owner has its own channel, redisson_lock__channel:{<name>}:<client id>:<thread>. Times are the
-/// server's; Redisson uses the clients'.
+/// **Keys** are those of RedissonFairLock. The list redisson_lock_queue:{<name>} has the waiting
+/// owners. The sorted set redisson_lock_timeout:{<name>} says when each of them is dropped (ms
+/// since 1970). Each owner has its own channel, redisson_lock__channel:{<name>}:<client
+/// id>:<thread>. Times are the server's; Redisson uses the clients'.
 ///
-/// An owner that died while it waited delays the others until it is dropped. That happens when its
-/// waiting time ends, or after 300 s. The others then enter at once. A live one renews its place
-/// while it waits; Redisson's does not. A release wakes the first waiter that listens, and an owner
-/// that enters wakes the next one, which learns the new lease. try_acquire(0) and try_lock() do not
-/// queue, and fail while others wait.
+/// An owner that died while it waited delays the others until it is dropped, when its waiting time
+/// ends, or after 300 s. The others then enter at once. A live owner renews its place while it
+/// waits; one of Redisson does not. A release wakes the first waiter that listens. An owner that
+/// acquires the lock wakes the next one, which thereby learns the new lease. try_acquire(0) and
+/// try_lock() do not queue, and fail while others wait.
 class FairLock : public ReentrantLock {
  public:
   FairLock(LockManager& manager, std::string name);
 };
 
-/// Locks for many readers or one writer, as RReadWriteLock of Redisson 3.27. A writer excludes all
-/// other owners. Each side is used as a ReentrantLock, with the same owners, leases, waits and
-/// errors. Thread-safe. Copies are the same lock.
+/// A lock for many readers or one writer, like RReadWriteLock of Redisson 3.27. A writer excludes
+/// all other owners. Each side is used like a ReentrantLock, with the same owners, leases, waits
+/// and errors. Thread-safe. Copies are the same lock.
 ///
-/// The owner that writes may also read. If it releases the write lock first, its read lock stays:
-/// other readers enter, and no writer can come between. An owner that reads cannot write: it waits
-/// like others, for ever if it waits for itself. Writers have no precedence: readers that overlap
-/// without end keep writers out.
+/// The owner of the write lock may also acquire the read lock. If it then releases the write lock
+/// first, it keeps the read lock: other readers enter, and no writer can come in between. An owner
+/// of the read lock alone cannot acquire the write lock: it waits like others, for ever if it waits
+/// for itself. Writers have no precedence: readers that keep overlapping keep writers out.
 ///
-/// **Keys**, as in Redisson 3.27 (RedissonReadLock, RedissonWriteLock). The lock is a hash at the
-/// name itself. Its field `mode` is `read` or `write`. <client id>:<thread> counts the read holds
-/// of an owner, <client id>:<thread>:write its write holds. Each read hold has a key with its
-/// lease, {<name>}:<client id>:<thread>:rwlock_timeout:<number of the hold>. The lock lasts as long
-/// as the longest hold. The last reader's release publishes `0` on redisson_rwlock:{<name>}, a
-/// writer's `1`.
+/// **Keys** are those of Redisson 3.27 (RedissonReadLock, RedissonWriteLock). The lock is a hash
+/// whose key is the name itself. Its field `mode` is `read` or `write`. <client id>:<thread> counts
+/// the read holds of an owner, <client id>:<thread>:write its write holds. Each read hold has a key
+/// with its lease, {<name>}:<client id>:<thread>:rwlock_timeout:<number of the hold>. The lock
+/// lasts as long as the longest hold. The release of the last reader publishes `0` on
+/// redisson_rwlock:{<name>}, that of a writer `1`.
 ///
-/// **Differences from Redisson's.** A renewal extends the leases of its owner alone, and shortens
-/// none of other owners. A release of a read hold gives the remaining read holds a new lease, and
-/// does not change the writer's. A writer that keeps its read lock wakes waiting readers. Another
-/// acquisition of the write lock sets its lease, and does not add to it. A release of a lock that
-/// has expired is an error. A waiting reader tries again after 1 s, and whenever the time that it
-/// waited has doubled, since a JVM that keeps its read lock sends no message.
+/// **Differences from Redisson.** A renewal extends only the leases of its owner, and shortens none
+/// of the others. Releasing a read hold gives the owner's remaining read holds a new lease, and
+/// does not change the writer's. A writer that keeps its read lock wakes waiting readers. Acquiring
+/// the write lock again sets its lease instead of adding to it. Releasing a lock that has expired
+/// is an error. A waiting reader tries again after 1 s, and then whenever the time that it has
+/// waited has doubled, because a JVM that keeps its read lock sends no message.
 class ReadWriteLock {
  public:
   ReadWriteLock(LockManager& manager, std::string name);
@@ -266,21 +270,23 @@ class ReadWriteLock {
   ReentrantLock write_;
 };
 
-/// Holds all of its locks or none, as RedissonMultiLock of Redisson 3.27. Thread-safe. The locks
-/// may belong to several managers and backends: the multi-lock is held as long as each lock is.
+/// Holds all of its locks or none, like RedissonMultiLock of Redisson 3.27. Thread-safe. The locks
+/// may belong to several managers and backends. The multi-lock is held as long as each of its locks
+/// is.
 ///
-/// Locks are acquired in the given order. A call that cannot get all of them in time releases the
-/// ones that it has. acquire() does the same after 1.5 s per lock, and tries again. So callers with
-/// other orders cannot block each other for ever.
+/// Locks are acquired in the given order. A call that cannot get all of them in time releases those
+/// that it has. acquire() does so after 1.5 s per lock, and then tries again. So callers with
+/// different orders cannot block each other for ever.
 ///
 /// With a lease, all leases begin when the last lock is acquired. If a lock was lost meanwhile, the
-/// call fails, or it continues as if that lock had not been acquired.
+/// call fails, or continues as if that lock had not been acquired.
 class MultiLock {
  public:
   /// Takes at least one lock, and each lock once.
   explicit MultiLock(std::vector<ReentrantLock> locks);
 
-  /// Blocks until the caller holds all of them. The first error ends it, with none held.
+  /// Blocks until the caller holds all of them. After the first error it releases all, and returns
+  /// it.
   absl::Status acquire(std::int64_t lease_ms = ReentrantLock::kWatchdog);
   /// Returns true if the caller now holds all of them. Waits for up to `wait_ms` in all.
   absl::StatusOr<bool> try_acquire(std::int64_t wait_ms,
@@ -288,7 +294,7 @@ class MultiLock {
   /// Ends one hold of each. Releases all, even after an error, and returns the first error.
   absl::Status release();
 
-  /// Returns true if every lease of the caller still lasts for certain.
+  /// Returns true if every lease of the caller certainly still lasts.
   [[nodiscard]] bool is_held() const;
 
   // ---- For std::unique_lock and std::lock_guard ----
@@ -306,22 +312,23 @@ class MultiLock {
   std::vector<ReentrantLock> locks_;
 };
 
-/// Bounds the number of concurrent holders among all processes, as RPermitExpirableSemaphore of
+/// Bounds the number of concurrent holders among all processes, like RPermitExpirableSemaphore of
 /// Redisson 3.27. Thread-safe. Copies are the same semaphore.
 ///
 /// A permit has an id and, optionally, a lease. The permit of a dead holder becomes free when its
-/// lease ends. Any process can release a permit by its id. Permits are given in no order: a call that
-/// needs several may wait for ever while others take fewer.
+/// lease ends. Any process can release a permit by its id. Permits are granted in no particular
+/// order: a call that needs several may wait for ever while others take fewer.
 ///
-/// **Keys**, as RedissonPermitExpirableSemaphore's. The number of free permits is a string at the
-/// name itself. A sorted set {<name>}:timeout has the held permits (16 bytes each) by their end, ms
-/// since 1970. The channel redisson_sc:{<name>} gets a message when permits become free. Times are
-/// the server's; Redisson uses the clients'. A permit whose lease has ended becomes free at the
-/// next request for one. Permits of Redisson 3.13 (32 bytes) can be released too. Redisson 3.13
-/// cannot release those of this class.
+/// **Keys** are those of RedissonPermitExpirableSemaphore. The number of free permits is a string
+/// whose key is the name itself. The sorted set {<name>}:timeout has the permits that are held (16
+/// bytes each), by when they end (ms since 1970). The channel redisson_sc:{<name>} gets a message
+/// when permits become free. Times are the server's; Redisson uses the clients'. A permit whose
+/// lease has ended becomes free at the next request for one. Permits of Redisson 3.13 (32 bytes)
+/// can be released too, but Redisson 3.13 cannot release those of this class.
 ///
 /// Waiting sends nothing. Waits in callbacks and in manual mode, and errors, are as in
-/// ReentrantLock. After an error the permits are released without waiting for the reply.
+/// ReentrantLock. If a call fails and may have acquired permits, they are released without waiting
+/// for the reply.
 class Semaphore {
  public:
   static constexpr std::int64_t kForever = -1;
@@ -349,7 +356,7 @@ class Semaphore {
   void acquire_async(std::int64_t wait_ms, std::int64_t lease_ms, Callback done);
 
   /// Releases a permit. kFailedPrecondition: it is not held, or its lease has ended.
-  /// kInvalidArgument: it is no id.
+  /// kInvalidArgument: it is not the id of a permit.
   absl::Status release(const std::string& permit) { return release_many({&permit, 1}); }
 
   /// Returns the ids of `count` permits: all of them at once, or none. Otherwise as acquire().
@@ -360,8 +367,8 @@ class Semaphore {
   void acquire_many_async(std::int64_t count, std::int64_t wait_ms, std::int64_t lease_ms,
                           PermitsCallback done);
   /// Releases up to kPermitsMax permits at once. kFailedPrecondition: some are not held, or their
-  /// leases have ended; the others are released. kInvalidArgument: one is no id, or there are none
-  /// or too many; nothing is done.
+  /// leases have ended; the others are released. kInvalidArgument: there are none or too many, or
+  /// one is not the id of a permit; nothing is released.
   absl::Status release_many(std::span<const std::string> permits);
 
  private:
@@ -369,20 +376,20 @@ class Semaphore {
   std::string name_;
 };
 
-/// Counts permits that have neither ids nor leases, as RSemaphore of Redisson 3.27 (getSemaphore).
-/// Thread-safe. Copies are the same semaphore.
+/// Counts permits that have neither ids nor leases, like RSemaphore of Redisson 3.27
+/// (getSemaphore). Thread-safe. Copies are the same semaphore.
 ///
-/// Several permits can be taken at once, all or none, and anyone can add some. So no process
-/// notices a permit that was released twice, or that a dead process keeps: Semaphore has permits
-/// for that. Many systems keep a stock in it: docs/recipes.md shows how to sell from it together
-/// with them, and how a Sale takes it over.
+/// Several permits can be taken at once, all or none, and anyone can add some. So nobody notices if
+/// a permit is released twice, or if a process dies with one: use Semaphore where that matters.
+/// Many systems keep a stock in such a semaphore: docs/recipes.md shows how to sell from it
+/// together with them, and how a Sale takes it over.
 ///
-/// **Keys**, as RedissonSemaphore's: the number of free permits is a string at the name itself. The
-/// channel redisson_sc:{<name>} gets their number when permits become free.
+/// **Keys** are those of RedissonSemaphore: the number of free permits is a string whose key is the
+/// name itself. The channel redisson_sc:{<name>} gets this number when permits become free.
 ///
 /// Waiting sends nothing. A call that needs many permits may wait for ever while others take fewer.
 /// Waits in callbacks and in manual mode, and errors, are as in ReentrantLock. No call is
-/// idempotent: after kUnavailable the permits may have been taken or added.
+/// idempotent: after kUnavailable, the permits may have been taken or added.
 class PlainSemaphore {
  public:
   static constexpr std::int64_t kForever = -1;
@@ -411,13 +418,13 @@ class PlainSemaphore {
   std::string name_;
 };
 
-/// Waits until other processes have done their parts, as RCountDownLatch of Redisson 3.27. A latch
-/// without a count is open. Thread-safe. Copies are the same latch.
+/// Lets a process wait until others have done their parts, like RCountDownLatch of Redisson 3.27. A
+/// latch without a count is open. Thread-safe. Copies are the same latch.
 ///
-/// **Keys**, as RedissonCountDownLatch's: the count is a string at the name itself, removed when it
-/// reaches 0. The channel redisson_countdownlatch__channel__{<name>} gets `1` when a count is set,
-/// and `0` when it reaches 0. Waiting sends nothing. Waits in callbacks and in manual mode, and
-/// errors, are as in ReentrantLock.
+/// **Keys** are those of RedissonCountDownLatch: the count is a string whose key is the name
+/// itself, and is removed when it reaches 0. The channel redisson_countdownlatch__channel__{<name>}
+/// gets `1` when a count is set, and `0` when it reaches 0. Waiting sends nothing. Waits in
+/// callbacks and in manual mode, and errors, are as in ReentrantLock.
 class CountDownLatch {
  public:
   static constexpr std::int64_t kForever = -1;
@@ -427,8 +434,8 @@ class CountDownLatch {
 
   /// Sets the count, which must be positive, if there is none. Returns false if there is one.
   absl::StatusOr<bool> try_set_count(std::int64_t count);
-  /// Lowers the count by one. Does nothing if there is none. It is not idempotent: after
-  /// kUnavailable the count may be lowered.
+  /// Lowers the count by one. Does nothing if there is none. Not idempotent: after kUnavailable,
+  /// the count may have been lowered.
   absl::Status count_down();
   /// Returns the count; 0 if there is none.
   absl::StatusOr<std::int64_t> count();
@@ -451,14 +458,14 @@ struct SimpleLockOptions {
   ClientOptions client = {};
 };
 
-/// Locks as most systems do: SET lock:<name> <owner> NX PX, and a script that deletes the key only
-/// for its owner. There is one holder at a time among all processes. An object is one potential
-/// holder, and is not reentrant. Thread-safe. The backend must outlive it. Destroying it releases
-/// the lock.
+/// The lock that most systems use: SET lock:<name> <owner> NX PX, and a script that deletes the key
+/// only for its owner. Among all processes there is at most one holder. Each object is one
+/// potential holder, and is not reentrant. Thread-safe. The backend must outlive it. Destroying it
+/// releases the lock.
 ///
-/// It does not wait, because the key has no channel. It does not renew: work that outlasts the
-/// lease runs without the lock. expires_in_ms() returns the remaining time. ReentrantLock waits and
-/// renews.
+/// It does not wait, because the key has no channel. It does not renew the lease either: work that
+/// outlasts the lease runs without the lock. expires_in_ms() returns the remaining time.
+/// ReentrantLock waits and renews.
 ///
 /// Use it with `std::unique_lock lock(simple, std::try_to_lock)`.
 class SimpleLock {
@@ -478,8 +485,8 @@ class SimpleLock {
   /// ends by its lease.
   absl::Status release();
 
-  /// Returns how much of the lease is left at least, by the backend's monotonic clock; 0 if the
-  /// lock is not held.
+  /// Returns the least time that is left of the lease, in ms, by the backend's monotonic clock; 0
+  /// if the lock is not held.
   [[nodiscard]] std::int64_t expires_in_ms() const;
 
   // ---- For std::unique_lock ----

@@ -56,8 +56,9 @@ struct EngineOptions {
   /// random seed, or 1 in manual mode.
   std::uint64_t seed = 0;
 
-  /// The most memory of the keyspace; commands that need more are refused (maxmemory with the
-  /// policy noeviction). docs/differences.md lists what counts. 0: no limit.
+  /// The most memory that the keyspace may take, in bytes. Beyond it, commands that need memory are
+  /// refused (maxmemory with the policy noeviction). docs/differences.md lists what counts. 0: no
+  /// limit.
   std::uint64_t memory_bytes_max = 0;
 
   /// Measures commands for INFO and LATENCY, at about 50 ns per command (latency-tracking). Redis's
@@ -68,7 +69,8 @@ struct EngineOptions {
   /// (slowlog-log-slower-than). Redis's default is 10,000. Negative: no slow log.
   std::int64_t slowlog_log_slower_than_us = -1;
 
-  /// Allows the command DEBUG (enable-debug-command). DEBUG SLEEP stops all requests.
+  /// Allows the command DEBUG (enable-debug-command). A client can then stop all requests by DEBUG
+  /// SLEEP.
   bool debug_commands = false;
 
   // ---- Lua scripts ----
@@ -94,11 +96,11 @@ struct EngineOptions {
 ///   completion runs, and none that callers leave to the service thread. With kServiceThreadOnly no
 ///   request runs at all.
 /// - They must not close the engine.
-/// - Requests get the reply BUSY while a script runs for too long. A completion receives it only
-///   when the service thread is free. If the script runs on that thread (with kServiceThreadOnly, or
-///   because it was submitted with a completion or by a fiber), completions wait until it has ended
-///   or was killed. A call() that waits on a thread of its own gets BUSY at once, and may use SCRIPT
-///   KILL.
+/// - While a script runs for too long, requests get the reply BUSY. A completion receives it only
+///   when the service thread is free. If the script runs on that thread (with kServiceThreadOnly,
+///   or because it was submitted with a completion or by a fiber), completions wait until it has
+///   ended or was killed. A call() that waits on a thread of its own gets BUSY at once, and may use
+///   SCRIPT KILL.
 class Engine final : public Backend {
  public:
   /// Opens the engine and loads the data of the store. `scripts` are the native scripts.
@@ -113,8 +115,8 @@ class Engine final : public Backend {
   Engine& operator=(const Engine&) = delete;
 
   /// Opens a session, which may outlive the engine; its calls then return CLOSED. Its destructor
-  /// times out its blocking commands. A client for fibers runs no command on a fiber's stack. In a
-  /// callback of this engine it blocks the thread, as any client.
+  /// makes its blocking commands time out. A client for fibers never runs a command on a fiber's
+  /// stack. In a callback of this engine it blocks the thread, as any client does.
   [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override;
   using Backend::open_client;
 
@@ -133,8 +135,8 @@ class Engine final : public Backend {
   static constexpr std::int64_t kLastMs = std::int64_t{1} << 62;
 
   /// Returns OK, or why writes are refused after a store failure. kUnavailable: the engine reopens
-  /// the store by itself, and writes are accepted again when that succeeds (RocksDbStore). Any other
-  /// code: only opening another engine recovers the durable data.
+  /// the store by itself, and writes are accepted again when that succeeds (RocksDbStore). Any
+  /// other code: only opening another engine recovers the durable data.
   [[nodiscard]] absl::Status health() const override;
 
   /// sync() waits for the disk if the store has one.

@@ -1,4 +1,4 @@
-// Commands that a program serves to Redis clients beside Redis's own.
+// Commands that a program serves to Redis clients, in addition to Redis's own.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace rushgate {
 
-/// A command of a program, as COMMAND and COMMAND DOCS describe it. It has no keys, and is refused in
-/// MULTI and in scripts.
+/// A command of a program, as COMMAND and COMMAND DOCS describe it. It has no keys, and is refused
+/// in MULTI and in scripts.
 struct ProgramCommand {
   std::string name = {};     // in lower case, and none of Redis's
   int arity = 1;             // with the name; negative: at least that many
@@ -22,8 +22,8 @@ struct ProgramCommand {
   std::string summary = {};
 };
 
-/// The commands of a program, for RespServerOptions::commands. Its functions are called by the server's
-/// thread.
+/// The commands of a program, for RespServerOptions::commands. The server's thread calls its
+/// functions.
 class ProgramCommands {
  public:
   static constexpr std::size_t kCommandsMax = 32;
@@ -35,10 +35,10 @@ class ProgramCommands {
 
   /// Returns at most kCommandsMax commands, always the same.
   [[nodiscard]] virtual std::vector<ProgramCommand> commands() const = 0;
-  /// Begins the requests that one client sent in a row: calls of the command with this index, whose
-  /// arities fit. `database` is the one that the client has selected. Returns at once. The client's next
-  /// requests wait until `completion` is called, which may be done inside this call. `requests` stay
-  /// valid until then. Must not throw.
+  /// Begins to serve requests that one client sent in a row: calls of the command with this index,
+  /// whose arities fit. `database` is the one that the client has selected. Must return at once,
+  /// and must not throw. The client's next requests wait until `completion` is called, possibly
+  /// inside this call. `requests` stay valid until then.
   virtual void begin(std::size_t command, int database, std::span<const Request> requests,
                      Completion completion) = 0;
 };

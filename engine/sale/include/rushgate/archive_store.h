@@ -31,14 +31,15 @@ class ArchiveStore {
   /// returns kTooEarly for kUsed and kRefundBegun events of its orders. Does nothing if it is
   /// archived. Errors, which leave everything as it was; check_archivable() decides:
   /// - kNotFound: it has no version in force.
-  /// - kFailedPrecondition: a version is pending, the sale ends after `at_ms`, or an order is unpaid
-  ///   or refunding.
+  /// - kFailedPrecondition: a version is pending, the sale ends after `at_ms`, or an order is
+  ///   unpaid or refunding.
   virtual absl::Status archive_voucher(VoucherId voucher, std::int64_t at_ms) = 0;
   /// Moves up to `count_max` orders of an archived voucher to the archive, with their payments and
   /// changes. Payments that are due stay where they are. Returns how many were moved; fewer than
-  /// `count_max`: all are. list(), count_live() and vouchers_with_orders() do not see them any more.
-  /// Changes keep their positions. changes() and list_payments() of an order still have its archived
-  /// ones, and so has changes() of all orders. kFailedPrecondition: the voucher is not archived.
+  /// `count_max`: all are. list(), count_live() and vouchers_with_orders() do not see them any
+  /// more. Changes keep their positions. changes() and list_payments() of an order still have its
+  /// archived ones, and so has changes() of all orders. kFailedPrecondition: the voucher is not
+  /// archived.
   virtual absl::StatusOr<std::size_t> archive_orders(VoucherId voucher, std::size_t count_max) = 0;
   /// Deletes up to `count_max` archived orders of a voucher, with their payments and changes.
   /// Returns how many were deleted. kFailedPrecondition: the voucher is not archived, or has orders

@@ -59,8 +59,8 @@ struct AuditProgress {
   std::int64_t orders = 0;  // about as many as there are: pieces admitted, as the keyspace counts
   std::int64_t orders_checked = 0;  // in the database
 };
-/// Called by audit() on its thread, before the first voucher, and after each portion of orders and each
-/// voucher.
+/// Called by audit() on its thread, before the first voucher, and after each portion of orders and
+/// each voucher.
 using OnAuditProgress = std::function<void(const AuditProgress& progress)>;
 /// Writes "audit passed" or "audit failed", then each problem and each warning on a line.
 std::ostream& operator<<(std::ostream& out, const AuditReport& report);

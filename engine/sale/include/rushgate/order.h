@@ -1,5 +1,5 @@
-// An order, its payments, and what happens to it: the values that the sale, its worker and its stores
-// share.
+// An order, its payments, and what happens to it: the values that the sale, its worker and its
+// stores share.
 #pragma once
 
 #include <cstddef>
@@ -152,12 +152,12 @@ struct OrderChange {
   friend bool operator==(const OrderChange&, const OrderChange&) = default;
 };
 
-/// Returns the reason of the change to kPaid. It names the payment, so the history is a second record
-/// of it.
+/// Returns the reason of the change to kPaid. It names the payment, so the history is a second
+/// record of it.
 std::string paid_by(std::string_view payment);
 
-/// Returns true for the kinds of event that the keyspace decides on. Such an event may come again for
-/// an archived order, from a keyspace that was rolled back.
+/// Returns true for the kinds of event that the keyspace decides on. Such an event may come again
+/// for an archived order, from a keyspace that was rolled back.
 constexpr bool is_of_keyspace(OrderEvent::Kind kind) {
   return kind == OrderEvent::Kind::kPaid || kind == OrderEvent::Kind::kSurplusPayment ||
          kind == OrderEvent::Kind::kCancelled;

@@ -65,8 +65,8 @@ bool counts_against(const Order& other, const Order& order);
 /// - one whose idempotency key belongs to another order, of any voucher, also of an archived one;
 /// - a live order whose user would have more than `limit` pieces of the voucher;
 /// - a live order of a voucher that was never published, or has too few pieces left.
-/// kTooEarly: it lacks only pieces that are being refunded. A refusal is final, so it must not depend
-/// on a refund that has begun and not ended.
+/// kTooEarly: it lacks only pieces that are being refunded. A refusal is final, so it must not
+/// depend on a refund that has begun and not ended.
 OrderResult check_order(const Order& order, const OrderRivals& rivals);
 
 // ---- Events ----

@@ -1,5 +1,5 @@
-// The states of an order: one table of what each means. The rules of the stores and of the audit, the
-// conditions in SQL and the names are derived from it.
+// The states of an order: one table of what each means. The rules of the stores and of the audit,
+// the conditions in SQL and the names are derived from it.
 #pragma once
 
 #include <algorithm>

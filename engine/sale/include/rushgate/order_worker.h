@@ -1,5 +1,6 @@
-// Turns admitted orders, their payments and their cancellations into rows of the database. Reads the
-// order stream as a consumer of its group, in batches. Cancels orders that are not paid in time.
+// Turns admitted orders, their payments and their cancellations into rows of the database. Reads
+// the order stream as a consumer of its group, in batches. Cancels orders that are not paid in
+// time.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What buyers ask of a sale and what they are told: requests and results of purchases, of waiting, of
-// payments and other changes. CustomAdmission replaces the rules of admission.
+// What buyers ask of a sale and what they are told: requests and results of purchases, of waiting,
+// of payments and other changes. CustomAdmission replaces the rules of admission.
 #pragma once
 
 #include <cstddef>
@@ -45,17 +45,17 @@ struct BuyRequest {
   UserId user = {};  // a number, or UserId("name")
   /// The idempotency key, if not empty; at most Order::kIdempotencyKeyBytesMax bytes. Within
   /// SaleOptions::request_ttl_ms, the same user, voucher and key get the order that was accepted
-  /// first, also after the keyspace was lost, and after the voucher was archived. A request that was
-  /// refused is decided from scratch. With another user, voucher or quantity the key gets
+  /// first, also after the keyspace was lost, and after the voucher was archived. A request that
+  /// was refused is decided from scratch. With another user, voucher or quantity the key gets
   /// kKeyReused, so it must be unique in the whole sale.
   std::string idempotency_key = {};
   std::int64_t quantity = 1;  // pieces, 1 to kQuantityMax; all or none are sold
   /// Kept with the order, for the caller; at most Order::kReferenceBytesMax bytes. The reference of
   /// a repeated request is ignored.
   std::string reference = {};
-  /// The user's purchase token of the voucher, if the voucher needs one (Voucher::needs_token): issued
-  /// by PurchaseTokens with the prefix SaleKeys::purchase_tokens(). An accepted purchase spends it, in
-  /// the same script. A repetition by its idempotency key needs none.
+  /// The user's purchase token of the voucher, if the voucher needs one (Voucher::needs_token):
+  /// issued by PurchaseTokens with the prefix SaleKeys::purchase_tokens(). An accepted purchase
+  /// spends it, in the same script. A repetition by its idempotency key needs none.
   std::string purchase_token = {};
 
   static constexpr std::int64_t kQuantityMax = Order::kQuantityMax;
@@ -70,9 +70,9 @@ struct BuyResult {
   OrderId order = 0;
   /// True if `order` was accepted before, with the same idempotency key.
   bool is_repeated = false;
-  /// If `is_repeated`: the order's present status, since it may have been paid, cancelled or refunded
-  /// meanwhile. A queued order counts as the database will store it. Empty if the order is a dead
-  /// letter or was deleted, and if the order database or the keyspace cannot be read.
+  /// If `is_repeated`: the order's present status, since it may have been paid, cancelled or
+  /// refunded meanwhile. A queued order counts as the database will store it. Empty if the order is
+  /// a dead letter or was deleted, and if the order database or the keyspace cannot be read.
   std::optional<OrderStatus> status = {};
   /// Set for kOverloaded, kUnavailable, kOutcomeUnknown and kFailed, and for the codes of a custom
   /// admission script.
@@ -121,9 +121,9 @@ struct CustomAdmission {
   std::string text = {};
 
   /// The script's KEYS and ARGV. `<voucher>`, `<user>` (a number or a name) and `<order>` stand for
-  /// ids, as in "coupon:user:<user>". `<terms>`, `<stock>`, `<buyers>` and `<stream>` stand for keys of
-  /// the sale. All other keys that the script writes must be named. On a Redis Cluster all must share a
-  /// slot.
+  /// ids, as in "coupon:user:<user>". `<terms>`, `<stock>`, `<buyers>` and `<stream>` stand for
+  /// keys of the sale. All other keys that the script writes must be named. On a Redis Cluster all
+  /// must share a slot.
   std::vector<std::string> keys = {};
   std::vector<std::string> arguments = {};
 

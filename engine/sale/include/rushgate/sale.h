@@ -65,8 +65,8 @@ struct SaleOptions {
 
 /// Options of Sale::archive().
 struct ArchiveOptions {
-  /// If it is not empty, the sale's dead letters are discarded, with this reason. Otherwise a sale that
-  /// has some is not archived.
+  /// If it is not empty, the sale's dead letters are discarded, with this reason. Otherwise a sale
+  /// that has some is not archived.
   std::string discard_dead_letters = {};
 };
 
@@ -80,11 +80,12 @@ class Sale {
   /// - kFailedPrecondition: the keyspace belongs to another database or another system.
   /// - kInvalidArgument: the option that the message names is out of range, or the custom admission
   ///   script is not valid Lua.
-  /// - kPermissionDenied: the server refuses commands or keys that the sale or its workers need. The
-  ///   message names them.
+  /// - kPermissionDenied: the server refuses commands or keys that the sale or its workers need.
+  ///   The message names them.
   /// - kUnimplemented: the server belongs to a Redis Cluster.
   ///
-  /// On a server, logs a warning for each setting with which orders may be lost (docs/production.md).
+  /// On a server, logs a warning for each setting with which orders may be lost
+  /// (docs/production.md).
   static absl::StatusOr<std::unique_ptr<Sale>> open(Backend& backend, const SaleStores& stores,
                                                     SaleOptions options = {});
   ~Sale();
@@ -111,14 +112,14 @@ class Sale {
   /// - kUnavailable: another change did not end while this one waited. Or the version is in force,
   ///   but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
-  /// Publishes `voucher` unless its id was ever published, even if that sale is archived by now. Use
-  /// it in a program that reads its vouchers from a file at each start: publish() would take back the
-  /// stock that add_stock() added since, and reopen a sale that close() ended. Returns true if this
-  /// call published it. Errors: as publish().
+  /// Publishes `voucher` unless its id was ever published, even if that sale is archived by now.
+  /// Use it in a program that reads its vouchers from a file at each start: publish() would take
+  /// back the stock that add_stock() added since, and reopen a sale that close() ended. Returns
+  /// true if this call published it. Errors: as publish().
   absl::StatusOr<bool> publish_if_new(const Voucher& voucher);
-  /// Adds `delta` pieces to the stock of a voucher; removes some if it is negative. Keeps concurrent
-  /// changes. kNotFound: the voucher was never on sale. kFailedPrecondition: it is archived. Other
-  /// errors: as publish().
+  /// Adds `delta` pieces to the stock of a voucher; removes some if it is negative. Keeps
+  /// concurrent changes. kNotFound: the voucher was never on sale. kFailedPrecondition: it is
+  /// archived. Other errors: as publish().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
   /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
   absl::Status close(VoucherId voucher);
@@ -142,9 +143,9 @@ class Sale {
   BuyResult buy(const BuyRequest& request);
   /// Decides on several purchases in this order: one round trip, one commit batch.
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
-  /// The same without the order database, so that a slow one delays no purchase. A result is partial
-  /// if it lacks `status` or `order`, or if its voucher must be looked up or rebuilt: that one is
-  /// kOverloaded. Only the ids of orders are reserved in the database, a block at a time.
+  /// The same without the order database, so that a slow one delays no purchase. A result is
+  /// partial if it lacks `status` or `order`, or if its voucher must be looked up or rebuilt: that
+  /// one is kOverloaded. Only the ids of orders are reserved in the database, a block at a time.
   std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests);
   /// Completes a partial result of decide_all(). May block on the order database.
   void complete(const BuyRequest& request, BuyResult& result);
@@ -154,8 +155,8 @@ class Sale {
   /// Lets a user wait for one piece of a sold-out voucher with a waiting list. A piece that a
   /// cancelled or refunded order gives back is sold to the waiting users, in the order of their
   /// arrival, before any other user can buy it. So are pieces that add_stock() adds, but others may
-  /// buy some until it returns. Such an order has to be paid like any other. A repeated call returns
-  /// the same order. A keyspace that loses its data loses its waiting lists.
+  /// buy some until it returns. Such an order has to be paid like any other. A repeated call
+  /// returns the same order. A keyspace that loses its data loses its waiting lists.
   WaitResult wait_for(VoucherId voucher, const UserId& user);
   /// Removes a user from the waiting list. Returns false if the user is not on it.
   absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
@@ -174,11 +175,12 @@ class Sale {
   /// Cancels an unpaid order, and gives its pieces back as the voucher says: kDone, also if it was
   /// cancelled before. kTooLate: it is paid, or demands no payment.
   ChangeResult cancel(OrderId order, const std::string& reason, const std::string& actor = "user");
-  /// Records that a created or paid order was used. kTooLate: it is being refunded or was cancelled.
+  /// Records that a created or paid order was used. kTooLate: it is being refunded or was
+  /// cancelled.
   ChangeResult use(OrderId order, const std::string& actor = "operator");
   /// Refunds a created, paid or used order: its payments become due back, and its pieces are given
-  /// back as the voucher says. If the call fails half-way, repeat it, or the next open() finishes it.
-  /// kTooLate: it was cancelled, or is not paid yet.
+  /// back as the voucher says. If the call fails half-way, repeat it, or the next open() finishes
+  /// it. kTooLate: it was cancelled, or is not paid yet.
   ChangeResult refund(OrderId order, const std::string& reason,
                       const std::string& actor = "operator");
   /// Refunds every created, paid or used order of a voucher, and cancels those not paid yet. Close
@@ -196,8 +198,8 @@ class Sale {
   /// repeat it, or the next open() finishes it. Errors:
   /// - kNotFound: the voucher was never on sale.
   /// - kFailedPrecondition: its sale has not ended (close() it), or it has orders that are queued,
-  ///   unpaid, dead letters (unless `options` discards them) or due to be refunded; the message says
-  ///   which. Or the order store keeps no archive.
+  ///   unpaid, dead letters (unless `options` discards them) or due to be refunded; the message
+  ///   says which. Or the order store keeps no archive.
   absl::Status archive(VoucherId voucher, const ArchiveOptions& options = {});
   /// Deletes the archived orders of a voucher, in portions, and its discarded dead letters. Returns
   /// the number of orders.
@@ -206,8 +208,9 @@ class Sale {
 
   // ---- Orders ----
 
-  /// Returns the state of an order; an accepted one is never unknown. Reads indexes. For an order that
-  /// this sale did not accept itself, also reads the order stream's new entries since the last call.
+  /// Returns the state of an order; an accepted one is never unknown. Reads indexes. For an order
+  /// that this sale did not accept itself, also reads the order stream's new entries since the last
+  /// call.
   absl::StatusOr<OrderState> status(OrderId order);
   /// Returns every accepted order of a user: stored ones, then queued ones, then dead letters.
   /// Reads the new entries of the order stream since the last call, the parts of the backlog that
@@ -225,8 +228,8 @@ class Sale {
   /// Returns a dead letter to the order stream. A letter without stock first needs a rebuild that
   /// finds free stock. Returns false if the letter stays or does not exist.
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
-  /// Discards a dead letter, and records `why`. The order stays admitted: the buyer's record and the
-  /// stock do not change. Returns false if no letter has this id.
+  /// Discards a dead letter, and records `why`. The order stays admitted: the buyer's record and
+  /// the stock do not change. Returns false if no letter has this id.
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
   /// Returns every discarded letter, oldest first.
   absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
@@ -237,21 +240,21 @@ class Sale {
   /// - The database knows each voucher that is on sale, and the same version is in force, with the
   ///   same terms.
   /// - published = free + admitted - given back + withheld, and no more pieces sold than published.
-  /// - Every admitted order is in exactly one place, and each buyer has as many pieces as the record
-  ///   says. A discarded dead letter explains why a buyer has fewer.
-  /// - Payments, changes, holds and waiting lists fit the orders, and no payment that was acknowledged is
-  ///   lost.
+  /// - Every admitted order is in exactly one place, and each buyer has as many pieces as the
+  ///   record says. A discarded dead letter explains why a buyer has fewer.
+  /// - Payments, changes, holds and waiting lists fit the orders, and no payment that was
+  ///   acknowledged is lost.
   /// - No order was acknowledged without being stored, and each entry of the streams can be read.
   /// - The limits of the sale, per user and per day hold, and each order was admitted while the
-  ///   sale was open, under the terms of its version. Of all versions of the voucher, the loosest limits
-  ///   in total and per day count. A limit per day is checked if every version has one, at the same UTC
-  ///   offset.
+  ///   sale was open, under the terms of its version. Of all versions of the voucher, the loosest
+  ///   limits in total and per day count. A limit per day is checked if every version has one, at
+  ///   the same UTC offset.
   /// docs/audit.md lists all claims, and the records that exist only once.
   ///
-  /// May run during the sale, a rebuild or an archiving, and ignores orders admitted after it began. Reads
-  /// the streams once, everything in bounded portions. Memory: some tens of bytes for each buyer of all
-  /// vouchers, some hundred bytes for each buyer of one, and for each hold, unstored order, and order with
-  /// payments or changes.
+  /// May run during the sale, a rebuild or an archiving, and ignores orders admitted after it
+  /// began. Reads the streams once, everything in bounded portions. Memory: some tens of bytes for
+  /// each buyer of all vouchers, some hundred bytes for each buyer of one, and for each hold,
+  /// unstored order, and order with payments or changes.
   absl::StatusOr<AuditReport> audit(const OnAuditProgress& on_progress = {});
   /// Repairs the contradictions that are safe to repair, then audits: lost events and payments are
   /// appended again, wrong holds are corrected, and lost ones rebuilt (docs/audit.md).

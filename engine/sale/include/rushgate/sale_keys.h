@@ -31,20 +31,20 @@ struct SaleKeys {
   }
   /// The prefix of the users' purchase tokens: PurchaseTokensOptions::key_prefix. Strings.
   [[nodiscard]] std::string purchase_tokens() const { return prefix + "purchase-token:"; }
-  /// Is there while the keyspace has lost the records of requests, and nobody has restored them all.
-  /// Hash: "loss" -> a name that distinguishes this loss from others; one who restores them -> the
-  /// number of portions so far.
+  /// Is there while the keyspace has lost the records of requests, and nobody has restored them
+  /// all. Hash: "loss" -> a name that distinguishes this loss from others; one who restores them ->
+  /// the number of portions so far.
   [[nodiscard]] std::string lost_requests() const { return prefix + "requests:lost"; }
-  /// Holds the orders that are not paid yet, or have ended without that being stored. Hash: order ids
-  /// without the last digit -> up to ten orders, as docs/format.md says ("Held orders"). Also has a
-  /// field `closed:<voucher>` while a rebuild checks its holds.
+  /// Holds the orders that are not paid yet, or have ended without that being stored. Hash: order
+  /// ids without the last digit -> up to ten orders, as docs/format.md says ("Held orders"). Also
+  /// has a field `closed:<voucher>` while a rebuild checks its holds.
   [[nodiscard]] std::string held() const { return prefix + "held"; }
-  /// Holds the deadlines of payments. Sorted set: the orders admitted by one call, as
-  /// "<ids without the last digit>:<last digits>" separated by spaces, by the time when their payment
-  /// is due (ms). Some of them may have ended.
+  /// Holds the deadlines of payments. Sorted set: the orders admitted by one call, as "<ids without
+  /// the last digit>:<last digits>" separated by spaces, by the time when their payment is due
+  /// (ms). Some of them may have ended.
   [[nodiscard]] std::string deadlines() const { return prefix + "deadlines"; }
-  /// Holds the payments that are not stored yet, or were stored in the last minute. Hash: payment ->
-  /// "<order> <amount> <kind>".
+  /// Holds the payments that are not stored yet, or were stored in the last minute. Hash: payment
+  /// -> "<order> <amount> <kind>".
   [[nodiscard]] std::string payments() const { return prefix + "payments"; }
   /// Lists the payments in payments() that are stored. Stream: the ids of one batch in an entry,
   /// separated by spaces.

@@ -19,10 +19,10 @@ concept UserNumber =
     std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char> &&
     (std::signed_integral<Number> || sizeof(Number) < sizeof(std::int64_t));
 
-/// Identifies a user by a 64-bit integer, or by a name. The decimal form of an integer is that integer:
-/// "42" and 42 are the same user, "042" is a name. Names are compared byte by byte. A value type. A
-/// number allocates nothing, and costs the least everywhere: in the keyspace, the stream and the
-/// database.
+/// Identifies a user by a 64-bit integer, or by a name. The decimal form of an integer is that
+/// integer: "42" and 42 are the same user, "042" is a name. Names are compared byte by byte. A
+/// value type. A number allocates nothing, and costs the least everywhere: in the keyspace, the
+/// stream and the database.
 class UserId {
  public:
   static constexpr std::size_t kNameBytesMax = 64;

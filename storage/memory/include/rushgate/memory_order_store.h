@@ -22,7 +22,8 @@
 
 namespace rushgate {
 
-/// Thread-safe. Fulfils the four ports, except their promises about disks.
+/// Keeps orders, payments, vouchers and the archive. Thread-safe. Fulfils the contracts of its four
+/// ports, except their promises about disks.
 class MemoryOrderStore final : public OrderStore,
                                public PaymentStore,
                                public VoucherStore,

@@ -12,13 +12,13 @@
 namespace rushgate {
 
 struct MemoryStoreOptions {
-  /// Keeps the state records for load(), so that a test can open a second engine on the first one's
-  /// data. Otherwise they are dropped, because the keyspace has the values.
+  /// Keeps the state records for load(), so that a test can open a second engine on the data of the
+  /// first. Otherwise they are dropped, because the keyspace has the values anyway.
   bool keep_state = false;
 };
 
-/// Keeps the segments of streams, packed. Fails only when out of memory. Thread safety is that of
-/// <rushgate/store.h>.
+/// Keeps the segments of streams, in a compact form. Fails only when memory runs out. As
+/// thread-safe as <rushgate/store.h> demands.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(MemoryStoreOptions options = {});
@@ -39,7 +39,7 @@ class MemoryStore final : public Store {
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override { return Durability::kMemory; }
   [[nodiscard]] bool keeps_state() const override { return options_.keep_state; }
-  /// Returns the memory of the segments. State records do not count.
+  /// Returns the bytes that the segments take. State records do not count.
   [[nodiscard]] std::size_t memory_bytes() const override { return stream_bytes_; }
 
  private:

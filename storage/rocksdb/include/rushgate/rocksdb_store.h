@@ -29,8 +29,8 @@ inline constexpr std::uint32_t kStoreFormat = 2;
 struct RocksDbStoreOptions {
   Durability durability = Durability::kOs;  // kOs, kEverySec or kSync
   bool create_if_missing = true;
-  /// Maximum size of the log; beyond it, its contents are written to tables and the log is
-  /// shortened. Reopening reads the whole log: about a second for 64 MiB.
+  /// The maximum size of the log. Beyond it, the contents are written to tables, and the log is
+  /// shortened. Reopening reads the whole log, which takes about a second for 64 MiB.
   std::size_t log_bytes_max = std::size_t{32} << 20;
   /// Logs the opening of the directory, the first failed write, and RocksDB's own warnings and
   /// errors (at most 20 in ten seconds). Null: no logging.
@@ -50,18 +50,18 @@ struct RocksDbWork {
 };
 
 /// Returns true if opening a store failed because another process or store uses the directory.
-/// Other failures may have the same code.
+/// Other failures may have the same status code.
 bool is_held_by_another(const absl::Status& opened);
 
-/// Thread safety is that of <rushgate/store.h>. With kEverySec a commit is as durable as with kOs;
-/// the store's owner calls sync() every second.
+/// A store in a directory. As thread-safe as <rushgate/store.h> demands. With kEverySec a commit is
+/// as durable as with kOs; the owner of the store calls sync() every second.
 ///
 /// After a failed commit() or sync(), all further ones fail with the first reason until reopen()
 /// succeeds, which undoes a failed commit. Reads continue. Opening the directory again recovers the
-/// durable data, and possibly more, up to some commit and never a part of one. The message has the
-/// directory and RocksDB's message. Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is
-/// such a failure: SIGXFSZ is blocked on writing threads. The log reads the limit when it begins a
-/// file, so set the limit before opening the store. Errors:
+/// durable data and possibly later commits, but never a part of one. Messages contain the directory
+/// and RocksDB's message. Exceeding the file size limit (RLIMIT_FSIZE, `ulimit -f`) is such a
+/// failure: SIGXFSZ is blocked on writing threads. The log reads the limit when it begins a file,
+/// so set the limit before you open the store. Errors:
 /// - kResourceExhausted: the disk is full.
 /// - kDataLoss: the data on disk is damaged.
 /// - kUnavailable: any other failure of the disk.
@@ -76,10 +76,10 @@ class RocksDbStore final : public Store {
   /// - kNotFound: it is missing or empty, and create_if_missing is off.
   /// - kInvalidArgument: invalid options.
   ///
-  /// A log that ends in the middle of a commit is the result of a power cut. It opens, up to the
+  /// A log that ends in the middle of a commit is the result of a power cut: it is opened up to the
   /// commit before. A gap in a synced part of the log is kDataLoss, and nothing is changed. (Damage
-  /// to the log's very last commit looks like a power cut.) A deleted log file, even the newest, is
-  /// kDataLoss, and the message names it.
+  /// to the very last commit of the log looks like a power cut.) A deleted log file, even the
+  /// newest, is kDataLoss, and the message names the file.
   static absl::StatusOr<std::unique_ptr<RocksDbStore>> open(const std::filesystem::path& dir,
                                                             RocksDbStoreOptions options = {});
 
@@ -98,10 +98,10 @@ class RocksDbStore final : public Store {
   absl::Status find_last_stream(std::uint64_t& stream) override;
   [[nodiscard]] Durability durability() const override;
   [[nodiscard]] bool can_reopen() const override { return true; }
-  /// First writes a file of the size of the log to the disk, and removes it. If that fails, the
-  /// database stays open for reads. Otherwise reads fail until a call succeeds.
+  /// First writes a file as large as the log to the disk, and removes it. If that fails, the
+  /// database stays open for reads. If a later step fails, reads fail until a call succeeds.
   absl::Status reopen(Exclusively exclusively) override;
-  /// The copy has the log, at most log_bytes_max, and no memory table is written for it.
+  /// Copies the log, at most log_bytes_max, so that no memory table has to be written for the copy.
   absl::Status copy_to(const std::filesystem::path& dir,
                        const std::filesystem::path& previous) override;
 
