@@ -1,7 +1,9 @@
-// Tests, headers, pages and pictures that README.md and docs/ name exist.
+// Tests, headers, pages, headings and pictures that README.md and docs/ name exist.
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -105,6 +107,20 @@ TEST(DocumentsTest, EveryListedHeaderExists) {
   EXPECT_GT(headers, 15U);
 }
 
+TEST(DocumentsTest, EveryPublicHeaderIsListed) {
+  const std::string page = contents(kRoot / "docs/embedding.md");
+  for (const char* const part : {"engine", "storage", "adapters"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kRoot / part)) {
+      const fs::path& path = entry.path();
+      if (path.extension() != ".h" || path.parent_path().filename() != "rushgate") continue;
+      const std::string name = path.filename().string();
+      const bool is_listed = page.find("`rushgate/" + name + '`') != std::string::npos ||
+                             page.find("`, `" + name + '`') != std::string::npos;
+      EXPECT_TRUE(is_listed) << path;
+    }
+  }
+}
+
 TEST(DocumentsTest, EveryLinkLeadsToFile) {
   std::set<fs::path> linked;
   for (const fs::path& page : all_pages()) {
@@ -119,6 +135,46 @@ TEST(DocumentsTest, EveryLinkLeadsToFile) {
     for (const fs::directory_entry& picture : fs::directory_iterator(kRoot / folder)) {
       EXPECT_TRUE(linked.contains(picture.path())) << picture.path() << " is on no page";
     }
+  }
+}
+
+/// Returns the anchors of a page's headings, as GitHub makes them.
+std::set<std::string> read_anchors(const fs::path& page) {
+  std::set<std::string> anchors;
+  std::ifstream in(page);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with('#')) continue;
+    std::string anchor;
+    for (const char c : line.substr(line.find(' ') + 1)) {
+      const auto letter = static_cast<unsigned char>(c);
+      if (c == ' ' || c == '-') anchor += '-';
+      if (std::isalnum(letter) != 0 || c == '_') anchor += static_cast<char>(std::tolower(letter));
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
+TEST(DocumentsTest, EveryLinkLeadsToHeading) {
+  std::map<fs::path, std::set<std::string>> anchors;
+  for (const fs::path& page : all_pages()) anchors[page] = read_anchors(page);
+  for (const auto& [page, own] : anchors) {
+    const std::string text = contents(page);
+    for (const std::smatch& link : matches(text, std::regex(R"(\]\(([^)\s:#]*)#([^)\s]+)\))"))) {
+      const bool is_here = link.str(1).empty();
+      const fs::path other = (page.parent_path() / link.str(1)).lexically_normal();
+      if (!is_here && !anchors.contains(other)) continue;  // no page of ours
+      EXPECT_TRUE((is_here ? own : anchors[other]).contains(link.str(2)))
+          << page << ": " << link.str();
+    }
+  }
+}
+
+TEST(DocumentsTest, EveryPageIsListedWithReader) {
+  const std::string list = contents(kRoot / "docs/contributing.md");
+  for (const fs::path& page : all_pages()) {
+    const std::string row = "\n| [" + page.filename().string() + "](";
+    EXPECT_NE(list.find(row), std::string::npos) << page;
   }
 }
 
