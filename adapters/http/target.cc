@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "adapters/redis/percent_encoding.h"
+#include "engine/core/base/percent_encoding.h"
 #include "engine/core/base/utf8.h"
 
 namespace rushgate::http {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "adapters/redis/percent_encoding.h"
+#include "engine/core/base/percent_encoding.h"
 #include "adapters/redis/text.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"

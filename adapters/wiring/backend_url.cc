@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "adapters/redis/percent_encoding.h"
+#include "engine/core/base/percent_encoding.h"
 #include "engine/core/base/status_macros.h"
 #include <rushgate/open_backend.h>
 #include <rushgate/store.h>

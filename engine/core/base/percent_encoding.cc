@@ -1,4 +1,4 @@
-#include "adapters/redis/percent_encoding.h"
+#include "engine/core/base/percent_encoding.h"
 
 #include <cstddef>
 
