@@ -3,6 +3,10 @@
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/payment_store_contract.h>
+#ifdef RUSHGATE_HAS_POSTGRES
+#include "tests/support/database_server/postgresql_server.h"
+#include <rushgate/postgresql_order_store.h>
+#endif
 #ifdef RUSHGATE_HAS_SQLITE
 #include <rushgate/sqlite_order_store.h>
 #endif
@@ -36,6 +40,24 @@ class FileSubject final : public Subject {
   std::unique_ptr<FileStore> store_ = FileStore::open(file()).value();
 };
 
+#ifdef RUSHGATE_HAS_POSTGRES
+/// A schema of its own on the server of the program.
+template <class Server, auto kOpen>
+class ServerSubject final : public Subject {
+ public:
+  OrderStore& store() override { return *store_; }
+  bool reopen() override {
+    store_.reset();
+    store_ = kOpen(url_, {}).value();
+    return true;
+  }
+
+ private:
+  const std::string url_ = Server::of_program().make_schema();
+  std::unique_ptr<OrderStore> store_ = kOpen(url_, {}).value();
+};
+#endif
+
 template <class MadeSubject>
 std::unique_ptr<Subject> make() {
   return std::make_unique<MadeSubject>();
@@ -47,6 +69,10 @@ std::vector<Maker> makers() {
       {"OfOnesOwn", make<FileSubject<FileOrderStore>>},
 #ifdef RUSHGATE_HAS_SQLITE
       {"Sqlite", make<FileSubject<SqliteOrderStore>>, /*keeps_payments=*/true},
+#endif
+#ifdef RUSHGATE_HAS_POSTGRES
+      {"Postgresql", make<ServerSubject<testing::PostgresqlServer, open_postgresql_order_store>>,
+       /*keeps_payments=*/true},
 #endif
   };
 }

@@ -2,6 +2,10 @@
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/voucher_store_contract.h>
+#ifdef RUSHGATE_HAS_POSTGRES
+#include "tests/support/database_server/postgresql_server.h"
+#include <rushgate/postgresql_order_store.h>
+#endif
 #ifdef RUSHGATE_HAS_SQLITE
 #include <rushgate/sqlite_order_store.h>
 #endif
@@ -35,6 +39,23 @@ class SqliteSubject final : public Subject {
 };
 #endif
 
+#ifdef RUSHGATE_HAS_POSTGRES
+template <class Server, auto kOpen>
+class ServerVouchers final : public Subject {
+ public:
+  VoucherStore& store() override { return *store_->vouchers(); }
+  bool reopen() override {
+    store_.reset();
+    store_ = kOpen(url_, {}).value();
+    return true;
+  }
+
+ private:
+  const std::string url_ = Server::of_program().make_schema();
+  std::unique_ptr<OrderStore> store_ = kOpen(url_, {}).value();
+};
+#endif
+
 template <class MadeSubject>
 std::unique_ptr<Subject> make_vouchers() {
   return std::make_unique<MadeSubject>();
@@ -45,6 +66,10 @@ std::vector<Maker> voucher_makers() {
       {"Memory", make_vouchers<MemoryVouchers>},
 #ifdef RUSHGATE_HAS_SQLITE
       {"Sqlite", make_vouchers<SqliteSubject>},
+#endif
+#ifdef RUSHGATE_HAS_POSTGRES
+      {"Postgresql",
+       make_vouchers<ServerVouchers<testing::PostgresqlServer, open_postgresql_order_store>>},
 #endif
   };
 }

@@ -1,0 +1,55 @@
+// A real PostgreSQL for tests.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/database_server/server_process.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rushgate::testing {
+
+struct PostgresqlServerOptions {
+  bool is_durable = false;  // fsync, as in production: for kill()
+  TemporaryDirectory::Where where = TemporaryDirectory::Where::kInMemory;
+  std::vector<std::string> settings = {};  // "max_connections=5"
+};
+
+/// Runs PostgreSQL on a unix socket in a directory of its own, as an unprivileged user. It ends with this
+/// object, and with the thread that created it. Not thread-safe. Throws std::runtime_error with the
+/// server's log if it does not start.
+class PostgresqlServer {
+ public:
+  explicit PostgresqlServer(PostgresqlServerOptions options = {});
+
+  /// Returns the server of this program, which begins with the first call.
+  static PostgresqlServer& of_program();
+
+  /// Makes an empty database, and returns its URL.
+  std::string make_database();
+  /// Makes an empty schema, in a fifth of the time, and returns a URL that uses it.
+  std::string make_schema();
+  [[nodiscard]] std::string url(const std::string& database) const;
+  /// Returns the first column of the last statement's first row; "" if it has none.
+  std::string execute(const std::string& url, const std::string& sql);
+
+  [[nodiscard]] std::filesystem::path socket_directory() const { return sockets_.path(); }
+  [[nodiscard]] std::filesystem::path data() const { return directory_.path() / "data"; }
+  /// Stops the server and its backends between two instructions.
+  void pause() const { process_.pause(); }
+  void resume() const { process_.resume(); }
+  /// Kills the server, and starts it again.
+  void restart();
+
+ private:
+  void start();
+
+  const PostgresqlServerOptions options_;
+  const TemporaryDirectory directory_;
+  const TemporaryDirectory sockets_{TemporaryDirectory::Where::kInTmp};
+  ServerProcess process_{directory_.path() / "log"};
+  int databases_ = 0;
+};
+
+}  // namespace rushgate::testing

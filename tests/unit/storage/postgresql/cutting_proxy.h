@@ -1,0 +1,39 @@
+// A proxy in front of a PostgreSQL that cuts a connection at the worst moment.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+namespace rushgate::testing {
+
+/// Forwards the connections to a unix socket. Thread-safe.
+class CuttingProxy {
+ public:
+  explicit CuttingProxy(const std::filesystem::path& server_socket);
+  ~CuttingProxy();
+  CuttingProxy(const CuttingProxy&) = delete;
+  CuttingProxy& operator=(const CuttingProxy&) = delete;
+
+  /// Returns the directory of its socket.
+  [[nodiscard]] std::string directory() const { return directory_.path().string(); }
+  /// Closes the next connection that sends COMMIT, once the server has replied to it and without the reply.
+  void cut_next_commit() { cuts_ = true; }
+
+ private:
+  void accept_all();
+  void forward(int client);
+
+  const std::filesystem::path server_socket_;
+  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  std::atomic<bool> cuts_{false};
+  int listener_ = -1;
+  std::vector<std::thread> sessions_;  // of the thread below
+  std::thread thread_;
+};
+
+}  // namespace rushgate::testing
