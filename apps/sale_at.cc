@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/sale_directory.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/open_backend.h>
+#include <rushgate/open_order_store.h>
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/sqlite_order_store.h>
 
@@ -25,15 +27,17 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& a
   options.worker.trim = arguments.trim;
   options.logger = arguments.logger;
   options.patience_ms = arguments.patience.total_ms();
+  options.orders = arguments.orders_url;
   if (!arguments.keyspace_url.empty()) {
-    options.orders_dir = arguments.dir;
+    if (arguments.orders_url.empty()) options.orders_dir = arguments.dir;
     return FlashSale::open(arguments.keyspace_url, options);
   }
   BackendUrl place;
   if (arguments.durability != Durability::kMemory) {
     place.kind = BackendUrl::Kind::kDirectory;
-    place.dir = arguments.dir;
+    place.dir = arguments.orders_url.empty() ? arguments.dir : keyspace_in(arguments.dir);
     place.durability = arguments.durability;
+    if (arguments.create) RETURN_IF_ERROR(create_sale_directory(arguments.dir));
   }
   return FlashSale::open(place, options);
 }
@@ -43,7 +47,9 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& a
 Patience opening_patience(const SaleArguments& arguments) {
   const auto place = BackendUrl::parse(arguments.keyspace_url);
   const bool is_on_redis = place.ok() && place->kind == BackendUrl::Kind::kRedis;
-  return is_on_redis ? arguments.patience : Patience::none();
+  const bool has_orders_elsewhere =
+      !arguments.orders_url.empty() && !arguments.orders_url.starts_with("sqlite:");
+  return is_on_redis || has_orders_elsewhere ? arguments.patience : Patience::none();
 }
 
 absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_if_free(const SaleArguments& arguments) {
@@ -61,7 +67,11 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
   }
 }
 
-absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::filesystem::path& dir) {
+absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const SaleArguments& arguments) {
+  if (!arguments.orders_url.empty()) {
+    return open_order_store(arguments.orders_url, {.read_only = true});
+  }
+  const std::filesystem::path& dir = arguments.dir;
   SqliteOrderStoreOptions sqlite;
   sqlite.read_only = true;
   auto orders = SqliteOrderStore::open(orders_in(dir), sqlite);

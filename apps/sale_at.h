@@ -25,6 +25,7 @@ struct SaleArguments {
   bool create = false;                      // create missing parts of the sale
   Durability durability = Durability::kOs;  // of a keyspace in dir
   std::string keyspace_url;                 // empty: the keyspace is in `dir`
+  std::string orders_url;                   // empty: the orders are in `dir`
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
   bool adopt = false;                      // SaleOptions::adopt
@@ -33,8 +34,8 @@ struct SaleArguments {
   std::shared_ptr<spdlog::logger> logger;  // may be null
 };
 
-/// Returns the patience with which to open the sale. A directory that cannot be opened is reported
-/// at once.
+/// Returns the patience with which to open the sale: with a server. A directory that cannot be opened is
+/// reported at once.
 Patience opening_patience(const SaleArguments& arguments);
 
 /// Opens the sale without starting its workers. Waits up to about 2 s for another process that holds
@@ -46,6 +47,6 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_if_free(const SaleArguments
 
 /// Opens the stored orders of a sale, which another process may have open. kNotFound: there are
 /// none.
-absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const std::filesystem::path& dir);
+absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const SaleArguments& arguments);
 
 }  // namespace rushgate

@@ -9,6 +9,7 @@
 #include "engine/core/base/status_macros.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/open_backend.h>
+#include <rushgate/open_order_store.h>
 #include <rushgate/payment_store.h>
 #include <rushgate/sqlite_order_store.h>
 
@@ -47,6 +48,7 @@ absl::Status FlashSale::Impl::open(std::unique_ptr<Backend> backend,
 
 absl::Status FlashSale::Impl::open_parts(const BackendUrl& place) {
   if (options_.workers < 0) return absl::InvalidArgumentError("workers must not be negative");
+  if (!options_.orders.empty()) return open_with_orders(place);
   if (!options_.orders_dir.empty()) return open_apart(place);
   switch (place.kind) {
     case BackendUrl::Kind::kMemory:
@@ -58,8 +60,9 @@ absl::Status FlashSale::Impl::open_parts(const BackendUrl& place) {
       break;
   }
   return absl::InvalidArgumentError(
-      "orders_dir is empty: a keyspace on a Redis needs a directory "
-      "for its orders");
+      "orders_dir and orders are empty: a keyspace on a Redis needs a directory or a database for "
+      "its "
+      "orders");
 }
 
 absl::Status FlashSale::Impl::open_directory(const BackendUrl& place) {
@@ -111,6 +114,18 @@ absl::Status FlashSale::Impl::open_apart(const BackendUrl& place) {
   }
   ASSIGN_OR_RETURN(lock_, DirectoryLock::take(dir));
   return open_orders(dir);
+}
+
+/// Opens the keyspace at `place` and the orders at their URL.
+absl::Status FlashSale::Impl::open_with_orders(const BackendUrl& place) {
+  if (!options_.orders_dir.empty()) {
+    return absl::InvalidArgumentError("orders_dir and orders are set: the orders are in one place");
+  }
+  RETURN_IF_ERROR(open_keyspace(place));
+  ASSIGN_OR_RETURN(
+      orders_, open_order_store(options_.orders, {.create_if_missing = options_.create_if_missing,
+                                                  .logger = options_.logger}));
+  return absl::OkStatus();
 }
 
 absl::Status FlashSale::Impl::open_keyspace(const BackendUrl& place) {

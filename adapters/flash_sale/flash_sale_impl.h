@@ -40,6 +40,7 @@ class FlashSale::Impl {
   absl::Status open_parts(const BackendUrl& place);
   absl::Status open_directory(const BackendUrl& place);
   absl::Status open_apart(const BackendUrl& place);
+  absl::Status open_with_orders(const BackendUrl& place);
   absl::Status open_keyspace(const BackendUrl& place);
   absl::Status open_orders(const std::filesystem::path& dir);
   [[nodiscard]] absl::Status check_on_state() const;

@@ -30,9 +30,17 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   return command;
 }
 
+void check_place(const SaleArguments& options) {
+  const bool is_elsewhere = !options.keyspace_url.empty() && !options.orders_url.empty();
+  if (is_elsewhere && !options.dir.empty()) {
+    throw CLI::ValidationError("--dir", "nothing is in it with both --keyspace and --orders");
+  }
+  const bool has_place = is_elsewhere || !options.dir.empty() || !options.server.empty();
+  if (!has_place) throw CLI::RequiredError("--dir");
+}
+
 void add_sale_options(CLI::App& command, SaleArguments& options) {
   command.add_option("--dir", options.dir, "The sale's directory")
-      ->required()
       ->check(not_empty())
       ->type_name("DIR");
   command
@@ -42,10 +50,17 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
       ->check(not_empty())
       ->type_name("URL");
   command
+      .add_option("--orders", options.orders_url,
+                  "The order database, if it is not in DIR: postgresql://user@host/database,\n"
+                  "sqlite:path or memory:. With --keyspace too, no DIR is needed")
+      ->check(not_empty())
+      ->type_name("URL");
+  command.parse_complete_callback([&options] { check_place(options); });
+  command
       .add_option_function<std::int64_t>(
           "--patience",
           [&options](std::int64_t seconds) { options.patience = Patience::of_seconds(seconds); },
-          "How long to wait for a Redis that is away")
+          "How long to wait for a server that is away")
       ->check(number_from(0, kPatienceSecondsMax))
       ->default_str(std::to_string(Patience::kSeconds))
       ->type_name("SECONDS");
@@ -55,7 +70,8 @@ namespace {
 
 /// Lets a service that has the directory open run the command: it has the keyspace.
 void use_service_of_directory(SaleArguments& options) {
-  if (!options.server.empty() || options.dir.empty() || !options.keyspace_url.empty()) return;
+  const bool is_elsewhere = !options.keyspace_url.empty() || !options.orders_url.empty();
+  if (!options.server.empty() || options.dir.empty() || is_elsewhere) return;
   const auto service = find_service(options.dir);
   if (!service) return;
   options.server = service->url;
@@ -65,7 +81,6 @@ void use_service_of_directory(SaleArguments& options) {
 }  // namespace
 
 void add_server_option(CLI::App& command, SaleArguments& options) {
-  CLI::Option* const dir = command.get_option("--dir")->required(false);
   CLI::Option* const server =
       command
           .add_option(
@@ -74,7 +89,7 @@ void add_server_option(CLI::App& command, SaleArguments& options) {
               "RUSHGATE_TOKEN has the operators' token")
           ->check(not_empty())
           ->type_name("URL");
-  server->excludes("--keyspace");
+  for (const char* const place : {"--dir", "--keyspace", "--orders"}) server->excludes(place);
   command
       .add_option("--tls-ca", options.tls_ca,
                   "Trust the authorities in this file (PEM) with an https:// server, instead of\n"
@@ -82,10 +97,10 @@ void add_server_option(CLI::App& command, SaleArguments& options) {
       ->check(not_empty())
       ->type_name("FILE")
       ->needs(server);
-  CLI::Option_group* const place = command.add_option_group("place");
-  place->add_options(dir, server);
-  place->require_option(1);
-  command.parse_complete_callback([&options] { use_service_of_directory(options); });
+  command.parse_complete_callback([&options] {
+    check_place(options);
+    use_service_of_directory(options);
+  });
 }
 
 void add_durability_option(CLI::App& command, Durability& durability) {
@@ -207,7 +222,7 @@ absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
   }
   const bool is_away = may_pass(sale) || absl::IsNotFound(sale.status());
   if (!is_away && !is_held_by_another(sale.status())) return sale.status();
-  auto stored = open_orders_to_read(options.dir);
+  auto stored = open_orders_to_read(options);
   if (absl::IsNotFound(stored.status())) return sale.status();
   if (!stored.ok()) return stored.status();
   say_only_stored(sale.status());
@@ -226,7 +241,7 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArgumen
     say("rushgate: some orders are queued: only stored ones are visible\n");
   }
   source.sale.reset();
-  return open_orders_to_read(options.dir);
+  return open_orders_to_read(options);
 }
 
 }  // namespace rushgate

@@ -25,7 +25,11 @@ namespace rushgate {
 /// Adds a subcommand. Its --help ends with the exit codes.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
 
-/// Adds `--dir` and `--keyspace`, for commands that read an existing sale.
+/// Refuses a sale without a place for its keyspace or its orders: throws CLI::ParseError.
+void check_place(const SaleArguments& options);
+
+/// Adds `--dir`, `--keyspace` and `--orders`, for commands that read an existing sale. Calls
+/// check_place().
 void add_sale_options(CLI::App& command, SaleArguments& options);
 
 /// Adds `--server` in place of `--dir`, for commands that a service can run. Call it after

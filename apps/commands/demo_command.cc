@@ -139,7 +139,8 @@ void add_demo(CLI::App& app, Invocation& invocation) {
       "start it again.");
   const auto arguments = std::make_shared<DemoArguments>();
   add_sale_options(*command, arguments->replay.sale);
-  command->get_option("--dir")->required(false)->description(
+  command->parse_complete_callback({});  // it has a default directory
+  command->get_option("--dir")->description(
       "The demo's directory (default: rushgate-demo in the current directory)");
   add_selling_options(*command, arguments->replay.sale);
   command->add_option("--seed", arguments->input.seed, "Seed of the generated requests")

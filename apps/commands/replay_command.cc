@@ -30,9 +30,7 @@ int run(const ReplayCommand& command) {
 void check(const ReplayArguments& arguments, const CLI::App& command) {
   const SaleArguments& sale = arguments.sale;
   check_durability(sale, command);
-  if (sale.durability != Durability::kMemory && sale.dir.empty()) {
-    throw CLI::RequiredError("--dir");
-  }
+  if (sale.durability != Durability::kMemory) check_place(sale);
 }
 
 }  // namespace
@@ -52,7 +50,8 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->required()
       ->type_name("VOUCHERS.JSON");
   add_sale_options(*command, arguments->sale);
-  command->get_option("--dir")->required(false)->description(
+  command->parse_complete_callback({});  // see check()
+  command->get_option("--dir")->description(
       "The sale's directory, created if missing; not used with --durability memory");
   add_selling_options(*command, arguments->sale);
   command->add_option("--threads", arguments->threads, "Threads that buy")

@@ -61,6 +61,7 @@ struct ServeArguments {
   std::filesystem::path password_file;  // empty: none
   std::filesystem::path dir;            // empty: see keyspace_url
   std::string keyspace_url = kMemoryUrl;
+  std::string orders_url;  // empty: in `dir`
   Durability durability = Durability::kOs;
   std::uint64_t memory_bytes_max = 0;
   bool debug_commands = false;
@@ -211,15 +212,17 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_served_sale(const ServeArguments
   options.names_order_at_limit = true;
   options.engine = engine_options(arguments, unused);
   options.logger = arguments.server.logger;
+  options.orders = arguments.orders_url;
   BackendUrl place;
   if (arguments.keyspace_url != kMemoryUrl) {
-    options.orders_dir = arguments.dir;
+    if (arguments.orders_url.empty()) options.orders_dir = arguments.dir;
     return FlashSale::open(arguments.keyspace_url, options);
   }
   if (!arguments.dir.empty()) {
     place.kind = BackendUrl::Kind::kDirectory;
-    place.dir = arguments.dir;
+    place.dir = arguments.orders_url.empty() ? arguments.dir : keyspace_in(arguments.dir);
     place.durability = arguments.durability;
+    RETURN_IF_ERROR(create_sale_directory(arguments.dir));
   }
   return FlashSale::open(place, options);
 }
@@ -416,6 +419,12 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
                   "The data: a directory (path?durability=sync) or memory:")
       ->check(not_empty())
       ->type_name("URL");
+  command
+      .add_option("--orders", arguments.orders_url,
+                  "With --http, the order database, if it is not in D: postgresql://user@host/db,\n"
+                  "sqlite:path")
+      ->check(not_empty())
+      ->type_name("URL");
   add_durability_option(command, arguments.durability);
   CLI::Option* const password =
       command.add_option("--requirepass", server.password, "Password for AUTH")
@@ -555,8 +564,13 @@ void check_serve_options(const CLI::App& command, const ServeArguments& argument
   if (!arguments.http && is_elsewhere && !arguments.dir.empty()) {
     throw CLI::ValidationError("--keyspace", "it excludes --dir");
   }
-  if (arguments.http && arguments.keyspace_url != kMemoryUrl && arguments.dir.empty()) {
-    throw CLI::ValidationError("--keyspace", "with --http it needs --dir, for the orders");
+  if (!arguments.http && !arguments.orders_url.empty()) {
+    throw CLI::ValidationError("--orders", "it requires --http");
+  }
+  if (arguments.http && arguments.keyspace_url != kMemoryUrl &&
+      arguments.dir.empty() == arguments.orders_url.empty()) {
+    throw CLI::ValidationError("--keyspace",
+                               "with --http it needs --dir or --orders, for the orders");
   }
   const bool has_durability =
       command.count("--durability") > 0 && arguments.durability != Durability::kMemory;

@@ -22,7 +22,7 @@ const SaleKeys kKeys;  // the program's sales have the default ones
 absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& arguments,
                                                            std::optional<VoucherId> voucher) {
   std::unique_ptr<SaleWatch> watch(new SaleWatch(voucher));
-  ASSIGN_OR_RETURN(watch->orders_, open_orders_to_read(arguments.dir));
+  ASSIGN_OR_RETURN(watch->orders_, open_orders_to_read(arguments));
   RETURN_IF_ERROR(watch->open_keyspace(arguments));
   return watch;
 }
@@ -41,7 +41,8 @@ absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
   if (owner.is_error()) return to_status(owner, "reading the keyspace's owner");
   if (owner.is_text() && owner.text() == state.identity) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      fmt::format("{}: the keyspace belongs to another order database", arguments.dir.string()));
+      fmt::format("{}: the keyspace belongs to another order database",
+                  arguments.dir.empty() ? "--orders" : arguments.dir.string()));
 }
 
 absl::StatusOr<SaleCounts> SaleWatch::read() {

@@ -127,6 +127,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/redis_backend.h", "adapters/redis"},
     PublicHeader{"rushgate/resp_server.h", "adapters/resp"},
     PublicHeader{"rushgate/open_backend.h", "adapters/wiring"},
+    PublicHeader{"rushgate/open_order_store.h", "adapters/wiring"},
     PublicHeader{"rushgate/order_store_contract.h", "adapters/testing"},
     PublicHeader{"rushgate/payment_store_contract.h", "adapters/testing"},
     PublicHeader{"rushgate/random_seed.h", "adapters/testing"},

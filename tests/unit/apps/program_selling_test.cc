@@ -247,7 +247,9 @@ TEST(WorkProgramTest, OrdersOfOtherSellerAreStored) {
                         "redis.call('INCRBY', KEYS[1], -1) redis.call('SADD', KEYS[2], 7) "
                         "redis.call('XADD', KEYS[3], '*', 'userId', 7, 'voucherId', 1, 'id', 4711)",
                         3, "seckill:stock:1", "seckill:order:1", "stream.orders"));
-  const auto stored = open_orders_to_read(files.sale());
+  SaleArguments place;
+  place.dir = files.sale();
+  const auto stored = open_orders_to_read(place);
   ASSERT_TRUE(stored.ok()) << stored.status();
   bool is_stored = false;
   while (!is_stored && !work.has_ended()) {

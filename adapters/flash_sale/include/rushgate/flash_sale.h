@@ -44,6 +44,11 @@ struct FlashSaleOptions {
   /// The directory of the order database, if it differs from the sale's. A Redis requires it. If it
   /// is set, a directory passed to open() holds only the keyspace, and `memory:` keeps the orders.
   std::filesystem::path orders_dir = {};
+  /// The order database, if it is in neither directory: a URL of open_order_store(), such as
+  /// postgresql://… (<rushgate/open_order_store.h>). orders_dir is then empty, and a directory passed to
+  /// open() holds only the keyspace. With a keyspace on a Redis, any number of processes on any number
+  /// of hosts may open the sale.
+  std::string orders = {};
   /// Threads that store orders. With 0 the sale has no threads: drain() stores orders, and poll()
   /// decides submitted requests.
   int workers = 1;
@@ -121,8 +126,10 @@ class FlashSale {
   /// Opens the sale at one of these places, and creates it if it is missing:
   ///     dir[?durability=os|everysec|sync]   the directory `keyspace` and the file `orders.db` in dir
   ///     memory:                             everything in memory
-  ///     redis://…, rediss://…, unix:…       the keyspace on a Redis, the orders in `orders_dir`
-  /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time.
+  ///     redis://…, rediss://…, unix:…       the keyspace on a Redis, the orders in `orders_dir` or at
+  ///                                         `orders`
+  /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time, unless its
+  /// keyspace is on a Redis and its orders are at a URL.
   ///
   /// Errors, besides those of the stores and of the connection:
   /// - kInvalidArgument: the URL or an option is wrong, or keyspace and database do not belong
@@ -140,7 +147,7 @@ class FlashSale {
   /// number of processes may do so with one order database. Each takes over the orders that another
   /// one left after worker.claim_idle_ms. A process that starts with the worker.consumer of an
   /// earlier one takes over its orders at once. No two running processes may have the same one.
-  /// Ignores create_if_missing and orders_dir.
+  /// Ignores create_if_missing, orders_dir and orders.
   static absl::StatusOr<std::unique_ptr<FlashSale>> open(std::unique_ptr<Backend> backend,
                                                          std::unique_ptr<OrderStore> orders,
                                                          const FlashSaleOptions& options = {});
