@@ -8,6 +8,9 @@
 #include "engine/core/base/status_macros.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/open_order_store.h>
+#ifdef RUSHGATE_HAS_MYSQL
+#include <rushgate/mysql_order_store.h>
+#endif
 #ifdef RUSHGATE_HAS_POSTGRES
 #include <rushgate/postgresql_order_store.h>
 #endif
@@ -61,6 +64,19 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_postgresql(std::string_view url
 #endif
 }
 
+absl::StatusOr<std::unique_ptr<OrderStore>> open_mysql(std::string_view url,
+                                                       const OpenOrderStoreOptions& options) {
+#ifdef RUSHGATE_HAS_MYSQL
+  return open_mysql_order_store(url, {.create_if_missing = options.create_if_missing,
+                                      .read_only = options.read_only,
+                                      .logger = options.logger});
+#else
+  static_cast<void>(url);
+  static_cast<void>(options);
+  return not_built("MariaDB", "RUSHGATE_MYSQL");
+#endif
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<OrderStore>> open_order_store(std::string_view url,
@@ -76,8 +92,9 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_order_store(std::string_view ur
     return open_sqlite(url.substr(scheme.size() + 1), options);
   }
   if (scheme == "postgresql" || scheme == "postgres") return open_postgresql(url, options);
+  if (scheme == "mysql" || scheme == "mariadb") return open_mysql(url, options);
   return bad_orders_url(
-      concat("\"", scheme, "\" is none of sqlite:, postgresql:// and memory:"));
+      concat("\"", scheme, "\" is none of sqlite:, postgresql://, mysql:// and memory:"));
 }
 
 }  // namespace rushgate

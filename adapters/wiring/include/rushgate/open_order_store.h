@@ -25,6 +25,7 @@ struct OpenOrderStoreOptions {
 /// Opens orders, payments, vouchers and archive at one of these places:
 ///     sqlite:path                  an SQLite file; "%XX" is decoded
 ///     postgresql://user@host/db    a PostgreSQL: open_postgresql_order_store() says more
+///     mysql://user@host/db         a MariaDB: open_mysql_order_store() says more
 ///     memory:                      for this process alone; nothing survives it
 /// Any number of processes may open a database on a server, or the file, at once. kInvalidArgument: the URL is
 /// wrong, which never shows a password, or this build has no such database. Other errors are those of

@@ -3,6 +3,10 @@
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/payment_store_contract.h>
+#ifdef RUSHGATE_HAS_MYSQL
+#include "tests/support/database_server/mariadb_server.h"
+#include <rushgate/mysql_order_store.h>
+#endif
 #ifdef RUSHGATE_HAS_POSTGRES
 #include "tests/support/database_server/postgresql_server.h"
 #include <rushgate/postgresql_order_store.h>
@@ -40,7 +44,7 @@ class FileSubject final : public Subject {
   std::unique_ptr<FileStore> store_ = FileStore::open(file()).value();
 };
 
-#ifdef RUSHGATE_HAS_POSTGRES
+#if defined(RUSHGATE_HAS_POSTGRES) || defined(RUSHGATE_HAS_MYSQL)
 /// A schema of its own on the server of the program.
 template <class Server, auto kOpen>
 class ServerSubject final : public Subject {
@@ -72,6 +76,10 @@ std::vector<Maker> makers() {
 #endif
 #ifdef RUSHGATE_HAS_POSTGRES
       {"Postgresql", make<ServerSubject<testing::PostgresqlServer, open_postgresql_order_store>>,
+       /*keeps_payments=*/true},
+#endif
+#ifdef RUSHGATE_HAS_MYSQL
+      {"Mysql", make<ServerSubject<testing::MariadbServer, open_mysql_order_store>>,
        /*keeps_payments=*/true},
 #endif
   };

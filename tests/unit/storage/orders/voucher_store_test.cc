@@ -2,6 +2,10 @@
 #include "tests/support/temporary_directory.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/voucher_store_contract.h>
+#ifdef RUSHGATE_HAS_MYSQL
+#include "tests/support/database_server/mariadb_server.h"
+#include <rushgate/mysql_order_store.h>
+#endif
 #ifdef RUSHGATE_HAS_POSTGRES
 #include "tests/support/database_server/postgresql_server.h"
 #include <rushgate/postgresql_order_store.h>
@@ -39,7 +43,7 @@ class SqliteSubject final : public Subject {
 };
 #endif
 
-#ifdef RUSHGATE_HAS_POSTGRES
+#if defined(RUSHGATE_HAS_POSTGRES) || defined(RUSHGATE_HAS_MYSQL)
 template <class Server, auto kOpen>
 class ServerVouchers final : public Subject {
  public:
@@ -70,6 +74,9 @@ std::vector<Maker> voucher_makers() {
 #ifdef RUSHGATE_HAS_POSTGRES
       {"Postgresql",
        make_vouchers<ServerVouchers<testing::PostgresqlServer, open_postgresql_order_store>>},
+#endif
+#ifdef RUSHGATE_HAS_MYSQL
+      {"Mysql", make_vouchers<ServerVouchers<testing::MariadbServer, open_mysql_order_store>>},
 #endif
   };
 }

@@ -1,0 +1,1 @@
+rushgate_needs_module(LIBMARIADB libmariadb)

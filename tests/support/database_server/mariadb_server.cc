@@ -1,0 +1,87 @@
+#include "tests/support/database_server/mariadb_server.h"
+
+#include <mysql.h>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace rushgate::testing {
+namespace {
+
+constexpr char kUser[] = "root";
+
+using Connection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
+using Result = std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)>;
+
+/// Returns an open connection, or a null pointer.
+Connection connect(const std::string& socket, const std::string& database) {
+  Connection connection(mysql_init(nullptr), mysql_close);
+  const bool is_open = mysql_real_connect(connection.get(), nullptr, kUser, "",
+                                          database.empty() ? nullptr : database.c_str(), 0,
+                                          socket.c_str(), 0) != nullptr;
+  if (!is_open) connection.reset();
+  return connection;
+}
+
+}  // namespace
+
+MariadbServer::MariadbServer(MariadbServerOptions options)
+    : options_(std::move(options)), directory_(options_.where) {
+  own(directory_.path());
+  own(sockets_.path());
+  process_.run({"/usr/bin/mariadb-install-db", "--no-defaults",
+                "--datadir=" + (directory_.path() / "data").string(),
+                "--auth-root-authentication-method=normal", "--skip-test-db"});
+  start();
+}
+
+MariadbServer& MariadbServer::of_program() {
+  static MariadbServer server;
+  return server;
+}
+
+void MariadbServer::start() {
+  std::vector<std::string> words = {
+      "/usr/sbin/mariadbd",
+      "--no-defaults",
+      "--datadir=" + (directory_.path() / "data").string(),
+      "--socket=" + socket(),
+      "--pid-file=" + (directory_.path() / "pid").string(),
+      "--skip-networking",
+      "--innodb-buffer-pool-size=64M",
+      "--innodb-log-file-size=32M",
+      "--max-connections=40",
+      std::string("--innodb-flush-log-at-trx-commit=") + (options_.is_durable ? "1" : "0")};
+  words.insert(words.end(), options_.settings.begin(), options_.settings.end());
+  process_.start(std::move(words));
+  process_.wait_until([&] { return connect(socket(), "") != nullptr; });
+}
+
+std::string MariadbServer::url(const std::string& database) const {
+  return "mysql://" + std::string(kUser) + "@/" + database + "?socket=" + socket();
+}
+
+std::string MariadbServer::make_database() {
+  const std::string name = "sale_" + std::to_string(++databases_);
+  execute("", "CREATE DATABASE " + name);
+  return url(name);
+}
+
+std::string MariadbServer::execute(const std::string& database, const std::string& sql) {
+  const Connection connection = connect(socket(), database);
+  if (connection == nullptr) throw std::runtime_error(sql + ": no connection");
+  if (mysql_real_query(connection.get(), sql.data(), sql.size()) != 0) {
+    throw std::runtime_error(sql + ": " + mysql_error(connection.get()));
+  }
+  const Result result(mysql_store_result(connection.get()), mysql_free_result);
+  MYSQL_ROW const row = result ? mysql_fetch_row(result.get()) : nullptr;
+  return row != nullptr && row[0] != nullptr ? row[0] : "";
+}
+
+void MariadbServer::restart() {
+  process_.kill();
+  start();
+}
+
+}  // namespace rushgate::testing

@@ -1,0 +1,54 @@
+// A real MariaDB for tests.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/database_server/server_process.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rushgate::testing {
+
+struct MariadbServerOptions {
+  bool is_durable = false;  // flushes each commit, as in production: for restart()
+  TemporaryDirectory::Where where = TemporaryDirectory::Where::kInMemory;
+  std::vector<std::string> settings = {};  // "--max-connections=5"
+};
+
+/// Runs MariaDB on a unix socket in a directory of its own, as an unprivileged user. It ends with this
+/// object, and with the thread that created it. Not thread-safe. Throws std::runtime_error with the
+/// server's log if it does not start.
+class MariadbServer {
+ public:
+  explicit MariadbServer(MariadbServerOptions options = {});
+
+  /// Returns the server of this program, which begins with the first call.
+  static MariadbServer& of_program();
+
+  /// Makes an empty database, and returns its URL.
+  std::string make_database();
+  std::string make_schema() { return make_database(); }  // a schema is a database
+  [[nodiscard]] std::string url(const std::string& database) const;
+  /// Runs a statement in a database; "" for none. Returns the first column of its first row; "" if it has
+  /// none.
+  std::string execute(const std::string& database, const std::string& sql);
+  [[nodiscard]] std::string socket() const { return (sockets_.path() / "mariadb.sock").string(); }
+
+  /// Stops the server between two instructions.
+  void pause() const { process_.pause(); }
+  void resume() const { process_.resume(); }
+  /// Kills the server, and starts it again.
+  void restart();
+
+ private:
+  void start();
+
+  const MariadbServerOptions options_;
+  const TemporaryDirectory directory_;
+  const TemporaryDirectory sockets_{TemporaryDirectory::Where::kInTmp};
+  ServerProcess process_{directory_.path() / "log"};
+  int databases_ = 0;
+};
+
+}  // namespace rushgate::testing

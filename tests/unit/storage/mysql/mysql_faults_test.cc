@@ -1,0 +1,218 @@
+// What goes wrong with a MariaDB, and the databases that are not ours: nothing is lost, nothing is doubled, and the
+// error says what is wrong.
+#include <mysql.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/mysql/mysql_connection.h"
+#include "tests/support/database_server/mariadb_server.h"
+#include "tests/unit/storage/sql/written_orders.h"
+#include <rushgate/mysql_order_store.h>
+
+namespace rushgate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::unique_ptr<OrderStore> open_orders_in_mariadb(const std::string& url) {
+  auto store = open_mysql_order_store(url);
+  EXPECT_TRUE(store.ok()) << store.status();
+  return store.ok() ? *std::move(store) : nullptr;
+}
+
+std::string message_of(const std::string& url, const MysqlOrderStoreOptions& options = {}) {
+  return open_mysql_order_store(url, options).status().ToString();
+}
+
+/// Another program's session.
+class OtherMysqlSession {
+ public:
+  OtherMysqlSession(const std::string& socket, const std::string& database)
+      : connection_(mysql_init(nullptr), mysql_close) {
+    is_open_ = mysql_real_connect(connection_.get(), nullptr, "root", "", database.c_str(), 0,
+                                  socket.c_str(), 0) != nullptr;
+  }
+
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  void execute(const std::string& sql) {
+    EXPECT_EQ(mysql_query(connection_.get(), sql.c_str()), 0) << mysql_error(connection_.get());
+    if (MYSQL_RES* const result = mysql_store_result(connection_.get())) mysql_free_result(result);
+  }
+
+ private:
+  std::unique_ptr<MYSQL, decltype(&mysql_close)> connection_;
+  bool is_open_ = false;
+};
+
+class MysqlFaultsTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string with(const std::string& option) const { return url_ + "&" + option; }
+  [[nodiscard]] std::string database() const {
+    return url_.substr(url_.find("@/") + 2, url_.find('?') - url_.find("@/") - 2);
+  }
+  std::string execute(const std::string& sql) { return server_.execute(database(), sql); }
+
+  testing::MariadbServer& server_ = testing::MariadbServer::of_program();
+  const std::string url_ = server_.make_database();
+};
+
+TEST_F(MysqlFaultsTest, ConcurrentProcessesCreateTablesOnce) {
+  std::vector<std::string> identities(6);
+  std::vector<std::thread> threads;
+  for (std::string& identity : identities) {
+    threads.emplace_back(
+        [&] { identity = open_orders_in_mariadb(url_)->state().value().identity; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(identities, std::vector(identities.size(), identities.front()));
+}
+
+TEST_F(MysqlFaultsTest, InterruptedCreationIsCompleted) {
+  open_orders_in_mariadb(url_);
+  execute("DELETE FROM database_state");
+  execute("DROP TABLE archived_changes");
+  expect_writes(*open_orders_in_mariadb(url_), 1);
+}
+
+TEST_F(MysqlFaultsTest, OthersTablesAreLeftAlone) {
+  execute("CREATE TABLE orders (mine int)");
+  EXPECT_THAT(message_of(url_), HasSubstr("a table `orders` of another application"));
+  EXPECT_THAT(message_of(server_.make_database(), {.create_if_missing = false}),
+              HasSubstr("there are no orders"));
+}
+
+TEST_F(MysqlFaultsTest, WrongUrlIsNamedWithoutPassword) {
+  for (const std::string url :
+       {"mysql://me:s3cret@host/db?no_such_option=1", "mysql://me:s3cret%ZZ@host/db",
+        "mysql://me:s3cret@host", "mysql://me:s3cret@127.0.0.1:1/db?connect_timeout=1",
+        "mysql://me:s3cret@host:x/db", "mysql://me@host/db?tls=maybe"}) {
+    const std::string message = message_of(url);
+    EXPECT_THAT(message, Not(HasSubstr("s3cret"))) << url;
+    EXPECT_THAT(message, Not(HasSubstr("OK"))) << url;
+  }
+}
+
+TEST_F(MysqlFaultsTest, PeopleReadOrdersAsText) {
+  const auto store = open_orders_in_mariadb(url_);
+  std::vector<Order> orders = orders_from(1, 1);
+  orders[0].user = UserId("anna");
+  orders[0].reference = "cart 17";
+  ASSERT_TRUE(write_orders(*store, orders).ok());
+  EXPECT_EQ(execute("SELECT concat_ws(', ', user_id, reference, status) FROM orders_readable"),
+            "anna, cart 17, created");
+}
+
+TEST_F(MysqlFaultsTest, DeadlockIsRunAgain) {
+  const auto store = open_orders_in_mariadb(url_);
+  expect_writes(*store, 1);
+  OtherMysqlSession other(server_.socket(), database());
+  other.execute("START TRANSACTION");
+  other.execute("SELECT live FROM live_orders WHERE voucher_id = 1 FOR UPDATE");
+  // It has changed more, so ours is ended.
+  for (OrderId day = 1; day < 50; ++day) {
+    other.execute("INSERT INTO reserved_ids VALUES (" + std::to_string(day) + ", 1)");
+  }
+  std::thread writer([&] { expect_writes(*store, 2); });
+  while (execute("SELECT variable_value FROM information_schema.global_status WHERE "
+                 "variable_name = 'innodb_row_lock_current_waits'") == "0") {
+  }
+  other.execute("UPDATE database_state SET checkpoint = checkpoint + 1");
+  other.execute("COMMIT");
+  writer.join();
+  EXPECT_EQ(store->count_live(1).value(), 2);
+}
+
+TEST_F(MysqlFaultsTest, LongLockIsNamed) {
+  const auto store = open_orders_in_mariadb(with("statement_timeout_ms=2000"));
+  {
+    OtherMysqlSession other(server_.socket(), database());
+    other.execute("START TRANSACTION");
+    other.execute("SELECT 1 FROM database_state FOR UPDATE");
+    EXPECT_THAT(error_of(*store, 1), HasSubstr("Lock wait timeout"));
+  }
+  expect_writes(*store, 1);
+}
+
+TEST_F(MysqlFaultsTest, HangingServerIsNamedInTime) {
+  const auto store = open_orders_in_mariadb(with("statement_timeout_ms=1000"));
+  expect_writes(*store, 1);
+  server_.pause();
+  EXPECT_THAT(error_of(*store, 2), HasSubstr("did not reply in time"));
+  server_.resume();
+  expect_writes(*store, 2);
+}
+
+TEST_F(MysqlFaultsTest, MissingConnectionsAreNamed) {
+  const auto store = open_orders_in_mariadb(url_);
+  expect_writes(*store, 1);
+  std::vector<std::unique_ptr<OtherMysqlSession>> others;
+  do {
+    others.push_back(std::make_unique<OtherMysqlSession>(server_.socket(), database()));
+  } while (others.back()->is_open());
+  EXPECT_THAT(message_of(url_), HasSubstr("Too many connections"));
+  expect_writes(*store, 2);  // by the connection that it has
+}
+
+TEST_F(MysqlFaultsTest, ClosedIdleConnectionIsReplaced) {
+  const auto store = open_orders_in_mariadb(url_);
+  expect_writes(*store, 1);
+  // The newest one is in the pool: the one that created the tables was closed.
+  execute("KILL CONNECTION " +
+          execute("SELECT max(id) FROM information_schema.processlist WHERE db = '" + database() +
+                  "' AND id <> connection_id()"));
+  expect_writes(*store, 2);
+}
+
+TEST_F(MysqlFaultsTest, ChangedSchemaIsNamed) {
+  const auto store = open_orders_in_mariadb(url_);
+  execute("ALTER TABLE orders RENAME COLUMN reference TO remark");
+  EXPECT_THAT(error_of(*store, 1), HasSubstr("'reference'"));
+  execute("ALTER TABLE orders RENAME COLUMN remark TO reference");
+  expect_writes(*store, 1);
+}
+
+TEST_F(MysqlFaultsTest, ConstraintOfUsersIsFaultOfOrder) {
+  const auto store = open_orders_in_mariadb(url_);
+  execute("ALTER TABLE orders ADD CONSTRAINT mine CHECK (user_id <> 7)");
+  const auto refused = write_orders(*store, orders_from(5, 5));
+  EXPECT_TRUE(is_fault_of_an_order(refused.status())) << refused.status();
+  EXPECT_EQ(store->list({})->size(), 0U);
+  expect_writes(*store, 5);
+}
+
+TEST(MysqlKillTest, KilledServerLosesNothing) {
+  testing::MariadbServer server({.is_durable = true, .where = TemporaryDirectory::Where::kOnDisk});
+  const std::string url = server.make_database();
+  const std::int64_t stored = write_through_restarts([&] { return open_orders_in_mariadb(url); },
+                                                     [&] { server.restart(); });
+  EXPECT_GT(stored, 0);
+}
+
+TEST(MysqlStatusTest, OnlyConstraintsCountAgainstOrders) {
+  using Code = absl::StatusCode;
+  for (const auto& [number, code] :
+       std::vector<std::pair<unsigned, Code>>{{1062, Code::kInvalidArgument},
+                                              {4025, Code::kInvalidArgument},
+                                              {1213, Code::kAborted},
+                                              {1205, Code::kUnavailable},
+                                              {1021, Code::kUnavailable},
+                                              {1040, Code::kUnavailable},
+                                              {2006, Code::kUnavailable},
+                                              {2013, Code::kUnavailable},
+                                              {1054, Code::kInternal},
+                                              {1146, Code::kNotFound},
+                                              {1050, Code::kAlreadyExists},
+                                              {1194, Code::kDataLoss}}) {
+    EXPECT_EQ(code_of_mysql_error(number), code) << number;
+  }
+}
+
+}  // namespace
+}  // namespace rushgate
