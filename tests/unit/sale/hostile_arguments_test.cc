@@ -1,4 +1,4 @@
-// The scripts of payments and their native implementations give equal results for arguments that no
+// The scripts of admission and payments and their native implementations give equal results for arguments that no
 // honest caller sends. Random calls run the scripts on each backend, and the native implementations on
 // an engine in memory. Every reply and key is compared.
 #include <array>
@@ -14,6 +14,7 @@
 
 #include "adapters/testing/keyspace_contents.h"
 #include "engine/core/base/concat.h"
+#include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/payment_scripts.h"
 #include "tests/unit/sale/native_sides.h"
 #include <rushgate/payment_store.h>
@@ -48,10 +49,17 @@ class HostileCaller {
                             .payment_ms = 60'000};
       for (Side* const side : sides_) EXPECT_EQ(side->sale->publish(voucher), absl::OkStatus());
     }
+    // The native script decides on the users of a call together.
+    const Voucher one_each{.id = kOneEach,
+                           .stock = 6,
+                           .end_ms = now_ms + 10'000'000,
+                           .price_cents = kPrice,
+                           .payment_ms = 60'000};
+    for (Side* const side : sides_) EXPECT_EQ(side->sale->publish(one_each), absl::OkStatus());
   }
 
   void step() {
-    switch (below(8)) {
+    switch (below(9)) {
       case 0:
       case 1:
         return buy();
@@ -65,6 +73,8 @@ class HostileCaller {
                    {concat(below(3)), concat(below(5))});
       case 5:
         return cancel();
+      case 7:
+        return admit_several();
       case 6:
         return run(payment_scripts::remove_held(), {keys_.held()}, {pick(kNoOrders)});
       default:
@@ -83,6 +93,7 @@ class HostileCaller {
   }
 
  private:
+  static constexpr VoucherId kOneEach = 3;
   static constexpr std::int64_t kPrice = 250;
   static constexpr std::array<std::string_view, 12> kNoOrders = {
       "", "-5", "-", "+7", " 7", "7 ", "abc1", "1e3", "0x1", "12\n", "%d", "1\xff"};
@@ -143,6 +154,32 @@ class HostileCaller {
     if (first.outcome == Outcome::kAccepted) bought_.push_back(first.order);
   }
 
+  /// Runs the script as no sale does: with order ids of any form. A number comes once only: a hold
+  /// has one voucher and one deadline.
+  void admit_several() {
+    const UserId user(1 + below(12));
+    const VoucherId voucher = below(3) > 0 ? kOneEach : 1;
+    const OrderId order = ++next_order_;
+    bought_.push_back(order);
+    Words more;
+    for (std::int64_t left = below(4); left > 0; --left) {
+      more.push_back(below(5) == 0 ? "ada" : concat(below(14) - 1));
+      more.push_back(below(3) > 0 ? concat(++next_order_) : pick(kNoOrders));
+    }
+    std::vector<Reply> replies;
+    for (Side* const side : sides_) {
+      Request request =
+          AdmissionRequests(*side->client, keys_, 1)
+              .make({voucher}, std::vector<AdmissionRequests::Buyer>{{&user, order, {}}});
+      for (const std::string& word : more) request.add(word);
+      replies.push_back(side->client->run_all(admission_script(), {&request, 1}).front());
+    }
+    ASSERT_EQ(without_messages(replies[0]), without_messages(replies[1]))
+        << ::testing::PrintToString(more) << '\n'
+        << to_debug_string(replies[0]) << '\n'
+        << to_debug_string(replies[1]);
+  }
+
   void pay() {
     Words arguments;
     for (std::int64_t left = 1 + below(5); left > 0; --left) {
@@ -168,10 +205,9 @@ class HostileCaller {
   }
 
   void cancel() {
-    Words arguments = {concat(1 + below(2)), concat(below(2)), pick(kTexts), pick(kTexts)};
+    Words arguments = {concat(1 + below(3)), concat(below(2)), pick(kTexts), pick(kTexts)};
     for (std::int64_t left = 1 + below(4); left > 0; --left) arguments.push_back(pick_order());
-    const std::string& id = arguments.front();
-    const VoucherId voucher = id == "1" ? 1 : 2;
+    const VoucherId voucher = arguments.front()[0] - '0';
     run(payment_scripts::cancel(),
         {keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher), keys_.days(voucher),
          keys_.deadlines(), keys_.held(), keys_.order_stream, keys_.waiting(voucher),
@@ -202,6 +238,7 @@ class HostileCaller {
   Side native_ = native_side();
   const std::array<Side*, 2> sides_ = {&lua_, &native_};
   std::vector<OrderId> bought_;
+  OrderId next_order_ = 9'000'000;  // of admit_several()
 };
 
 class HostileArgumentsTest : public ::testing::TestWithParam<SaleBackendParam> {};
