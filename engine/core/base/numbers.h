@@ -57,6 +57,15 @@ class DecimalText {
     return view();
   }  // NOLINT(google-explicit-constructor): it is one
 
+  /// Changes the text of a number that is not negative to that of the next number, if only the last
+  /// digit changes. Returns false if others would.
+  bool increment() {
+    char& last = buffer_[sizeof(buffer_) - 1];
+    if (last == '9') return false;
+    ++last;
+    return true;
+  }
+
   DecimalText(const DecimalText&) = delete;
   DecimalText& operator=(const DecimalText&) = delete;
 

@@ -1,6 +1,7 @@
 #include "engine/sale/scripts/admission.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,11 +31,20 @@ AdmissionRequests::~AdmissionRequests() {
 
 namespace {
 
-void add_user(const UserId& user, Request& request) {
-  if (user.is_number()) {
-    request.add(user.number());
-  } else {
-    request.add(user.name());
+/// Adds the users and their order ids, most of which follow one another.
+void add_buyers(std::span<const AdmissionRequests::Buyer> buyers, Request& request) {
+  std::optional<DecimalText> order;
+  OrderId last = 0;
+  for (const AdmissionRequests::Buyer& buyer : buyers) {
+    if (buyer.user->is_number()) {
+      request.add(buyer.user->number());
+    } else {
+      request.add(buyer.user->name());
+    }
+    const bool follows = order && buyer.order > 0 && buyer.order - 1 == last;
+    if (!follows || !order->increment()) order.emplace(buyer.order);
+    request.add(order->view());
+    last = buyer.order;
   }
 }
 
@@ -42,29 +52,24 @@ void add_user(const UserId& user, Request& request) {
 
 Request AdmissionRequests::make(const Purchase& purchase, std::span<const Buyer> buyers) const {
   constexpr std::size_t kBytesPerBuyer = 40;  // two numbers
-  Request request;
   const bool with_keys = !buyers.front().idempotency_key.empty();
   const bool is_usual = !with_keys && is_plain(purchase);
   const Known* const known = is_usual ? find_known(purchase.voucher) : nullptr;
   if (known != nullptr) {
-    request.reserve(known->beginning.size() + 2 * buyers.size(),
-                    known->beginning.bytes() + kBytesPerBuyer * buyers.size());
-    request.add_all(known->beginning);
-  } else {
-    std::vector<std::string> own;
-    if (!purchase.token.empty()) {
-      own.push_back(PurchaseTokens::key_of(keys_.purchase_tokens(), buyers.front().user->text(),
-                                           purchase.voucher));
-    }
-    for (const Buyer& buyer : buyers) {
-      if (with_keys) own.push_back(keys_.request(buyer.idempotency_key));
-    }
-    request = beginning(purchase, own);
+    Request request(known->beginning, 2 * buyers.size(), kBytesPerBuyer * buyers.size());
+    add_buyers(buyers, request);
+    return request;
+  }
+  std::vector<std::string> own;
+  if (!purchase.token.empty()) {
+    own.push_back(PurchaseTokens::key_of(keys_.purchase_tokens(), buyers.front().user->text(),
+                                         purchase.voucher));
   }
   for (const Buyer& buyer : buyers) {
-    add_user(*buyer.user, request);
-    request.add(buyer.order);
+    if (with_keys) own.push_back(keys_.request(buyer.idempotency_key));
   }
+  Request request = beginning(purchase, own);
+  add_buyers(buyers, request);
   return request;
 }
 
@@ -104,18 +109,15 @@ Request AdmissionRequests::beginning(const Purchase& purchase,
 
 std::optional<AdmissionReply> AdmissionReply::read(const Reply& reply, OrderId order) {
   const bool is_repetition = reply.kind() == Reply::Kind::kArray && reply.elements().size() == 2;
-  const Reply& code = is_repetition ? reply.elements()[0] : reply;
-  if (!code.is_integer() || code.integer() < 0 ||
-      code.integer() > static_cast<std::int64_t>(AdmissionCode::kTokenRefused)) {
-    return std::nullopt;
-  }
+  const auto code = code_of(is_repetition ? reply.elements()[0] : reply);
+  if (!code) return std::nullopt;
   if (is_repetition) {
     const Reply& its_order = reply.elements()[1];
     const auto known = its_order.is_text() ? parse_int64(its_order.text()) : std::nullopt;
     if (!known) return std::nullopt;
     order = *known;
   }
-  return AdmissionReply{static_cast<AdmissionCode>(code.integer()), order, is_repetition};
+  return AdmissionReply{*code, order, is_repetition};
 }
 
 std::string request_record(const Order& order) {

@@ -110,6 +110,15 @@ struct AdmissionReply {
   OrderId order;  // of an accepted request; of a repetition: the order that was accepted first
   bool is_repetition = false;  // of a request with the same idempotency key
 
+  /// Reads a reply that is a code alone, as most are; nothing if it is not.
+  static std::optional<AdmissionCode> code_of(const Reply& reply) {
+    if (!reply.is_integer()) return std::nullopt;
+    const std::int64_t code = reply.integer();
+    if (code < 0 || code > static_cast<std::int64_t>(AdmissionCode::kTokenRefused)) {
+      return std::nullopt;
+    }
+    return static_cast<AdmissionCode>(code);
+  }
   /// Reads the reply for one buyer; nothing if it is not the script's. `order` is the id in the
   /// request.
   static std::optional<AdmissionReply> read(const Reply& reply, OrderId order);

@@ -187,5 +187,17 @@ TEST(DecimalTextTest, FormattingIsInverseOfParsing) {
   }
 }
 
+TEST(DecimalTextTest, IncrementChangesLastDigitAlone) {
+  DecimalText text(7);
+  EXPECT_TRUE(text.increment());
+  EXPECT_TRUE(text.increment());
+  EXPECT_EQ(text.view(), "9");
+  EXPECT_FALSE(text.increment());
+  EXPECT_EQ(text.view(), "9");
+  DecimalText greatest(kInt64Max - 1);
+  EXPECT_TRUE(greatest.increment());
+  EXPECT_EQ(greatest.view(), std::to_string(kInt64Max));
+}
+
 }  // namespace
 }  // namespace rushgate

@@ -61,6 +61,31 @@ TEST(RequestTest, ArgumentsBeyondInlineSpaceAreKept) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(request[static_cast<std::size_t>(i)], std::to_string(i));
 }
 
+TEST(RequestTest, BeginningIsCopiedAndContinued) {
+  for (const std::size_t size : {0U, 3U, 14U, 40U}) {
+    Request beginning;
+    for (std::size_t i = 0; i < size; ++i) beginning.add(i);
+    Request request(beginning, 2, 8);
+    EXPECT_EQ(request, beginning);
+    request.add("user");
+    request.add(5);
+    ASSERT_EQ(request.size(), size + 2);
+    EXPECT_EQ(request[size], "user");
+    EXPECT_EQ(request[size + 1], "5");
+    EXPECT_EQ(beginning.size(), size);
+  }
+}
+
+TEST(RequestTest, ViewsAreItsArguments) {
+  for (const std::size_t size : {0U, 1U, 16U, 17U, 100U}) {
+    Request request;
+    for (std::size_t i = 0; i < size; ++i) request.add(std::string(i % 3, 'x'));
+    const Request::Views views = request.views();
+    ASSERT_EQ(views.size(), size);
+    for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(views[i], request[i]);
+  }
+}
+
 TEST(RequestTest, ClearedRequestIsUsableAgain) {
   Request request = Request::of("GET", "key");
   request.clear();

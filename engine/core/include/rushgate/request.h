@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -28,6 +29,12 @@ class Request {
   Request() = default;
   explicit Request(RequestView arguments) {
     for (const std::string_view argument : arguments) add(argument);
+  }
+  /// Copies `beginning`, and reserves space for so many further arguments and bytes.
+  Request(const Request& beginning, std::size_t arguments, std::size_t bytes)
+      : ends_(beginning.ends_) {
+    reserve(beginning.size() + arguments, beginning.bytes() + bytes);
+    bytes_.append(beginning.bytes_);
   }
 
   /// Returns a request of strings and integers: Request::of("SET", key, 5).
@@ -59,20 +66,8 @@ class Request {
   /// Ambiguous: write std::string_view(&c, 1) for a string, static_cast<int>(c) for a number.
   void add(char) = delete;
 
-  /// Appends all arguments of another request.
-  void add_all(const Request& other) {
-    check_space(other.bytes_.size());
-    const auto begin = static_cast<std::uint32_t>(bytes_.size());
-    bytes_.append(other.bytes_);
-    if (begin == 0 && ends_.empty()) {
-      ends_ = other.ends_;
-      return;
-    }
-    for (const std::uint32_t end : other.ends_) ends_.push_back(begin + end);
-  }
-
   void reserve(std::size_t arguments, std::size_t bytes) {
-    ends_.reserve(arguments);
+    if (arguments > kInlinedArguments) ends_.reserve(arguments);
     bytes_.reserve(bytes);
   }
   void clear() {
@@ -98,14 +93,8 @@ class Request {
 
   /// Returns views of all arguments.
   [[nodiscard]] Views views() const {
-    Views views(ends_.size());
-    std::string_view* next = views.data();
-    std::uint32_t begin = 0;
-    for (const std::uint32_t end : ends_) {
-      *next++ = std::string_view(bytes_.data() + begin, end - begin);
-      begin = end;
-    }
-    return views;
+    const std::uint32_t* const ends = ends_.data();
+    return Views(ViewMaker(bytes_.data(), ends), ViewMaker(bytes_.data(), ends + ends_.size()));
   }
 
   friend bool operator==(const Request&, const Request&) = default;
@@ -113,6 +102,33 @@ class Request {
  private:
   static constexpr std::size_t kInlinedArguments = 14;
   static constexpr std::size_t kBytesMax = std::numeric_limits<std::uint32_t>::max();
+
+  /// Makes the views of the arguments one after the other, as an iterator, so that Views need not first
+  /// be filled with empty ones.
+  class ViewMaker {
+   public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::string_view*;
+    using reference = std::string_view;
+
+    ViewMaker(const char* bytes, const std::uint32_t* end) : bytes_(bytes), end_(end) {}
+
+    std::string_view operator*() const { return {bytes_ + begin_, *end_ - begin_}; }
+    ViewMaker& operator++() {
+      begin_ = *end_++;
+      return *this;
+    }
+    friend std::ptrdiff_t operator-(const ViewMaker& a, const ViewMaker& b) {
+      return a.end_ - b.end_;
+    }
+
+   private:
+    const char* bytes_;
+    std::uint32_t begin_ = 0;
+    const std::uint32_t* end_;
+  };
 
   void add_signed(std::int64_t value);
   void add_unsigned(std::uint64_t value);
