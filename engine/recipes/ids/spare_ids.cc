@@ -17,7 +17,7 @@ void SpareIds::add(std::span<const std::int64_t> ids) {
   const std::size_t begin = ids.size() - std::min(ids.size(), space);
   try {
     // In this order, so that the smallest one is given first.
-    list.ids.insert(list.ids.end(), ids.rbegin(), ids.rend() - static_cast<std::ptrdiff_t>(begin));
+    for (std::size_t i = ids.size(); i > begin; --i) list.ids.push_back(ids[i - 1]);
   } catch (const std::bad_alloc&) {  // they are lost, which does no harm
   }
 }
@@ -26,14 +26,14 @@ std::size_t SpareIds::take(std::span<std::int64_t> ids, std::int64_t first) {
   List& list = mine();
   if (!list.try_take()) return 0;
   first = std::max(first, first_.load(std::memory_order_relaxed));
-  const std::size_t count = std::min(ids.size(), list.ids.size());
-  std::copy_n(list.ids.rbegin(), count, ids.begin());
-  list.ids.resize(list.ids.size() - count);
+  std::size_t count = 0;
+  while (count < ids.size() && !list.ids.empty()) {
+    const std::int64_t id = list.ids.back();
+    list.ids.pop_back();
+    if (id >= first) ids[count++] = id;
+  }
   list.release();
-  const std::span<std::int64_t> taken = ids.first(count);
-  const auto end =
-      std::remove_if(taken.begin(), taken.end(), [first](auto id) { return id < first; });
-  return static_cast<std::size_t>(end - taken.begin());
+  return count;
 }
 
 }  // namespace rushgate
