@@ -47,6 +47,11 @@ bool lacks_keyspace(AdmissionCode code) {
          code == AdmissionCode::kRebuilding;
 }
 
+/// Returns true if nothing has to be done before the result is known.
+bool decides(AdmissionCode code) {
+  return !lacks_keyspace(code) && code != AdmissionCode::kServesFirst;
+}
+
 /// Returns the result of a request for `order` that got an error.
 BuyResult buy_failure(const Reply& reply, OrderId order) {
   const absl::Status status = to_status(reply, "buying");
@@ -201,6 +206,23 @@ std::string Purchases::describe_fault(const BuyRequest& request) const {
   return "a custom admission script sells one piece, and takes no reference and no token";
 }
 
+/// Reads the reply that most requests get: a code that decides, and nothing else. Returns false for any
+/// other reply, and leaves the result as it is.
+inline bool Purchases::read_usual(const Reply& reply, OrderId order, BuyResult& result) const {
+  if (custom_ != nullptr) return false;
+  const auto code = AdmissionReply::code_of(reply);
+  if (!code || !decides(*code)) return false;
+  result.outcome = outcome_of(*code);
+  if (result.outcome == Outcome::kAccepted) result.order = order;
+  return true;
+}
+
+/// Sets the result of a request from its reply.
+inline void Purchases::conclude(const Reply& reply, const BuyRequest& request, OrderId order,
+                                Call& call, BuyResult& result) {
+  if (!read_usual(reply, order, result)) result = conclude_other(reply, request, order, call);
+}
+
 BuyResult Purchases::buy(const BuyRequest& request) {
   Call call;
   BuyResult result = decide(request, call);
@@ -219,10 +241,10 @@ BuyResult Purchases::decide(const BuyRequest& request, Call& call) {
   }
   const auto order = ids_.next_id();
   if (!order.ok()) return count(buy_failure(order.status()));
-  const std::size_t unused = call.unused.size();
-  BuyResult result = conclude(admit(request, *order), request, *order, call);
-  if (leaves_id_unused(result) || call.unused.size() > unused) ids_.give_back({&*order, 1});
-  call.unused.resize(unused);
+  BuyResult result;
+  conclude(admit(request, *order), request, *order, call, result);
+  if (leaves_id_unused(result) || !call.unused.empty()) ids_.give_back({&*order, 1});
+  call.unused.clear();
   if (result.outcome == Outcome::kAccepted) queued_.add({&result.order, 1});
   counting.add(request.voucher, result);
   if (recent_ || result.is_repeated) note_order(request, result);
@@ -350,8 +372,8 @@ std::vector<BuyResult> Purchases::decide_all(std::span<const BuyRequest> request
     const Reply& reply = replies[c];
     const bool is_list = count > 1 && reply.is_aggregate() && reply.elements().size() == count;
     for (std::size_t i = 0; i < count; ++i) {
-      results[begin + i] = conclude(is_list ? reply.elements()[i] : reply, requests[begin + i],
-                                    buyers[begin + i].order, call);
+      conclude(is_list ? reply.elements()[i] : reply, requests[begin + i], buyers[begin + i].order,
+               call, results[begin + i]);
     }
     counting.add(requests[begin].voucher, std::span(results).subspan(begin, count));
   }
@@ -410,8 +432,8 @@ BuyResult Purchases::read_result(const Reply& reply, OrderId order) const {
   return serves_first ? waiting_users_first() : result_of(*admission);
 }
 
-BuyResult Purchases::conclude(const Reply& reply, const BuyRequest& request, OrderId order,
-                              Call& call) {
+BuyResult Purchases::conclude_other(const Reply& reply, const BuyRequest& request, OrderId order,
+                                    Call& call) {
   const auto admission = read_admission(reply, order);
   if (admission && lacks_keyspace(admission->code)) {
     return buy_after_rebuild(admission->code, request, order, call);
@@ -419,7 +441,7 @@ BuyResult Purchases::conclude(const Reply& reply, const BuyRequest& request, Ord
   if (admission && admission->code == AdmissionCode::kServesFirst) {
     return buy_after_waiting(request, order, call);
   }
-  return admission && !custom_ ? result_of(*admission) : read_result(reply, order);
+  return read_result(reply, order);
 }
 
 /// Returns the result of a request that the admission script did not accept. Notes that its order id is

@@ -98,7 +98,11 @@ class Purchases {
                    : AdmissionReply::read(reply, order);
   }
   [[nodiscard]] BuyResult read_result(const Reply& reply, OrderId order) const;
-  BuyResult conclude(const Reply& reply, const BuyRequest& request, OrderId order, Call& call);
+  bool read_usual(const Reply& reply, OrderId order, BuyResult& result) const;
+  void conclude(const Reply& reply, const BuyRequest& request, OrderId order, Call& call,
+                BuyResult& result);
+  BuyResult conclude_other(const Reply& reply, const BuyRequest& request, OrderId order,
+                           Call& call);
   BuyResult refuse(BuyResult result, OrderId order, Call& call) const;
   BuyResult buy_again(const BuyRequest& request, OrderId order, Call& call);
   BuyResult buy_after_waiting(const BuyRequest& request, OrderId order, Call& call);
