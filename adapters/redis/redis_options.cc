@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "engine/core/base/percent_encoding.h"
 #include "adapters/redis/text.h"
 #include "engine/core/base/numbers.h"
+#include "engine/core/base/percent_encoding.h"
 #include "engine/core/base/status_macros.h"
 #include <rushgate/redis_backend.h>
 

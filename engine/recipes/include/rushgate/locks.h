@@ -72,7 +72,7 @@ class LockManager {
 struct LockState {
   bool is_locked = false;          // by any owner of any process
   std::int64_t holds = 0;          // of the owner that asks
-    std::int64_t lease_left_ms = 0;  // of the lock, that is of its longest hold; -1: it has no end
+  std::int64_t lease_left_ms = 0;  // of the lock, that is of its longest hold; -1: it has no end
 };
 
 /// A value type.
