@@ -1,27 +1,47 @@
 #include "adapters/http/backup_desk.h"
 
+#include <cstdint>
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
 #include "adapters/http/route.h"
 #include "adapters/http/sale_service.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate::http {
+namespace {
 
-void BackupDesk::begin() {
-  const std::lock_guard lock(mutex_);
-  if (is_running_) return;
-  is_running_ = thread_.submit([this] { run(); });
-  if (!is_running_) return;
-  state_ = {{"state", "running"}, {"began_at", format_utc(sale_.clock().now_ms())}};
+namespace fs = std::filesystem;
+
+/// Returns the path without links and dots, as far as it exists.
+fs::path plain_path(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path plain = fs::weakly_canonical(path, ignored);
+  return plain.has_filename() ? plain : plain.parent_path();  // without a '/' at the end
 }
 
-void BackupDesk::run() {
+}  // namespace
+
+BackupDesk::BackupDesk(FlashSale& sale, const fs::path& dir)
+    : sale_(sale), dir_(dir.empty() ? dir : fs::absolute(dir)) {}
+
+void BackupDesk::begin(std::size_t keep) {
+  const std::lock_guard lock(mutex_);
+  if (is_running_) return;
+  is_running_ = thread_.submit([this, keep] { run(keep); });
+  if (!is_running_) return;
+  state_ = {{"state", "running"},
+            {"began_at", format_utc(sale_.clock().now_ms())},
+            {"directory", dir_.string()}};
+}
+
+void BackupDesk::run(std::size_t keep) {
   absl::StatusOr<BackupReport> report;
   try {
-    report = sale_.backup(dir_);
+    report = sale_.backup(dir_, keep);
   } catch (const std::exception& error) {  // of a user's order store, or for want of memory
     report = absl::UnknownError(error.what());
   }
@@ -46,12 +66,22 @@ Json BackupDesk::state() {
 }
 
 HttpAnswer begin_backup(RouteCall& call) {
-  if (auto wrong = BodyReader(call.body).finish()) return *std::move(wrong);
+  auto keep = static_cast<std::int64_t>(BackupDesk::kKept);
+  std::string directory;
+  BodyReader body(call.body);
+  body->read("keep", keep);
+  if (keep < 0) body->note("keep", "must not be negative");
+  body->read("directory", directory);
+  if (auto wrong = body.finish()) return *std::move(wrong);
   BackupDesk& backups = call.service.backups();
   if (!backups.can_begin()) {
     return problem(kRefused, "the server has no directory for backups (serve --backups)");
   }
-  backups.begin();
+  if (!directory.empty() && plain_path(directory) != plain_path(backups.directory())) {
+    return problem(kRefused, concat("the server makes its backups in ",
+                                    backups.directory().string(), " (serve --backups)"));
+  }
+  backups.begin(static_cast<std::size_t>(keep));
   constexpr int kAccepted = 202;
   HttpAnswer answer = json_answer(backups.state(), kAccepted);
   answer.fields.emplace_back("Location", "/v1/backup");

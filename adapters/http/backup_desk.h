@@ -1,6 +1,7 @@
 // Backups that operators ask for.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
 
@@ -13,21 +14,24 @@ namespace rushgate::http {
 /// Makes backups of the sale, one at a time, on a thread of its own. Thread-safe.
 class BackupDesk {
  public:
+  static constexpr std::size_t kKept = 3;  // backups, where a request does not say how many
+
   /// Without `dir`, can_begin() is false.
-  BackupDesk(FlashSale& sale, std::filesystem::path dir) : sale_(sale), dir_(std::move(dir)) {}
+  BackupDesk(FlashSale& sale, const std::filesystem::path& dir);
 
   [[nodiscard]] bool can_begin() const { return !dir_.empty(); }
-  /// Begins a backup, unless one is being made.
-  void begin();
+  [[nodiscard]] const std::filesystem::path& directory() const { return dir_; }
+  /// Begins a backup, unless one is being made. `keep` is that of FlashSale::backup().
+  void begin(std::size_t keep);
   /// Returns the state of the last one; null if there was none.
   Json state();
 
  private:
-  void run();
+  void run(std::size_t keep);
 
   FlashSale& sale_;
-  const std::filesystem::path dir_;
-  std::mutex mutex_;  // guards the next two members
+  const std::filesystem::path dir_;  // absolute
+  std::mutex mutex_;                 // guards the next two members
   bool is_running_ = false;
   Json state_;
   WorkPool thread_{1, 1};  // ends first

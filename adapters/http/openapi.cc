@@ -246,13 +246,20 @@ constexpr std::string_view kSchemas = R"json({
           "warnings"], "properties": {"passed": {"type": "boolean"},
           "problems": {"type": "array", "items": {"type": "string"}},
           "warnings": {"type": "array", "items": {"type": "string"}}}}}},
-  "Backup": {"type": "object", "required": ["state", "began_at"], "additionalProperties": false,
-    "properties": {
+  "BackupRequest": {"examples": [{"keep": 3}],
+    "type": "object", "additionalProperties": false, "properties": {
+    "keep": {"description": "How many backups stay; 0: all.", "type": "integer", "minimum": 0,
+      "default": 3},
+    "directory": {"description": "The request is refused if the server makes its backups elsewhere.",
+      "type": "string"}}},
+  "Backup": {"type": "object", "required": ["state", "began_at", "directory"],
+    "additionalProperties": false, "properties": {
       "state": {"enum": ["running", "done", "failed"]},
       "began_at": {"$ref": "#/components/schemas/Instant"},
       "ended_at": {"$ref": "#/components/schemas/Instant"},
       "reason": {"description": "Why it failed.", "type": "string"},
-      "name": {"description": "Of its directory.", "type": "string"},
+      "directory": {"description": "Of all backups.", "type": "string"},
+      "name": {"description": "Of its own directory in there.", "type": "string"},
       "has_keyspace": {"type": "boolean"},
       "bytes": {"type": "integer"}, "took_ms": {"type": "integer"}}},
   "Statistics": {"type": "object", "required": ["at", "opened_at", "fault", "purchases", "vouchers",
@@ -322,6 +329,7 @@ Json query_parameter(std::string_view name) {
       {"limit", "Integer", "From 1 to 1000; by default 100."},
       {"order", "OrderId", "Only those of this order."},
       {"reference", "string", "Only those with this reference."},
+      {"sort", "string", "`oldest`, the default, or `newest`: which ids come first."},
       {"state", "string", "Only those in this state."},
       {"user", "User", "Only those of this user."},
       {"voucher", "Integer", "Only those of this voucher."}};

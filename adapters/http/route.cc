@@ -239,7 +239,7 @@ std::span<const Route> routes() {
       {.method = "POST", .path = "/v1/backup", .access = kOperator, .lane = kChanges,
        .handler = begin_backup, .operation = "beginBackup",
        .summary = "Begins a backup to the directory that the server was started with, unless one is being made.",
-       .replies = {{202, "Backup"}}, .problems = {kRefused}},
+       .body = "BackupRequest", .replies = {{202, "Backup"}}, .problems = {kRefused}},
       {.method = "GET", .path = "/v1/backup", .access = kOperator, .lane = kNow,
        .handler = get_backup, .operation = "getBackup", .summary = "Returns the state of the last backup.",
        .replies = {{200, "Backup"}}, .problems = {kNotFound}},

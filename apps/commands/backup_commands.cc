@@ -9,6 +9,8 @@
 #include "apps/commands/commands.h"
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
+#include "apps/service/sale_at_service.h"
+#include "engine/core/base/status_macros.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate {
@@ -26,11 +28,20 @@ struct RestoreArguments {
   std::filesystem::path dir;
 };
 
+absl::StatusOr<BackupReport> back_up(const BackupArguments& arguments) {
+  const SaleArguments& place = arguments.sale;
+  if (!place.server.empty()) {
+    ASSIGN_OR_RETURN(const auto service, service_of(place));
+    return patiently(place.patience,
+                     [&] { return back_up_at(service, arguments.backups, arguments.keep); });
+  }
+  if (arguments.backups.empty()) return absl::InvalidArgumentError("BACKUPS is required");
+  ASSIGN_OR_RETURN(const auto sale, open_sale(place));
+  return patiently(place.patience, [&] { return sale->backup(arguments.backups, arguments.keep); });
+}
+
 int run_backup(const BackupArguments& arguments) {
-  const auto sale = open_sale(arguments.sale);
-  if (!sale.ok()) return fail(sale.status());
-  const auto report = patiently(arguments.sale.patience,
-                                [&] { return (*sale)->backup(arguments.backups, arguments.keep); });
+  const auto report = back_up(arguments);
   if (!report.ok()) return fail(report.status());
   if (arguments.json) {
     const nlohmann::ordered_json object = {{"backup", report->path.string()},
@@ -62,8 +73,11 @@ void add_backup(CLI::App& app, Invocation& invocation) {
       app, "backup", "Copy a sale to a new directory in BACKUPS, and remove the oldest ones");
   const auto arguments = std::make_shared<BackupArguments>();
   add_sale_options(*command, arguments->sale);
-  command->add_option("backups", arguments->backups, "The directory of all backups")
-      ->required()
+  add_server_option(*command, arguments->sale);
+  command
+      ->add_option("backups", arguments->backups,
+                   "The directory of all backups. A service has its own: serve --backups")
+      ->excludes(command->get_option("--server"))
       ->type_name("BACKUPS");
   command->add_option("--keep", arguments->keep, "How many backups stay; 0: all")
       ->capture_default_str();

@@ -357,6 +357,38 @@ AuditProgress progress_from_json(const Json& json) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the state of the last backup of a service once none is being made; null if there was none.
+absl::StatusOr<Json> ended_backup_at(const ServiceClient& service) {
+  constexpr std::chrono::milliseconds kLook{50};
+  while (true) {
+    const auto answer = service.call("GET", "/v1/backup");
+    if (!answer.ok()) return answer.status();
+    if (answer->problem() == "not-found") return Json(nullptr);
+    if (!answer->is_success()) return service.error_of(*answer);
+    if (text_in(answer->json, "state") != "running") return answer->json;
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<BackupReport> back_up_at(const ServiceClient& service,
+                                        const std::filesystem::path& directory, std::size_t keep) {
+  Json body = {{"keep", keep}};
+  if (!directory.empty()) body["directory"] = std::filesystem::absolute(directory).string();
+  RETURN_IF_ERROR(ended_backup_at(service).status());
+  RETURN_IF_ERROR(post(service, "/v1/backup", body).status());
+  ASSIGN_OR_RETURN(const auto state, ended_backup_at(service));
+  if (text_in(state, "state") != "done") return absl::UnknownError(text_in(state, "reason"));
+  return BackupReport{
+      .path = std::filesystem::path(text_in(state, "directory")) / text_in(state, "name"),
+      .has_keyspace = state.at("has_keyspace"),
+      .bytes = state.at("bytes"),
+      .took_ms = state.at("took_ms")};
+}
+
 absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs,
                                      const OnAuditProgress& on_progress) {
   constexpr std::chrono::milliseconds kLook{50};

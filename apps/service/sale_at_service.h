@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "adapters/flash_sale/stored_records.h"
 #include "apps/sale_at.h"
 #include "apps/service/service_client.h"
+#include <rushgate/flash_sale.h>
 #include <rushgate/order_store.h>
 #include <rushgate/payment_store.h>
 #include <rushgate/sale.h>
@@ -85,6 +87,12 @@ absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters_at(const ServiceC
 absl::StatusOr<bool> retry_dead_letter_at(const ServiceClient& service, const std::string& id);
 absl::StatusOr<bool> discard_dead_letter_at(const ServiceClient& service, const std::string& id,
                                             const std::string& why);
+
+/// Lets the service make a backup, and waits until it is complete. Waits first for one that is being
+/// made, which may lack what happened since it began. kFailedPrecondition: it makes none, or
+/// with a `directory`, makes them elsewhere.
+absl::StatusOr<BackupReport> back_up_at(const ServiceClient& service,
+                                        const std::filesystem::path& directory, std::size_t keep);
 
 /// Audits the sale, and waits for the report.
 absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs,

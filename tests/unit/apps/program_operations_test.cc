@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,6 +87,41 @@ TEST(ProgramOperationsTest, BackupOfServiceIsRestored) {
       run_program(files.command("backup", {backups.path().string(), "--keep", "1", "--json"}));
   EXPECT_EQ(again.exit_code, kExitOk) << again.err;
   EXPECT_TRUE(nlohmann::json::parse(again.out)["has_keyspace"]);
+}
+
+/// Runs `backup … --json`, and returns the path that it reports.
+std::string path_of_backup(const std::vector<std::string>& command) {
+  const ProgramResult made = run_program(command);
+  EXPECT_EQ(made.exit_code, kExitOk) << made.err;
+  return made.exit_code == kExitOk ? made.json().value("backup", "") : "";
+}
+
+TEST(ProgramOperationsTest, BackupCommandAsksTheService) {
+  const SaleFiles files;
+  const TemporaryDirectory place;
+  const std::string backups = (place.path() / "backups").string();
+  const HttpProgram served({"--dir", files.sale().string(), "--backups", backups});
+  const std::string found =
+      path_of_backup(files.command("backup", {backups + "/", "--keep", "2", "--json"}));
+  EXPECT_EQ(fs::path(found).parent_path(), backups);
+  const std::string url = "http://127.0.0.1:" + std::to_string(served.port());
+  const std::string asked = path_of_backup({"backup", "--server", url, "--keep", "1", "--json"});
+  EXPECT_TRUE(fs::exists(fs::path(asked) / "backup.json"));
+  EXPECT_FALSE(fs::exists(found));
+
+  const ProgramResult elsewhere =
+      run_program(files.command("backup", {(place.path() / "other").string()}));
+  EXPECT_EQ(elsewhere.exit_code, kExitFailure);
+  EXPECT_THAT(elsewhere.err, HasSubstr("makes its backups in " + backups));
+  EXPECT_FALSE(fs::exists(place.path() / "other"));
+}
+
+TEST(ProgramOperationsTest, ServiceWithoutBackupsSaysSo) {
+  const SaleFiles files;
+  const HttpProgram served({"--dir", files.sale().string()});
+  const ProgramResult refused = run_program(files.command("backup", {"/tmp/none"}));
+  EXPECT_NE(refused.exit_code, kExitOk);
+  EXPECT_THAT(refused.err, HasSubstr("serve --backups"));
 }
 
 /// A socket like systemd's.
