@@ -67,6 +67,19 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
   }
 }
 
+absl::StatusOr<std::unique_ptr<SaleReader>> open_reader(const SaleArguments& arguments) {
+  std::filesystem::path keyspace = keyspace_in(arguments.dir);
+  if (!arguments.keyspace_url.empty()) {
+    ASSIGN_OR_RETURN(const auto place, BackendUrl::parse(arguments.keyspace_url));
+    if (place.kind != BackendUrl::Kind::kDirectory) {
+      return absl::NotFoundError("the keyspace is in no directory");
+    }
+    keyspace = place.dir;
+  }
+  ASSIGN_OR_RETURN(auto orders, open_orders_to_read(arguments));
+  return SaleReader::open(keyspace, std::move(orders), arguments.logger);
+}
+
 absl::StatusOr<std::unique_ptr<OrderStore>> open_orders_to_read(const SaleArguments& arguments) {
   if (!arguments.orders_url.empty()) {
     return open_order_store(arguments.orders_url, {.read_only = true});

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/sale_reader.h"
 #include "apps/patience.h"
 #include <rushgate/flash_sale.h>
 #include <rushgate/order_store.h>
@@ -44,6 +45,11 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
 
 /// The same without that wait, for commands that can do without the keyspace.
 absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_if_free(const SaleArguments& arguments);
+
+/// Opens a sale with an embedded keyspace that another process may have open, to read it as it is now.
+/// kNotFound: there is none, or the keyspace is on a Redis or in memory. Other errors: as
+/// SaleReader::open().
+absl::StatusOr<std::unique_ptr<SaleReader>> open_reader(const SaleArguments& arguments);
 
 /// Opens the stored orders of a sale, which another process may have open. kNotFound: there are
 /// none.

@@ -14,6 +14,7 @@
 #include "apps/service/sale_at_service.h"
 #include "apps/text_table.h"
 #include "engine/core/base/status_macros.h"
+#include <rushgate/rocksdb_store.h>
 
 namespace rushgate {
 namespace {
@@ -42,10 +43,19 @@ absl::StatusOr<AuditReport> read_report(const AuditArguments& arguments) {
     ASSIGN_OR_RETURN(const auto service, service_of(place));
     return patiently(place.patience, [&] { return audit_at(service, arguments.repairs, show); });
   }
-  ASSIGN_OR_RETURN(const auto sale, open_sale(place));
-  return patiently(place.patience, [&] {
-    return arguments.repairs ? sale->sale().repair(show) : sale->audit(show);
-  });
+  if (arguments.repairs) {
+    ASSIGN_OR_RETURN(const auto sale, open_sale(place));
+    return patiently(place.patience, [&] { return sale->sale().repair(show); });
+  }
+  auto sale = open_sale_if_free(place);
+  if (is_held_by_another(sale.status())) {
+    const auto reader = open_reader(place);
+    if (reader.ok()) return patiently(place.patience, [&] { return (*reader)->audit(show); });
+    if (!absl::IsNotFound(reader.status())) return reader.status();
+    sale = open_sale(place);  // the keyspace is on a Redis
+  }
+  if (!sale.ok()) return sale.status();
+  return patiently(place.patience, [&] { return (*sale)->audit(show); });
 }
 
 int run_audit(const AuditArguments& arguments) {

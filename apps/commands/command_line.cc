@@ -13,6 +13,7 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stream/backlog.h"
 #include <rushgate/rocksdb_store.h>
 #include <rushgate/store.h>
 
@@ -213,6 +214,11 @@ void say_only_stored(const absl::Status& reason) {
   say("rushgate: {}: only stored orders are visible\n", std::string(reason.message()));
 }
 
+OrderStore& OrderSource::orders() const {
+  if (sale) return sale->orders();
+  return reader ? reader->orders() : *stored;
+}
+
 absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
   OrderSource source;
   auto sale = open_sale_if_free(options);
@@ -221,7 +227,16 @@ absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
     return source;
   }
   const bool is_away = may_pass(sale) || absl::IsNotFound(sale.status());
-  if (!is_away && !is_held_by_another(sale.status())) return sale.status();
+  const bool is_held = is_held_by_another(sale.status());
+  if (!is_away && !is_held) return sale.status();
+  if (is_held) {
+    auto reader = open_reader(options);
+    if (reader.ok()) {
+      source.reader = *std::move(reader);
+      return source;
+    }
+    if (!absl::IsNotFound(reader.status())) return reader.status();
+  }
   auto stored = open_orders_to_read(options);
   if (absl::IsNotFound(stored.status())) return sale.status();
   if (!stored.ok()) return stored.status();
@@ -233,11 +248,12 @@ absl::StatusOr<OrderSource> open_order_source(const SaleArguments& options) {
 absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArguments& options) {
   ASSIGN_OR_RETURN(auto source, open_order_source(options));
   if (source.stored) return std::move(source.stored);
-  const auto backlog = patiently(options.patience, [&] { return source.sale->backlog(); });
-  if (!backlog.ok() && !may_pass(backlog)) return backlog.status();
-  if (!backlog.ok()) {
-    say_only_stored(backlog.status());
-  } else if (!backlog->empty) {
+  const auto unstored =
+      patiently(options.patience, [&] { return has_unstored(source.client(), source.keys()); });
+  if (!unstored.ok() && !may_pass(unstored)) return unstored.status();
+  if (!unstored.ok()) {
+    say_only_stored(unstored.status());
+  } else if (*unstored) {
     say("rushgate: some orders are queued: only stored ones are visible\n");
   }
   source.sale.reset();

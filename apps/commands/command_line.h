@@ -6,11 +6,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/sale_reader.h"
 #include "apps/sale_at.h"
 #include "apps/service/service_client.h"
+#include <rushgate/flash_sale.h>
 #include <rushgate/order_store.h>
 #include <rushgate/user_id.h>
 
@@ -76,13 +79,24 @@ int refuse_unknown_voucher(FlashSale& sale, VoucherId voucher);
 /// sale there. Returns the exit code.
 int refuse_voucher_at(const ServiceClient& service, VoucherId voucher, const absl::Status& failure);
 
-/// The orders of a sale. Only the stored ones while another process holds the sale, or its keyspace is
-/// away.
+/// A sale to read from. Only the stored orders while its keyspace is away.
 struct OrderSource {
-  std::unique_ptr<FlashSale> sale;     // null if only the stored orders can be read
-  std::unique_ptr<OrderStore> stored;  // null otherwise
+  // One of these:
+  std::unique_ptr<FlashSale> sale;
+  std::unique_ptr<SaleReader> reader;  // while another process holds the sale
+  std::unique_ptr<OrderStore> stored;  // without the keyspace
 
-  OrderStore& orders() const { return sale ? sale->orders() : *stored; }
+  [[nodiscard]] OrderStore& orders() const;
+  // With the keyspace only:
+  [[nodiscard]] bool has_keyspace() const { return !stored; }
+  [[nodiscard]] Client& client() const { return sale ? sale->client() : reader->client(); }
+  [[nodiscard]] const SaleKeys& keys() const { return sale ? sale->keys() : reader->keys(); }
+  [[nodiscard]] absl::StatusOr<OrderState> status(OrderId order) const {
+    return sale ? sale->status(order) : reader->status(order);
+  }
+  [[nodiscard]] absl::StatusOr<std::vector<VoucherSummary>> vouchers() const {
+    return sale ? sale->vouchers() : reader->vouchers();
+  }
 };
 /// Prints to stderr that only stored orders are visible, with the reason.
 void say_only_stored(const absl::Status& reason);

@@ -3,11 +3,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
@@ -20,6 +22,7 @@
 #include "apps/text_table.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/sale/model/order_entry.h"
+#include "engine/sale/stream/dead_letters.h"
 #include "engine/sale/stream/unstored_orders.h"
 
 namespace rushgate {
@@ -75,26 +78,14 @@ absl::Status visit_stored(const OrdersArguments& arguments, OrderStore& orders,
   });
 }
 
-absl::Status visit_queued(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
-  const auto unstored = patiently(arguments.sale.patience, [&] {
-    return read_unstored_orders(sale.client(), sale.keys(), arguments.voucher);
-  });
-  if (!unstored.ok()) return unstored.status();
-  for (const Order& order : unstored->queued) {
-    if (!is_asked_for(arguments, order)) continue;
-    const auto stored = sale.orders().find(order.id);  // it may await only its trimming
-    if (!stored.ok()) return stored.status();
-    if (!stored->has_value()) visit({.order = order, .state = kQueued});
-  }
-  return absl::OkStatus();
-}
-
-absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
-  const auto letters =
-      patiently(arguments.sale.patience, [&] { return sale.sale().dead_letters(); });
+absl::Status visit_failed(const OrdersArguments& arguments, const OrderSource& source,
+                          VisitListed visit) {
+  const auto letters = patiently(arguments.sale.patience,
+                                 [&] { return list_dead_letters(source.client(), source.keys()); });
   if (!letters.ok()) return letters.status();
-  const auto discarded =
-      patiently(arguments.sale.patience, [&] { return sale.sale().discarded_letters(); });
+  const auto discarded = patiently(arguments.sale.patience, [&] {
+    return list_discarded_letters(source.client(), source.keys());
+  });
   if (!discarded.ok()) return discarded.status();
   const auto visit_letter = [&](const DeadLetter& letter, const std::string& reason) {
     const auto order = read_order(letter.order);
@@ -106,27 +97,53 @@ absl::Status visit_failed(const OrdersArguments& arguments, FlashSale& sale, Vis
   return absl::OkStatus();
 }
 
-/// Visits the orders that only the keyspace knows.
-absl::Status visit_unstored(const OrdersArguments& arguments, FlashSale& sale, VisitListed visit) {
-  absl::Status visited;
-  if (is_asked_for(arguments, kQueued)) visited = visit_queued(arguments, sale, visit);
-  if (visited.ok() && is_asked_for(arguments, kFailed)) {
-    visited = visit_failed(arguments, sale, visit);
+/// Visits the orders that were queued before the stored ones were visited, except for those among these.
+absl::Status visit_queued(const OrdersArguments& arguments, const OrderSource& source,
+                          const std::vector<Order>& queued,
+                          const absl::flat_hash_set<OrderId>& visited, VisitListed visit) {
+  for (const Order& order : queued) {
+    if (!is_asked_for(arguments, order) || visited.contains(order.id)) continue;
+    // It may await only its trimming, or may have been stored meanwhile.
+    ASSIGN_OR_RETURN(const auto stored, source.orders().find(order.id));
+    const std::string_view state = stored ? order_status_name(stored->status) : kQueued;
+    if (is_asked_for(arguments, state)) visit({.order = stored ? *stored : order, .state = state});
   }
-  return visited;
+  return absl::OkStatus();
 }
 
+/// Returns the orders in the order stream; none if the keyspace is away, which is printed to stderr.
+absl::StatusOr<std::vector<Order>> read_queued(const OrdersArguments& arguments,
+                                               const OrderSource& source) {
+  if (!source.has_keyspace()) return std::vector<Order>();
+  auto unstored = patiently(arguments.sale.patience, [&] {
+    return read_unstored_orders(source.client(), source.keys(), arguments.voucher);
+  });
+  if (unstored.ok()) return std::move(unstored->queued);
+  if (!may_pass(unstored)) return unstored.status();
+  say_only_stored(unstored.status());
+  return std::vector<Order>();
+}
+
+/// Visits the stored orders, then those that only the keyspace knows.
 absl::Status visit_orders(const OrdersArguments& arguments, const OrderSource& source,
                           VisitListed visit) {
-  absl::Status visited;
+  // First, so that an order that is stored meanwhile is met in one of both.
+  ASSIGN_OR_RETURN(const auto queued, read_queued(arguments, source));
+  absl::flat_hash_set<OrderId> awaited;
+  for (const Order& order : queued) awaited.insert(order.id);
+  absl::flat_hash_set<OrderId> visited;
   const auto status = find_order_status(arguments.state);
   if (arguments.state.empty() || status) {
-    visited = visit_stored(arguments, source.orders(), status, visit);
+    RETURN_IF_ERROR(visit_stored(arguments, source.orders(), status, [&](const ListedOrder& one) {
+      if (awaited.contains(one.order.id)) visited.insert(one.order.id);
+      visit(one);
+    }));
   }
-  if (!visited.ok() || !source.sale) return visited;
-  visited = visit_unstored(arguments, *source.sale, visit);
-  if (!may_pass(visited)) return visited;
-  say_only_stored(visited);
+  RETURN_IF_ERROR(visit_queued(arguments, source, queued, visited, visit));
+  if (!source.has_keyspace() || !is_asked_for(arguments, kFailed)) return absl::OkStatus();
+  absl::Status failed = visit_failed(arguments, source, visit);
+  if (!may_pass(failed)) return failed;
+  say_only_stored(failed);
   return absl::OkStatus();
 }
 

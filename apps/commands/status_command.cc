@@ -39,7 +39,7 @@ struct OrderLife {
 };
 
 absl::StatusOr<OrderState> find_state(const OrderSource& source, OrderId order) {
-  if (source.sale) return source.sale->status(order);
+  if (source.has_keyspace()) return source.status(order);
   ASSIGN_OR_RETURN(const auto stored, source.stored->find(order));
   if (!stored.has_value()) return OrderState{};
   return OrderState{.location = OrderLocation::kStored, .order = *stored, .reason = {}};
@@ -55,7 +55,7 @@ std::string_view name_of(const OrderState& found, bool only_stored) {
 absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
   constexpr std::size_t kPortion = 1'000;
   ASSIGN_OR_RETURN(auto found, find_state(source, order));
-  OrderLife life{.state = std::string(name_of(found, source.sale == nullptr)),
+  OrderLife life{.state = std::string(name_of(found, !source.has_keyspace())),
                  .found = std::move(found)};
   PaymentStore& store = *source.orders().payments();
   const absl::Status read =

@@ -38,8 +38,8 @@ absl::StatusOr<std::vector<VoucherSummary>> read_terms(OrderStore& stored) {
 
 absl::StatusOr<std::vector<VoucherSummary>> read_summaries(const OrderSource& source,
                                                            const Patience& patience) {
-  if (!source.sale) return read_terms(*source.stored);
-  return patiently(patience, [&] { return source.sale->vouchers(); });
+  if (!source.has_keyspace()) return read_terms(source.orders());
+  return patiently(patience, [&] { return source.vouchers(); });
 }
 
 std::string end_text(const Voucher& voucher) {

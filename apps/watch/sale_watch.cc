@@ -27,11 +27,19 @@ absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& 
   return watch;
 }
 
-/// Connects to the keyspace if it is on a Redis. An embedded one has its process to itself.
+/// Connects to a keyspace on a Redis, or reads an embedded one beside its process.
 absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
-  if (arguments.keyspace_url.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto place, BackendUrl::parse(arguments.keyspace_url));
-  if (place.kind != BackendUrl::Kind::kRedis) return absl::OkStatus();
+  BackendUrl place{.kind = BackendUrl::Kind::kDirectory};
+  if (!arguments.keyspace_url.empty()) {
+    ASSIGN_OR_RETURN(place, BackendUrl::parse(arguments.keyspace_url));
+  }
+  if (place.kind != BackendUrl::Kind::kRedis) {
+    auto reader = open_reader(arguments);
+    if (absl::IsNotFound(reader.status())) return absl::OkStatus();
+    if (!reader.ok()) return reader.status();
+    reader_ = *std::move(reader);
+    return absl::OkStatus();
+  }
   auto backend = open_backend(place, {.client_name = "rushgate-watch", .logger = arguments.logger});
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
@@ -47,12 +55,14 @@ absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
 
 absl::StatusOr<SaleCounts> SaleWatch::read() {
   SaleCounts counts;
-  absl::Status counted = count_stored(*orders_, voucher_, counts);
-  if (counted.ok()) counted = count_stock(counts);
-  if (counted.ok() && client_) counted = count_holds(counts);
-  if (!counted.ok()) return counted;
+  if (reader_) RETURN_IF_ERROR(reader_->refresh());
+  RETURN_IF_ERROR(count_stored(*orders_, voucher_, counts));
+  RETURN_IF_ERROR(count_stock(counts));
+  if (keyspace() != nullptr) RETURN_IF_ERROR(count_holds(counts));
   return counts;
 }
+
+Client* SaleWatch::keyspace() const { return reader_ ? &reader_->client() : client_.get(); }
 
 absl::StatusOr<std::vector<VoucherVersion>> SaleWatch::vouchers() {
   VoucherStore& store = *orders_->vouchers();
@@ -73,8 +83,8 @@ absl::Status SaleWatch::count_stock(SaleCounts& counts) {
 }
 
 absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
-  if (client_) {
-    const Reply stock = (*client_)("GET", kKeys.stock(voucher.id));
+  if (Client* const client = keyspace()) {
+    const Reply stock = (*client)("GET", kKeys.stock(voucher.id));
     if (stock.is_text()) return parse_int64(stock.text()).value_or(0);
     if (stock.is_error()) return to_status(stock, "reading the stock");
   }
@@ -86,7 +96,7 @@ absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
 /// Counts the holds of the keyspace, which include those of queued orders.
 absl::Status SaleWatch::count_holds(SaleCounts& counts) {
   counts.holds = 0;
-  return for_each_hold(*client_, kKeys, [&](OrderId /*order*/, const KnownHold& hold) {
+  return for_each_hold(*keyspace(), kKeys, [&](OrderId /*order*/, const KnownHold& hold) {
     const bool is_watched = !voucher_ || *voucher_ == hold.voucher;
     if (is_watched && !hold.ended) ++counts.holds;
   });

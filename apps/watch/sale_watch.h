@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/sale_reader.h"
 #include "adapters/flash_sale/stored_records.h"
 #include "apps/sale_at.h"
 #include <rushgate/backend.h>
@@ -16,8 +17,7 @@ namespace rushgate {
 
 /// Reads the counts of one voucher, or of all. Changes nothing, and does not hold the sale.
 ///
-/// With a keyspace on a Redis, stock and holds come from there. Otherwise all counts come from the
-/// database, and queued orders are missing.
+/// Stock and holds come from the keyspace. If it was never created, all counts come from the database.
 class SaleWatch {
  public:
   /// kNotFound: there is no sale. kInvalidArgument: the URL is invalid, or the keyspace belongs to
@@ -32,6 +32,7 @@ class SaleWatch {
   explicit SaleWatch(std::optional<VoucherId> voucher) : voucher_(voucher) {}
 
   absl::Status open_keyspace(const SaleArguments& arguments);
+  [[nodiscard]] Client* keyspace() const;  // null: the database alone
   absl::StatusOr<std::vector<VoucherVersion>> vouchers();
   absl::Status count_stock(SaleCounts& counts);
   absl::Status count_holds(SaleCounts& counts);
@@ -39,8 +40,9 @@ class SaleWatch {
 
   const std::optional<VoucherId> voucher_;
   std::unique_ptr<OrderStore> orders_;
-  std::unique_ptr<Backend> backend_;  // null: the database alone
-  std::unique_ptr<Client> client_;    // of backend_
+  std::unique_ptr<SaleReader> reader_;  // of an embedded keyspace; else null
+  std::unique_ptr<Backend> backend_;    // a Redis; else null
+  std::unique_ptr<Client> client_;      // of backend_
 };
 
 }  // namespace rushgate

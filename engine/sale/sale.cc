@@ -3,7 +3,6 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/sale/audit/audit.h"
-#include "engine/sale/audit/audit_snapshot.h"
 #include "engine/sale/audit/repair.h"
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/keyspace_run.h"
@@ -15,6 +14,7 @@
 #include "engine/sale/stores/order_ids.h"
 #include "engine/sale/stream/dead_letters.h"
 #include "engine/sale/stream/queued_entries.h"
+#include "engine/sale/voucher_summary.h"
 #include "engine/sale/vouchers/restored_letters.h"
 #include <rushgate/ids.h>
 #include <rushgate/purchase_statistics.h>
@@ -36,16 +36,6 @@ absl::Status check(const SaleOptions& options) {
   if (options.client.on_message)
     return absl::InvalidArgumentError("client.on_message must be empty");
   return options.admission ? options.admission->check() : absl::OkStatus();
-}
-
-absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
-                                         VoucherVersion version) {
-  ASSIGN_OR_RETURN(const auto counters, read_voucher_counters(client, keys, version.voucher.id));
-  VoucherSummary summary{.voucher = std::move(version.voucher), .version = version.version};
-  if (!counters.published || !counters.stock) return summary;
-  summary.free = *counters.stock;
-  summary.admitted = *counters.published - *counters.stock + counters.given_back;
-  return summary;
 }
 
 }  // namespace
@@ -101,14 +91,7 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
   return summary;
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
-  ASSIGN_OR_RETURN(auto versions, parts_->stores.vouchers.all_applied());
-  std::vector<VoucherSummary> summaries;
-  for (VoucherVersion& version : versions) {
-    ASSIGN_OR_RETURN(auto summary,
-                     summarize(*parts_->client, parts_->options.keys, std::move(version)));
-    summaries.push_back(std::move(summary));
-  }
-  return summaries;
+  return summarize_all(*parts_->client, parts_->stores.vouchers, parts_->options.keys);
 }
 
 BuyResult Sale::buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key) {

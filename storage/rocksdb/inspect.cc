@@ -89,17 +89,6 @@ rocksdb::Status open_reader(rocksdb::Env& env, const std::string& dir, DryRun& d
   return status;
 }
 
-absl::Status check_format(const std::string& stored, const std::filesystem::path& dir) {
-  std::uint32_t format = 0;
-  const auto [end, error] = std::from_chars(stored.data(), stored.data() + stored.size(), format);
-  if (error == std::errc() && end == stored.data() + stored.size() && format == kStoreFormat) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError("the store in " + dir.string() + " has format \"" +
-                                  absl::CHexEscape(stored) + "\"; this program reads format " +
-                                  std::to_string(kStoreFormat) + " only");
-}
-
 absl::Status not_ours(const std::filesystem::path& dir, std::string_view why) {
   return absl::FailedPreconditionError("directory " + dir.string() +
                                        " is not a Rushgate store: " + std::string(why));
@@ -118,6 +107,17 @@ absl::StatusOr<DirectoryState> without_database(const std::vector<std::string>& 
 }
 
 }  // namespace
+
+absl::Status check_format(const std::string& stored, const std::filesystem::path& dir) {
+  std::uint32_t format = 0;
+  const auto [end, error] = std::from_chars(stored.data(), stored.data() + stored.size(), format);
+  if (error == std::errc() && end == stored.data() + stored.size() && format == kStoreFormat) {
+    return absl::OkStatus();
+  }
+  return absl::UnimplementedError("the store in " + dir.string() + " has format \"" +
+                                  absl::CHexEscape(stored) + "\"; this program reads format " +
+                                  std::to_string(kStoreFormat) + " only");
+}
 
 absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,
                                                  const std::filesystem::path& dir) {

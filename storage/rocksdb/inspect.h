@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include <rocksdb/env.h>
 #include <rocksdb/wal_filter.h>
@@ -20,6 +21,9 @@ struct DirectoryState {
   /// Number of the first log file that is not completely in tables.
   std::uint64_t first_needed_log = 0;
 };
+
+/// kUnimplemented: `stored`, the record of the format, is not that of this program.
+absl::Status check_format(const std::string& stored, const std::filesystem::path& dir);
 
 /// Errors: as RocksDbStore::open().
 absl::StatusOr<DirectoryState> inspect_directory(rocksdb::Env& env,

@@ -162,6 +162,14 @@ rocksdb::DBOptions database_options(rocksdb::Env& env, const RocksDbStoreOptions
 
 using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
 
+Families all_families() {
+  return {
+      {rocksdb::kDefaultColumnFamilyName, default_options()},
+      {kStateFamily, state_options()},
+      {kStreamFamily, stream_options()},
+  };
+}
+
 // An interrupted creation may have left the first families. The others are created in one call,
 // because RocksDB writes and reads its options file once per call.
 rocksdb::Status create_database(const rocksdb::DBOptions& options, const std::string& dir,
@@ -225,7 +233,7 @@ void RocksDatabase::close() {
   for (rocksdb::ColumnFamilyHandle* family : {default_, state_, stream_}) {
     if (family != nullptr) db_->DestroyColumnFamilyHandle(family);
   }
-  sync_directory_of(*env_, dir_).IgnoreError();  // so that the newest log is noted
+  if (lock_) sync_directory_of(*env_, dir_).IgnoreError();  // so that the newest log is noted
   db_->Close();  // nothing that could fail matters: the log has the data
   db_.reset();
 }
@@ -234,7 +242,7 @@ absl::Status RocksDatabase::reopen(const RocksDbStoreOptions& options,
                                    const std::shared_ptr<WriteFailure>& failure,
                                    const KeptOperations& kept) {
   close();
-  if (!lock_.is_of(dir_)) {  // the file system vanished and came back, or the directory is a copy
+  if (!lock_->is_of(dir_)) {  // the file system vanished and came back, or the directory is a copy
     ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::take(dir_));
     lock_ = std::move(lock);
   }
@@ -297,21 +305,13 @@ absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
     database.wal_filter = &recovery_end_.emplace(end);
   }
 
-  const Families families = {
-      {rocksdb::kDefaultColumnFamilyName, default_options()},
-      {kStateFamily, state_options()},
-      {kStreamFamily, stream_options()},
-  };
+  const Families families = all_families();
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
       found.fresh ? create_database(database, dir_.string(), families, handles, db)
                   : rocksdb::DB::Open(database, dir_.string(), families, &handles, &db);
-  db_.reset(db != nullptr && options.wrap_database ? options.wrap_database(db) : db);
-  handles.resize(families.size());
-  default_ = handles[0];
-  state_ = handles[1];
-  stream_ = handles[2];
+  keep(db != nullptr && options.wrap_database ? options.wrap_database(db) : db, handles);
   absl::Status opened = to_absl(status, "opening the store", dir_);
   if (opened.ok() && found.fresh) opened = write_format();
   if (opened.ok() && !found.fresh) opened = remove_recovery_limit(*env_, dir_);
@@ -322,6 +322,14 @@ absl::Status RocksDatabase::start(const RocksDbStoreOptions& options,
   return sync_directory_of(*env_, dir_);
 }
 
+void RocksDatabase::keep(rocksdb::DB* db, std::vector<rocksdb::ColumnFamilyHandle*> families) {
+  db_.reset(db);
+  families.resize(3);
+  default_ = families[0];
+  state_ = families[1];
+  stream_ = families[2];
+}
+
 // Flushed at once, so that it can be read without the log and does not retain the log.
 absl::Status RocksDatabase::write_format() {
   rocksdb::WriteOptions options;
@@ -329,6 +337,34 @@ absl::Status RocksDatabase::write_format() {
   rocksdb::Status status = db_->Put(options, default_, kFormatKey, std::to_string(kStoreFormat));
   if (status.ok()) status = db_->Flush(rocksdb::FlushOptions(), default_);
   return to_absl(status, "writing the format", dir_);
+}
+
+absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::open_to_read(
+    const std::filesystem::path& dir, const RocksDbStoreOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::exists(dir / "CURRENT", error)) {
+    return absl::NotFoundError("there is no store in " + dir.string());
+  }
+  rocksdb::DBOptions database = database_options(env_of(options), options);
+  database.max_open_files = -1;  // those that the writer removes stay readable
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  std::unique_ptr<RocksDatabase> reader(new RocksDatabase(std::nullopt, dir));
+  const rocksdb::Status status = rocksdb::DB::OpenAsSecondary(database, dir.string(), dir.string(),
+                                                              all_families(), &handles, &db);
+  reader->keep(db, std::move(handles));
+  RETURN_IF_ERROR(to_absl(status, "reading the store", dir));
+  std::string format;
+  const rocksdb::Status read =
+      reader->db().Get(rocksdb::ReadOptions(), reader->default_, kFormatKey, &format);
+  if (read.IsNotFound()) return absl::NotFoundError("there is no store in " + dir.string());
+  RETURN_IF_ERROR(to_absl(read, "reading the format", dir));
+  RETURN_IF_ERROR(check_format(format, dir));
+  return reader;
+}
+
+absl::Status RocksDatabase::catch_up() {
+  return to_absl(db_->TryCatchUpWithPrimary(), "reading the store", dir_);
 }
 
 absl::StatusOr<std::unique_ptr<RocksDatabase>> RocksDatabase::open(

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -46,6 +47,15 @@ class RocksDatabase {
       const std::filesystem::path& dir, const RocksDbStoreOptions& options,
       const std::shared_ptr<WriteFailure>& failure);
 
+  /// Opens the database that another process writes, or none, and writes nothing. Only db(), state(),
+  /// stream(), dir() and catch_up() may be called. kUnavailable: the writer removed a file while it was
+  /// read, so that a repetition may succeed. Other errors: as open().
+  static absl::StatusOr<std::unique_ptr<RocksDatabase>> open_to_read(
+      const std::filesystem::path& dir, const RocksDbStoreOptions& options);
+  /// Reads what the writer has written meanwhile. No iterator may be in use. kUnavailable: as
+  /// open_to_read(); it then has to be opened again.
+  absl::Status catch_up();
+
   /// Closes the database and opens it again after a failure, without the operations of the failed
   /// commit. Keeps the lock, or takes it again if the directory has another lock file. If it fails,
   /// the database stays closed, and only reopen() may be called. kDataLoss: an acknowledged operation
@@ -65,7 +75,7 @@ class RocksDatabase {
   [[nodiscard]] std::shared_ptr<const WorkCounters> work() const { return work_; }
 
  private:
-  RocksDatabase(DirectoryLock lock, std::filesystem::path dir)
+  RocksDatabase(std::optional<DirectoryLock> lock, std::filesystem::path dir)
       : lock_(std::move(lock)), dir_(std::move(dir)) {}
 
   absl::Status start(const RocksDbStoreOptions& options,
@@ -73,10 +83,11 @@ class RocksDatabase {
                      std::optional<KeptOperations> kept);
   absl::StatusOr<std::uint64_t> limit_recovery(rocksdb::Env& env, std::uint64_t found_end,
                                                std::optional<KeptOperations> kept) const;
+  void keep(rocksdb::DB* db, std::vector<rocksdb::ColumnFamilyHandle*> families);
   void close();
   absl::Status write_format();
 
-  DirectoryLock lock_;
+  std::optional<DirectoryLock> lock_;  // empty: opened to read
   const std::filesystem::path dir_;
   const std::shared_ptr<WorkCounters> work_ = std::make_shared<WorkCounters>();
   std::optional<RecoveryEnd> recovery_end_;  // db_ keeps a pointer to it

@@ -97,12 +97,13 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& s
 class AuditPass {
  public:
   AuditPass(Client& client, const SaleStores& stores, const SaleKeys& keys, int number,
-            const OnAuditProgress& on_progress)
+            const OnAuditProgress& on_progress, const RefreshKeyspace& refresh)
       : client_(client),
         stores_(stores),
         keys_(keys),
         changes_(stores.orders.payments()),
-        on_progress_(on_progress) {
+        on_progress_(on_progress),
+        refresh_(refresh) {
     progress_.pass = number;
   }
 
@@ -112,6 +113,7 @@ class AuditPass {
     AuditReport report;
     ASSIGN_OR_RETURN(archived_, read_archived(stores_.orders));
     absl::Status read = changes_.begin();
+    if (read.ok()) read = refresh();
     if (read.ok()) read = add_on_sale(client_, keys_, vouchers);
     if (read.ok()) read = add_recorded(stores_, vouchers);
     if (!read.ok()) return read;
@@ -152,6 +154,7 @@ class AuditPass {
   /// Each may explain a problem.
   absl::StatusOr<bool> has_changes() {
     if (!changes_.empty()) return true;
+    RETURN_IF_ERROR(refresh());
     ASSIGN_OR_RETURN(const auto archived, read_archived(stores_.orders));
     const auto is_same = [](const ArchivedVoucher& before, const ArchivedVoucher& after) {
       return before.last.voucher.id == after.last.voucher.id &&
@@ -166,6 +169,8 @@ class AuditPass {
   }
 
  private:
+  absl::Status refresh() { return refresh_ ? refresh_() : absl::OkStatus(); }
+
   absl::Status audit_vouchers(AuditReport& report) {
     count_work();
     const auto add_orders = [this](std::size_t count) {
@@ -284,22 +289,24 @@ class AuditPass {
   absl::btree_map<VoucherId, std::size_t> without_stock_;  // dead letters
   bool met_others_ = false;
   const OnAuditProgress& on_progress_;
+  const RefreshKeyspace& refresh_;
   AuditProgress progress_;
 };
 
 absl::StatusOr<AuditReport> audit_orders(Client& client, const SaleStores& stores,
-                                         const SaleKeys& keys, const OnAuditProgress& on_progress) {
+                                         const SaleKeys& keys, const OnAuditProgress& on_progress,
+                                         const RefreshKeyspace& refresh) {
   constexpr int kPassesMax = 20;
   Vouchers vouchers;
   for (int pass = 1; pass <= kPassesMax; ++pass) {
     ASSIGN_OR_RETURN(const auto before, dead_letters_position(client, keys));
-    AuditPass look(client, stores, keys, pass, on_progress);
+    AuditPass look(client, stores, keys, pass, on_progress, refresh);
     ASSIGN_OR_RETURN(auto report, look.run(vouchers));
-    ASSIGN_OR_RETURN(const auto after, dead_letters_position(client, keys));
     if (!look.met_others() && report.passed()) return report;
     // A pass may miss an order that died and was retried during it. If none died and none was
     // retried, it misses none.
     ASSIGN_OR_RETURN(const auto has_changes, look.has_changes());
+    ASSIGN_OR_RETURN(const auto after, dead_letters_position(client, keys));
     const bool may_err = (before != after || has_changes) && pass < kPassesMax;
     if (!look.met_others() && !may_err) return report;
   }
@@ -339,9 +346,10 @@ absl::Status audit_owner(Client& client, const SaleKeys& keys, const DatabaseSta
 }  // namespace
 
 absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                                  const OnAuditProgress& on_progress) {
+                                  const OnAuditProgress& on_progress,
+                                  const RefreshKeyspace& refresh) {
   ASSIGN_OR_RETURN(const auto state, stores.orders.state());
-  auto report = audit_orders(client, stores, keys, on_progress);
+  auto report = audit_orders(client, stores, keys, on_progress, refresh);
   if (!report.ok()) return report;
   RETURN_IF_ERROR(audit_owner(client, keys, state, *report));
   ASSIGN_OR_RETURN(const auto foreign, find_foreign_consumers(client, keys, state.identity));

@@ -2,6 +2,9 @@
 // problem.
 #pragma once
 
+#include <functional>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/audit_report.h>
 #include <rushgate/client.h>
@@ -10,8 +13,12 @@
 
 namespace rushgate {
 
-/// As Sale::audit().
+/// Lets `client` read the keyspace as it is now, if it reads a copy of one moment.
+using RefreshKeyspace = std::function<absl::Status()>;
+
+/// As Sale::audit(). `refresh` may be empty: `client` reads the keyspace itself.
 absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                                  const OnAuditProgress& on_progress = {});
+                                  const OnAuditProgress& on_progress = {},
+                                  const RefreshKeyspace& refresh = {});
 
 }  // namespace rushgate

@@ -1,8 +1,11 @@
 // Commands that inspect a sale: audit, orders, status, dead-letters.
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -245,21 +248,56 @@ TEST_F(SalesProgramTest, RetryWithoutDeadLettersSucceeds) {
   EXPECT_EQ(result.out, "[]\n");
 }
 
-TEST_F(SalesProgramTest, StoredOrdersOfLockedSaleAreReadable) {
-  const std::string id =
-      run_program(files_.command("orders", {"--json", "--user", "8"})).json()[0]["order"];
-  const auto sale = open_sale_here();
-  const auto orders = run_program(files_.command("orders", {"--json"}));
-  EXPECT_EQ(orders.exit_code, kExitOk) << orders.err;
-  EXPECT_EQ(orders.json().size(), 3u);
-  EXPECT_THAT(orders.err, HasSubstr("is in use by"));
-  EXPECT_THAT(orders.err, HasSubstr("only stored orders are visible"));
-  EXPECT_THAT(run_program(files_.command("status", {id})).out, HasSubstr("created: user 8"));
+TEST_F(SalesProgramTest, QueuedOrderOfHeldSaleIsVisible) {
+  const auto sale = open_sale_here();  // without workers
+  ASSERT_EQ(sale->publish({.id = 3, .stock = 5, .price_cents = 5, .payment_ms = 60'000}),
+            absl::OkStatus());
+  const BuyResult bought = sale->buy(3, 7);
+  ASSERT_EQ(bought.outcome, Outcome::kAccepted);
+  const std::string id = std::to_string(bought.order);
 
-  // The order may be queued: only the other process knows.
-  const auto other = run_program(files_.command("status", {"5"}));
-  EXPECT_EQ(other.exit_code, kExitNegative);
-  EXPECT_EQ(other.out, "not stored\n");
+  const auto orders = run_program(files_.command("orders", {"--json"}));
+  EXPECT_EQ(orders.err, "");
+  EXPECT_EQ(orders.json().size(), 4u);
+  EXPECT_EQ(orders.json()[3]["state"], "queued");
+  EXPECT_EQ(run_program(files_.command("status", {id, "--json"})).json()["state"], "queued");
+  EXPECT_EQ(run_program(files_.command("status", {"5"})).out, "unknown\n");
+  EXPECT_EQ(run_program(files_.command("vouchers", {"--json"})).json()[2]["free"], 4);
+  const auto line = run_program(files_.command("watch", {"--count", "1", "--json"})).json();
+  EXPECT_EQ(line["stock"], 4);
+  EXPECT_EQ(line["holds"], 1);
+  const auto audit = run_program(files_.command("audit", {"--json"}));
+  EXPECT_EQ(audit.exit_code, kExitOk) << audit.out << audit.err;
+  EXPECT_EQ(audit.json()["vouchers"][2]["queued"], 1) << audit.out;
+
+  ASSERT_EQ(sale->drain(), absl::OkStatus());  // it goes on
+  EXPECT_THAT(run_program(files_.command("status", {id})).out, HasSubstr("unpaid: user 7"));
+}
+
+TEST_F(SalesProgramTest, AuditBesideBuyersPasses) {
+  const auto sale = open_sale_here();
+  ASSERT_EQ(sale->start_workers(), absl::OkStatus());
+  ASSERT_EQ(sale->publish({.id = 3, .stock = 1'000'000, .price_cents = 5, .payment_ms = 60'000}),
+            absl::OkStatus());
+  std::atomic<bool> is_over = false;
+  std::thread buyer([&] {
+    constexpr std::int64_t kUsers = 20'000;  // an audit takes longer and longer
+    for (std::int64_t user = 1; user <= kUsers && !is_over; ++user) {
+      const BuyResult bought = sale->buy(3, user);
+      EXPECT_EQ(bought.outcome, Outcome::kAccepted);
+      if (user % 3 == 0) sale->cancel(bought.order, "changed my mind", "user");
+      if (user % 3 == 1)
+        sale->pay({.order = bought.order, .payment = std::to_string(user), .amount_cents = 5});
+    }
+  });
+  for (int round = 0; round < 2; ++round) {
+    const auto audit = run_program(files_.command("audit"));
+    EXPECT_EQ(audit.exit_code, kExitOk) << audit.out << audit.err;
+    const auto listed = run_program(files_.command("orders", {"--json"}));
+    EXPECT_EQ(listed.exit_code, kExitOk) << listed.err;
+  }
+  is_over = true;
+  buyer.join();
 }
 
 TEST_F(SalesProgramTest, ForeignKeyspaceIsNotReportedInUse) {
@@ -278,7 +316,7 @@ TEST_F(SalesProgramTest, ForeignKeyspaceIsNotReportedInUse) {
 TEST_F(SalesProgramTest, HeldKeyspaceErrorNamesHolder) {
   const auto sale = open_sale_here();
   for (const auto& arguments :
-       {files_.command("audit"), files_.command("dead-letters"), files_.replay()}) {
+       {files_.command("audit", {"--repair"}), files_.command("dead-letters"), files_.replay()}) {
     // A completed replay also fails: its table is in the keyspace.
     auto at_once = arguments;
     at_once.insert(at_once.end(), {"--patience", "0"});
@@ -291,7 +329,7 @@ TEST_F(SalesProgramTest, HeldKeyspaceErrorNamesHolder) {
 
 TEST_F(SalesProgramTest, CommandWaitsForHeldSale) {
   auto sale = open_sale_here();
-  Program audit(files_.command("audit"));
+  Program audit(files_.command("audit", {"--repair"}));
   ASSERT_TRUE(audit.wait_for_error_text("waiting: "));
   sale.reset();
   const auto result = audit.wait();
