@@ -189,32 +189,58 @@ HttpAnswer get_order(RouteCall& call) {
 
 namespace {
 
-/// Returns a page of the orders that `filter` selects. No index has references: a page with one is what
-/// was found among the next kSearchedMax orders, so that a request takes some 10 ms.
-HttpAnswer order_page(RouteCall& call, OrderFilter filter) {
-  constexpr std::size_t kSearchedMax = 10'000;
-  filter.count_max = call.only_reference ? kSearchedMax : call.limit;
-  if (!call.after.empty()) {
-    const auto after = parse_int64(call.after);
-    if (!after) return problem(kInvalidRequest, "the query's after must be the id of an order");
-    filter.after = *after;
-  }
+HttpAnswer page_of_orders(Json orders, std::optional<OrderId> next) {
+  return json_answer({{"orders", std::move(orders)},
+                      {"next", next ? Json(std::to_string(*next)) : Json(nullptr)}});
+}
+
+/// Returns a page of the orders that `search` selects, the newest first.
+HttpAnswer newest_page(RouteCall& call, OrderSearch search) {
+  search.count_max = call.limit;
+  search.reference = call.only_reference;
+  const auto found = call.sale().orders().search(search);
+  if (!found.ok()) return problem_of(found.status());
+  Json list = Json::array();
+  for (const Order& order : found->orders) list.push_back(to_json(order));
+  return page_of_orders(std::move(list), found->next);
+}
+
+/// Returns a page of the orders that `filter` selects, the oldest first. With a reference or a state, a
+/// page is what was found among the next kLookedAtMax orders, so that a request takes some 10 ms.
+HttpAnswer oldest_page(RouteCall& call, OrderFilter filter) {
+  constexpr std::size_t kLookedAtMax = 10'000;
+  const auto status = std::exchange(filter.status, std::nullopt);
+  const bool looks_at_more = status || call.only_reference;
+  filter.count_max = looks_at_more ? kLookedAtMax : call.limit;
   const auto orders = call.sale().orders().list(filter);
   if (!orders.ok()) return problem_of(orders.status());
   Json list = Json::array();
-  bool has_more = orders->size() == filter.count_max;
-  OrderId last = has_more ? orders->back().id : 0;
+  std::optional<OrderId> next;
+  if (orders->size() == filter.count_max) next = orders->back().id;
   for (const Order& order : *orders) {
+    if (status && order.status != *status) continue;
     if (call.only_reference && *call.only_reference != order.reference) continue;
-    if (list.size() == call.limit) {
-      has_more = true;
-      break;
-    }
     list.push_back(to_json(order));
-    if (list.size() == call.limit) last = order.id;
+    if (list.size() < call.limit || order.id == orders->back().id) continue;
+    next = order.id;
+    break;
   }
-  return json_answer({{"orders", std::move(list)},
-                      {"next", has_more ? Json(std::to_string(last)) : Json(nullptr)}});
+  return page_of_orders(std::move(list), next);
+}
+
+HttpAnswer order_page(RouteCall& call, const OrderFilter& filter) {
+  if (!call.after.empty() && !parse_int64(call.after)) {
+    return problem(kInvalidRequest, "the query's after must be the id of an order");
+  }
+  const auto after = parse_int64(call.after);
+  if (!call.is_newest_first) {
+    OrderFilter page = filter;
+    page.after = after.value_or(0);
+    return oldest_page(call, page);
+  }
+  OrderSearch search{.user = filter.user, .voucher = filter.voucher, .status = filter.status};
+  if (after) search.before = *after;
+  return newest_page(call, search);
 }
 
 /// Returns a page of payments or changes: those of the query's voucher. The next one begins behind the

@@ -34,6 +34,7 @@ struct RouteCall {
 
   // The query of a list:
   std::string after = {};  // the position behind which it begins; empty: from the first
+  bool is_newest_first = false;
   std::size_t limit = 100;
   std::string state = {};  // of orders or payments; empty: any
   std::optional<VoucherId> only_voucher = {};

@@ -37,6 +37,10 @@ std::string read_parameter(std::string_view name, const std::string& value, Rout
   if (name == "after") call.after = value;
   if (name == "state") call.state = value;
   if (name == "reference") call.only_reference = value;
+  if (name == "sort") {
+    call.is_newest_first = value == "newest";
+    if (value != "newest" && value != "oldest") return "must be newest or oldest";
+  }
   if (name == "user") {
     call.only_user = UserId(value);
     return call.only_user->find_fault();

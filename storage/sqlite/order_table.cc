@@ -80,6 +80,62 @@ std::string list_orders_sql(unsigned by) {
   return concat(kSelectOrders, index, " WHERE ", conditions, end);
 }
 
+// ---- Searches ---------------------------------------------------------------------------------
+
+// The conditions of a search, as bits, in addition to the first three of a list.
+constexpr unsigned kByReference = 8;
+// With kByVoucher: the state has an index, of which the search reads nothing else.
+constexpr unsigned kByUnpaidIndex = 16;
+constexpr unsigned kByRefundingIndex = 32;
+
+unsigned conditions_of(const OrderSearch& search) {
+  const unsigned by = (search.user ? kByUser : 0) | (search.voucher ? kByVoucher : 0) |
+                      (search.status ? kByStatus : 0) | (search.reference ? kByReference : 0);
+  if (search.user || !search.voucher) return by;
+  if (search.status == OrderStatus::kUnpaid) return by | kByUnpaidIndex;
+  return search.status == OrderStatus::kRefunding ? by | kByRefundingIndex : by;
+}
+
+// Parameters of both statements of a search: ?1 before, ?2 count, ?3 looked at, ?4 user, ?5 voucher, ?6
+// status, ?7 reference.
+constexpr char kBinds[] =
+    "?2 IS NOT NULL AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND ?6 IS NOT NULL AND ?7 IS NOT NULL";
+
+/// Returns the selection of the orders to look at, with what decides on them.
+std::string looked_at_sql(unsigned by) {
+  const std::string select = "SELECT id, status, reference FROM orders";
+  const std::string end = " ORDER BY id DESC LIMIT ?3";
+  if (by & kByUser) {  // in both indices
+    const char* const where = " WHERE id < ?1 AND user_id = ?4 AND ";
+    const std::string voucher = (by & kByVoucher) ? " AND voucher_id = ?5" : "";
+    return concat(select, " INDEXED BY orders_once", where, kOnce, voucher, " UNION ALL ", select,
+                  " INDEXED BY orders_other", where, kOther, voucher, end);
+  }
+  if (!(by & kByVoucher)) return concat(select, " NOT INDEXED WHERE id < ?1", end);
+  const char* index = "orders_by_voucher";
+  std::string state;
+  if (by & kByUnpaidIndex) {
+    index = "orders_unpaid";
+    state = concat(" AND status = ", number_of(OrderStatus::kUnpaid));
+  } else if (by & kByRefundingIndex) {
+    index = "orders_refunding";
+    state = concat(" AND status = ", number_of(OrderStatus::kRefunding));
+  }
+  return concat(select, " INDEXED BY ", index, " WHERE id < ?1 AND voucher_id = ?5", state, end);
+}
+
+std::string search_sql(unsigned by) {
+  const std::string status = (by & kByStatus) ? " AND status = ?6" : "";
+  const std::string reference = (by & kByReference) ? " AND reference = ?7" : "";
+  return concat(kSelectOrders, " WHERE id IN (SELECT id FROM (", looked_at_sql(by), ") WHERE ",
+                kBinds, status, reference, " ORDER BY id DESC LIMIT ?2) ORDER BY id DESC");
+}
+
+/// Returns the number of orders that the same search looks at, and the least id of them.
+std::string extent_sql(unsigned by) {
+  return concat("SELECT count(*), min(id) FROM (", looked_at_sql(by), ") WHERE ", kBinds);
+}
+
 // Parameters: ?1 the end of the last order's key, ?2 the last order. Sorted as the index is.
 std::string orders_by_key_end(const char* table, const char* index) {
   return concat("SELECT ", kOrderColumns, " FROM ", table, " INDEXED BY ", index, " WHERE ",
@@ -160,6 +216,34 @@ std::vector<Order> OrderReader::list(const OrderFilter& filter) {
   std::vector<Order> orders;
   while (query.next()) orders.push_back(to_order(query));
   return orders;
+}
+
+FoundOrders OrderReader::search(const OrderSearch& search) {
+  const unsigned by = conditions_of(search);
+  SearchStatements& statements = searches_[by];
+  if (!statements.search) {
+    statements.search = std::make_unique<SQLite::Statement>(database_, search_sql(by));
+    statements.extent = std::make_unique<SQLite::Statement>(database_, extent_sql(by));
+  }
+  const auto bind = [&](SQLite::Statement& statement) {
+    return Query(statement, search.before, to_limit(search.count_max),
+                 to_limit(search.looked_at_max), search.user.value_or(UserId()),
+                 search.voucher.value_or(0), number_of(search.status.value_or(OrderStatus{})),
+                 search.reference.value_or(""));
+  };
+  FoundOrders found;
+  {
+    Query query = bind(*statements.search);
+    while (query.next()) found.orders.push_back(to_order(query));
+  }
+  if (found.orders.size() >= search.count_max) {
+    found.next = found.orders.back().id;
+    return found;
+  }
+  Query extent = bind(*statements.extent);
+  extent.next();
+  if (extent.integer(0) == to_limit(search.looked_at_max)) found.next = extent.integer(1);
+  return found;
 }
 
 OrderId OrderReader::greatest_id(OrderId below) {

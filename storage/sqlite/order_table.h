@@ -38,6 +38,7 @@ class OrderReader {
 
   std::optional<Order> find(OrderId id);
   std::vector<Order> list(const OrderFilter& filter);
+  FoundOrders search(const OrderSearch& search);
   OrderId greatest_id(OrderId below);
   std::int64_t count_live(VoucherId voucher);
   std::vector<VoucherId> vouchers_with_orders();
@@ -54,6 +55,11 @@ class OrderReader {
   // One for each set of conditions (numbered in order_table.cc), prepared at its first
   // use.
   std::array<std::unique_ptr<SQLite::Statement>, 10> lists_;
+  struct SearchStatements {
+    std::unique_ptr<SQLite::Statement> search = {};
+    std::unique_ptr<SQLite::Statement> extent = {};  // of the orders that it looks at
+  };
+  std::array<SearchStatements, 64> searches_;  // by conditions
 };
 
 /// The columns of a table of orders, in the order of to_order().

@@ -190,6 +190,10 @@ absl::StatusOr<std::vector<Order>> SqliteOrderStore::list(const OrderFilter& fil
   return impl_->read([&](Reader& reader) { return reader.orders.list(filter); });
 }
 
+absl::StatusOr<FoundOrders> SqliteOrderStore::search(const OrderSearch& search) {
+  return impl_->read([&](Reader& reader) { return reader.orders.search(search); });
+}
+
 absl::StatusOr<OrderId> SqliteOrderStore::greatest_id(OrderId below) {
   return impl_->read([&](Reader& reader) { return reader.orders.greatest_id(below); });
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -52,6 +54,51 @@ absl::StatusOr<OrderId> OrderStore::greatest_id(OrderId below) {
     }
   }
   return greatest;
+}
+
+namespace {
+
+/// The newest orders below an id, in ascending order.
+struct NewestOrders {
+  std::vector<Order> orders;
+  OrderId first = 0;  // all orders from here on are among them
+};
+
+/// Reads back from the greatest id, at first one id and twice as many each time, until there are
+/// enough or too many orders.
+absl::StatusOr<NewestOrders> read_newest(OrderStore& store, const OrderSearch& search) {
+  NewestOrders newest;
+  OrderFilter filter{.user = search.user,
+                     .voucher = search.voucher,
+                     .count_max = std::max<std::size_t>(search.looked_at_max, 2)};
+  ASSIGN_OR_RETURN(const OrderId last, store.greatest_id(search.before));
+  if (last == 0) return newest;
+  for (OrderId width = 1;; width = width > last / 2 ? last : 2 * width) {
+    filter.after = last - width;
+    ASSIGN_OR_RETURN(auto orders, store.list(filter));
+    const bool is_cut = orders.size() == filter.count_max && orders.back().id < search.before;
+    if (is_cut) return newest;
+    std::erase_if(orders, [&](const Order& order) { return order.id >= search.before; });
+    newest = {.orders = std::move(orders), .first = filter.after + 1};
+    if (newest.orders.size() >= search.count_max || filter.after == 0) return newest;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<FoundOrders> OrderStore::search(const OrderSearch& search) {
+  ASSIGN_OR_RETURN(auto newest, read_newest(*this, search));
+  FoundOrders found;
+  if (newest.first > 1) found.next = newest.first;
+  for (Order& order : std::views::reverse(newest.orders)) {
+    if (search.status && order.status != *search.status) continue;
+    if (search.reference && order.reference != *search.reference) continue;
+    found.orders.push_back(std::move(order));
+    if (found.orders.size() < search.count_max) continue;
+    found.next = found.orders.back().id;
+    break;
+  }
+  return found;
 }
 
 absl::StatusOr<std::int64_t> OrderStore::count_live(VoucherId voucher) {

@@ -67,7 +67,7 @@ export class OrderPages {
   }
 
   #path(search) {
-    const query = new URLSearchParams({ limit: PAGE });
+    const query = new URLSearchParams({ limit: PAGE, sort: 'newest' });
     if (search.after !== null) query.set('after', search.after);
     if (this.state) query.set('state', this.state);
     if (this.voucher) query.set('voucher', this.voucher);
@@ -76,7 +76,7 @@ export class OrderPages {
     return `/v1/orders?${String(query).replaceAll('+', '%20')}`;  // a plus sign stays one here
   }
 
-  /** Reads the next page, and further ones while they are empty: a search for a reference looks at a part of the orders each time. */
+  /** Reads the next page, and further ones while they are empty: a search without an index looks at a part of the orders each time. */
   async #more() {
     const { search } = this;
     if (search === null || search.isBusy || search.isDone) return;
@@ -89,7 +89,7 @@ export class OrderPages {
         search.orders.push(...page.orders);
         search.after = page.next;
         search.isDone = page.next === null;
-        setText(this.status, search.isDone ? (search.orders.length === 0 ? t('noMatch') : '') : this.kind === 'reference' && this.words ? t('searching', { order: page.next }) : '');
+        setText(this.status, search.isDone ? (search.orders.length === 0 ? t('noMatch') : '') : page.orders.length === 0 ? t('searching', { order: page.next }) : '');
       } while (!search.isDone && search.orders.length === 0);
       search.isBusy = false;
       this.long.items = search.orders;

@@ -134,6 +134,18 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
     return order;
   }
 
+  /// Returns all orders that a search selects: it goes on from part to part.
+  std::vector<Order> search_all(OrderSearch search) {
+    std::vector<Order> all;
+    while (true) {
+      const FoundOrders found = store().search(search).value();
+      all.insert(all.end(), found.orders.begin(), found.orders.end());
+      if (!found.next) return all;
+      EXPECT_LT(*found.next, search.before);
+      if (*found.next >= search.before) return all;
+      search.before = *found.next;
+    }
+  }
   /// Writes as a worker does, with stock for any number of orders.
   std::vector<OrderResult> write(const std::vector<Order>& orders) {
     return checked(write_now(store(), orders), orders.size());
@@ -277,6 +289,23 @@ TEST_P(OrderStoreTest, GreatestIdBelowBoundIsReturned) {
   EXPECT_EQ(store().greatest_id(second.id).value(), first.id);
   EXPECT_EQ(store().greatest_id(second.id + 1).value(), second.id);
   EXPECT_EQ(store().greatest_id(std::numeric_limits<OrderId>::max()).value(), second.id);
+}
+
+TEST_P(OrderStoreTest, SearchEndsAtItsBounds) {
+  for (std::int64_t user = 1; user <= 5; ++user) write_one(order(user));
+  const std::vector<Order> all = store().list({}).value();
+  const FoundOrders newest = store().search({.count_max = 2}).value();
+  EXPECT_EQ(newest.orders, (std::vector{all[4], all[3]}));
+  EXPECT_EQ(newest.next, all[3].id);
+  // It looks at some orders only, and says where it ended.
+  const OrderSearch fruitless{.reference = "none", .looked_at_max = 2};
+  const FoundOrders none = store().search(fruitless).value();
+  EXPECT_TRUE(none.orders.empty());
+  ASSERT_TRUE(none.next.has_value());
+  EXPECT_TRUE(search_all(fruitless).empty());
+  const FoundOrders oldest = store().search({.before = all[0].id}).value();
+  EXPECT_TRUE(oldest.orders.empty());
+  EXPECT_EQ(oldest.next, std::nullopt);
 }
 
 TEST_P(OrderStoreTest, IdsAreReservedOnce) {
@@ -907,6 +936,20 @@ class Model {
     return found;
   }
 
+  /// Returns all orders that the search selects.
+  [[nodiscard]] std::vector<Order> search(const OrderSearch& search) const {
+    std::vector<Order> found = list({.user = search.user,
+                                     .voucher = search.voucher,
+                                     .status = search.status,
+                                     .count_max = orders_.size()});
+    std::erase_if(found, [&](const Order& order) {
+      return order.id >= search.before ||
+             search.reference.value_or(order.reference) != order.reference;
+    });
+    std::reverse(found.begin(), found.end());
+    return found;
+  }
+
   [[nodiscard]] OrderId greatest_id(OrderId below) const {
     OrderId greatest = 0;
     for (const Order& order : orders_) {
@@ -960,6 +1003,17 @@ class RandomOrders {
     return filter;
   }
 
+  OrderSearch search() {
+    const OrderFilter conditions = filter();
+    OrderSearch search{
+        .user = conditions.user, .voucher = conditions.voucher, .status = conditions.status};
+    if (below(2) == 0) search.reference = reference();
+    if (below(2) == 0) search.before = below(2100);
+    search.count_max = static_cast<std::size_t>(1 + below(30));
+    search.looked_at_max = static_cast<std::size_t>(1 + below(300));
+    return search;
+  }
+
  protected:
   Order order() {
     constexpr std::int64_t kLimits[] = {1, 1, 1, 3, 0};
@@ -973,9 +1027,11 @@ class RandomOrders {
             .admitted_at_ms = below(1'000'000),
             .entry = {static_cast<std::uint64_t>(id), static_cast<std::uint64_t>(below(50) / 49)},
             .quantity = below(4) == 0 ? below(4) : 1,
+            .reference = reference(),
             .keeps_stock = !is_live(status) && below(2) == 0};
   }
   OrderStatus status() { return static_cast<OrderStatus>(1 + below(7)); }
+  std::string reference() { return below(3) == 0 ? "" : "till " + std::to_string(below(3)); }
   /// Every fourth user may have a name.
   [[nodiscard]] UserId user(std::int64_t number) const {
     return with_user_names_ && number % 4 == 0 ? UserId("user-" + std::to_string(number))
@@ -1001,6 +1057,8 @@ TEST_P(OrderStoreTest, RandomBatchesMatchModel) {
     EXPECT_EQ(write_kinds(batch), expected);
     const OrderFilter filter = random.filter();
     EXPECT_EQ(store().list(filter).value(), model.list(filter));
+    const OrderSearch search = random.search();
+    EXPECT_EQ(search_all(search), model.search(search));
     const OrderId bound = random.below(2100);
     EXPECT_EQ(store().greatest_id(bound).value(), model.greatest_id(bound));
     const VoucherId voucher = random.below(3);

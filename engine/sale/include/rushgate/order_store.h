@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -99,6 +100,26 @@ struct OrderFilter {
   std::size_t count_max = 1'000;
 };
 
+/// Selects stored orders, the newest first: those with the greatest ids.
+struct OrderSearch {
+  std::optional<UserId> user = {};
+  std::optional<VoucherId> voucher = {};
+  std::optional<OrderStatus> status = {};
+  std::optional<std::string> reference = {};
+  OrderId before = std::numeric_limits<OrderId>::max();  // only ids below it
+  std::size_t count_max = 100;                           // at least 1
+  /// The most orders to look at, where no index has the condition: of this voucher, or of all. It bounds
+  /// the time of a search that finds nothing.
+  std::size_t looked_at_max = 50'000;
+};
+
+/// A part of the orders that a search selects: those among which it looked.
+struct FoundOrders {
+  std::vector<Order> orders = {};  // the newest first
+  /// OrderSearch::before of the next part; empty: this is the last one.
+  std::optional<OrderId> next = {};
+};
+
 /// Called with a portion of orders; an error ends the reading with it.
 using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
 
@@ -160,6 +181,9 @@ class OrderStore {
   /// Returns the greatest id below `below`; 0 if there is none. Default: a search with at most 64
   /// calls of list() for one order.
   virtual absl::StatusOr<OrderId> greatest_id(OrderId below);
+  /// Searches among the stored orders. A part may be empty, and others follow. Default: a search with
+  /// list(), which reads more at a time the fewer orders there are.
+  virtual absl::StatusOr<FoundOrders> search(const OrderSearch& search);
   /// Returns the pieces that orders of a voucher take from its stock. Default: lists them.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher);
   /// Returns how many orders are in each state, in the order of kOrderStatuses; archived ones are
