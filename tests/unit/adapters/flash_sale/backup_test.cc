@@ -92,10 +92,17 @@ TEST_F(BackupTest, BackupDuringRushPassesAudit) {
   const auto sale = open_shop();
   std::atomic<bool> is_over{false};
   std::atomic<std::int64_t> accepted{0};
+  std::atomic<std::int64_t> wanted{0};  // however long the backup takes
   std::vector<std::thread> buyers;
   for (int i = 0; i < 2; ++i) {
     buyers.emplace_back([&] {
-      while (!is_over) accepted += sale->buy(kBackedUp, 1).outcome == Outcome::kAccepted ? 1 : 0;
+      while (!is_over) {
+        if (accepted >= wanted) {
+          std::this_thread::yield();
+        } else if (sale->buy(kBackedUp, 1).outcome == Outcome::kAccepted) {
+          ++accepted;
+        }
+      }
     });
   }
   struct Backup {
@@ -105,6 +112,7 @@ TEST_F(BackupTest, BackupDuringRushPassesAudit) {
   };
   std::vector<Backup> made;
   for (int round = 0; round < 2; ++round) {
+    wanted = accepted + 5'000;
     for (const std::int64_t target = accepted + 200; accepted < target;) std::this_thread::yield();
     const std::int64_t before = accepted;
     const fs::path backup = back_up(*sale);
