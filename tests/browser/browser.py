@@ -80,6 +80,7 @@ class Browser:
     # ---- The screen ----
 
     def screen(self, width, height=800, is_dark=False):
+        self.shown = f'{width}-{"dark" if is_dark else "light"}'
         self.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', {
             'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': width < 600})
         self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': [
@@ -135,6 +136,8 @@ class Browser:
         """Checks contrast, names, sizes, and that nothing is wider than the screen."""
         where = self.run('return [innerWidth, document.documentElement.lang, location.href, '
                          'matchMedia("(prefers-color-scheme: dark)").matches]')
+        page = ''.join(c if c.isalnum() else '-' for c in where[2].partition('#')[2][:20])
+        self.picture('-'.join([test.id().rpartition('.')[2], page, self.shown, where[1]]))
         with test.subTest(page=where):
             test.assertEqual(self.run(CONTRAST), [])
             test.assertEqual(self.run(SMALL), [])

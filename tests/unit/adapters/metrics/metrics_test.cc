@@ -288,6 +288,51 @@ TEST(OperationsFilesTest, AlertsAndDashboardUseMetricsThatExist) {
   EXPECT_THAT(scraped, ::testing::IsSupersetOf(shown));
 }
 
+/// Replaces an import: Debian has no Grafana.
+TEST(OperationsFilesTest, DashboardFitsGrafanasModel) {
+  const std::string schema =
+      RUSHGATE_ROOT "/tests/unit/adapters/metrics/grafana_dashboard.schema.json";
+  int status = 0;
+  const std::string output = output_of("/usr/bin/python3 -W ignore -m jsonschema -i " +
+                                           (kOperations / "dashboard.json").string() + " " + schema,
+                                       &status);
+  EXPECT_EQ(status, 0) << output;
+}
+
+TEST(OperationsFilesTest, DashboardsPanelsFillTheGridOnce) {
+  const auto dashboard = nlohmann::json::parse(read_text(kOperations / "dashboard.json"));
+  std::set<int> ids;
+  std::set<std::pair<int, int>> taken;  // cells of the grid
+  for (const auto& panel : dashboard["panels"]) {
+    EXPECT_TRUE(ids.insert(panel["id"].get<int>()).second) << panel["title"];
+    const auto& place = panel["gridPos"];
+    const int right = place["x"].get<int>() + place["w"].get<int>();
+    EXPECT_LE(right, 24) << panel["title"];
+    for (int x = place["x"]; x < right; ++x) {
+      for (int y = place["y"]; y < place["y"].get<int>() + place["h"].get<int>(); ++y) {
+        EXPECT_TRUE(taken.emplace(x, y).second) << panel["title"];
+      }
+    }
+  }
+}
+
+TEST(OperationsFilesTest, PrometheusTakesDashboardsExpressions) {
+  const auto dashboard = nlohmann::json::parse(read_text(kOperations / "dashboard.json"));
+  auto rules = nlohmann::json::array();
+  for (const auto& panel : dashboard["panels"]) {
+    for (const auto& target : panel["targets"]) {
+      rules.push_back({{"record", "panel:" + std::to_string(rules.size())},
+                       {"expr", target["expr"]}});  // "$instance" is the text of a matcher here
+    }
+  }
+  const TemporaryDirectory dir;
+  const std::string file = (dir.path() / "rules.yml").string();
+  std::ofstream(file) << nlohmann::json{{"groups", {{{"name", "panels"}, {"rules", rules}}}}};
+  int status = 0;
+  const std::string output = output_of("promtool check rules " + file, &status);
+  EXPECT_EQ(status, 0) << output;
+}
+
 TEST(OperationsFilesTest, PageHasEveryMetricAndAlert) {
   const std::string page = read_text(std::filesystem::path(RUSHGATE_ROOT) / "docs/operations.md");
   for (const std::string& name : scraped_metrics()) EXPECT_THAT(page, HasSubstr(name));
