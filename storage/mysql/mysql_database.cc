@@ -35,6 +35,11 @@ class MysqlDatabase final : public sql::Database {
     return concat("CAST(", expression, " AS SIGNED)");
   }
 
+  [[nodiscard]] std::string join_by_index(std::string_view table,
+                                          std::string_view index) const override {
+    return concat(" STRAIGHT_JOIN ", table, " FORCE INDEX (", index, ")");
+  }
+
   [[nodiscard]] std::span<const std::vector<std::string>> migrations() const override {
     return mysql_migrations();
   }

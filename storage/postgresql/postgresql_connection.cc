@@ -28,17 +28,21 @@ std::string message_of(const PGconn* connection) {
 }
 
 /// Sets the time-outs of this transaction, and no others: a connection of pgbouncer is shared. The shortest
-/// one has the most telling message. A commit must be on the disk, whatever the database's default is.
+/// one has the most telling message. A commit must be on the disk, whatever the database's default is. While a sale fills
+/// its tables, their statistics are old, so plans that read whole tables are forbidden where an index will do.
 sql::Statement settings_of_transaction(std::chrono::milliseconds timeout) {
   const auto ms = [](std::chrono::milliseconds time) {
     return concat("'", std::max<std::int64_t>(time.count(), 1), "'");
   };
-  return {concat("SELECT set_config('statement_timeout', ", ms(timeout),
-                 ", true), set_config('lock_timeout', ", ms(timeout * 3 / 4),
-                 ", true), set_config('idle_in_transaction_session_timeout', ", ms(timeout),
-                 ", true), set_config('synchronous_commit', CASE WHEN "
-                 "current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE "
-                 "current_setting('synchronous_commit') END, true)")};
+  return {
+      concat("SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', "
+             "'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', "
+             "true), set_config('statement_timeout', ",
+             ms(timeout), ", true), set_config('lock_timeout', ", ms(timeout * 3 / 4),
+             ", true), set_config('idle_in_transaction_session_timeout', ", ms(timeout),
+             ", true), set_config('synchronous_commit', CASE WHEN "
+             "current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE "
+             "current_setting('synchronous_commit') END, true)")};
 }
 
 /// Returns when a call gives up: later than the server does.

@@ -36,6 +36,12 @@ class PostgresqlDatabase final : public sql::Database {
     return concat("CAST(", expression, " AS bigint)");
   }
 
+  // Each transaction forbids what reads whole tables (postgresql_connection.cc).
+  [[nodiscard]] std::string join_by_index(std::string_view table,
+                                          std::string_view /*index*/) const override {
+    return concat(" JOIN ", table);
+  }
+
   [[nodiscard]] std::span<const std::vector<std::string>> migrations() const override {
     return postgresql_migrations();
   }

@@ -40,10 +40,17 @@ bool is_begun_in_database(Kind kind) { return kind == Kind::kUsed || kind == Kin
 /// Returns true if the limit of its user matters for a new order.
 bool is_limited(const Order& order) { return is_live(order) && order.limit > 0; }
 
+// Indexes of the schema.
+constexpr char kById[] = "PRIMARY";
+constexpr char kByUser[] = "by_user";
+constexpr char kByKey[] = "by_key";
+constexpr char kByOrder[] = "by_order";
+
 /// Returns a query of the rows of `table` whose column has a wanted value.
-std::string select_wanted(const std::string& columns, std::string_view table,
-                          std::string_view column) {
-  return concat("SELECT ", columns, " FROM @1 JOIN ", table, " ON ", column, " = wanted");
+std::string select_wanted(const Database& database, const std::string& columns,
+                          std::string_view table, std::string_view column, const char* index) {
+  return concat("SELECT ", columns, " FROM @1", database.join_by_index(table, index), " ON ",
+                column, " = wanted");
 }
 
 std::string insert_into(std::string_view table, const std::string& columns) {
@@ -111,12 +118,14 @@ void Batch::ask_for_orders() {
     return event.kind != Kind::kPaymentRefunded;
   };
   const Table ids = wanted(values_of(events_, has_order, order_of));
-  ask({select_wanted(order_columns(), "orders", "id"), {}, {ids}}, &Batch::take_orders);
-  ask({select_wanted(order_columns(), "archived_orders", "id"), {}, {ids}},
+  ask({select_wanted(database_, order_columns(), "orders", "id", kById), {}, {ids}},
+      &Batch::take_orders);
+  ask({select_wanted(database_, order_columns(), "archived_orders", "id", kById), {}, {ids}},
       &Batch::take_archived_orders);
   const auto is_begun = [](const OrderEvent& event) { return is_begun_in_database(event.kind); };
-  ask({"SELECT id FROM @1 JOIN orders ON id = wanted JOIN archived_vouchers ON "
-       "archived_vouchers.voucher_id = orders.voucher_id",
+  ask({concat("SELECT id FROM @1", database_.join_by_index("orders", kById),
+              " ON id = wanted JOIN archived_vouchers ON archived_vouchers.voucher_id = "
+              "orders.voucher_id"),
        {},
        {wanted(values_of(events_, is_begun, order_of))}},
       &Batch::take_orders_of_archived_vouchers);
@@ -179,8 +188,8 @@ void Batch::ask_for_orders_of_users() {
     names.push_back(name_column(order.user));
     vouchers.push_back(order.voucher);
   }
-  ask({concat("SELECT ", order_columns(),
-              " FROM @1 JOIN orders ON user_id = wanted_user AND user_name = wanted_name AND "
+  ask({concat("SELECT ", order_columns(), " FROM @1", database_.join_by_index("orders", kByUser),
+              " ON user_id = wanted_user AND user_name = wanted_name AND "
               "voucher_id = wanted_voucher WHERE ",
               live_rows()),
        {},
@@ -200,8 +209,8 @@ void Batch::ask_for_orders_of_keys() {
   }
   const Table wanted_keys = {{"wanted_key", std::move(keys)}, {"wanted_from", std::move(times)}};
   for (const bool archived : {false, true}) {
-    ask({concat("SELECT ", order_columns(), " FROM @1 JOIN ",
-                archived ? "archived_orders" : "orders",
+    ask({concat("SELECT ", order_columns(), " FROM @1",
+                database_.join_by_index(archived ? "archived_orders" : "orders", kByKey),
                 " ON idempotency_key = wanted_key AND key_expires_at_ms >= wanted_from WHERE ",
                 rows_with_key()),
          {},
@@ -213,19 +222,20 @@ void Batch::ask_for_orders_of_keys() {
 void Batch::ask_for_payments() {
   const auto of_payment = [](const OrderEvent& event) { return is_of_payment(event.kind); };
   const Table ids = wanted(values_of(events_, of_payment, payment_of));
-  ask({select_wanted(payment_columns(), "payments", "id"), {}, {ids}}, &Batch::take_payments);
-  ask({select_wanted(payment_columns(), "archived_payments", "id"), {}, {ids}},
+  ask({select_wanted(database_, payment_columns(), "payments", "id", kById), {}, {ids}},
+      &Batch::take_payments);
+  ask({select_wanted(database_, payment_columns(), "archived_payments", "id", kById), {}, {ids}},
       &Batch::take_archived_payments);
   const auto is_refunded = [](const OrderEvent& event) {
     return event.kind == Kind::kPaymentRefunded;
   };
-  ask({"SELECT payments.id FROM @1 JOIN payments ON payments.id = wanted JOIN archived_orders ON "
-       "archived_orders.id = order_id",
+  ask({concat("SELECT payments.id FROM @1", database_.join_by_index("payments", kById),
+              " ON payments.id = wanted JOIN archived_orders ON archived_orders.id = order_id"),
        {},
        {wanted(values_of(events_, is_refunded, payment_of))}},
       &Batch::take_payments_of_archived_orders);
   const auto makes_due = [](const OrderEvent& event) { return event.kind == Kind::kRefundBegun; };
-  ask({select_wanted(payment_columns(), "payments", "order_id"),
+  ask({select_wanted(database_, payment_columns(), "payments", "order_id", kByOrder),
        {},
        {wanted(values_of(events_, makes_due, order_of))}},
       &Batch::take_payments);

@@ -116,6 +116,12 @@ class Database {
   /// Returns an expression as an integer of 64 bits.
   [[nodiscard]] virtual std::string to_integer(std::string_view expression) const = 0;
 
+  /// Returns the join of a table of wanted values with a table that has them in an index: " JOIN orders". The
+  /// condition follows. Statistics are old while a sale fills its tables, so an optimiser may read all of
+  /// one.
+  [[nodiscard]] virtual std::string join_by_index(std::string_view table,
+                                                  std::string_view index) const = 0;
+
   // ---- The schema (schema.h) ----
 
   /// Returns the statements of each migration. The first creates the table `database_state` first.
