@@ -1,10 +1,11 @@
 // The columns of the tables, and the values that their rows stand for.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "storage/sql/sql_port.h"
