@@ -147,6 +147,43 @@ absl::StatusOr<OrderId> SqlOrderStore::greatest_id(OrderId below) {
        {below, below}});
 }
 
+absl::StatusOr<FoundOrders> SqlOrderStore::search(const OrderSearch& search) {
+  Conditions indexed("id < ?", search.before);
+  if (search.user) {
+    indexed.add("user_id = ?", number_column(*search.user));
+    indexed.add("user_name = ?", name_column(*search.user));
+  }
+  if (search.voucher) indexed.add("voucher_id = ?", *search.voucher);
+  const Statement looked_at =
+      indexed.list(order_columns(), "orders", "id DESC", search.looked_at_max);
+
+  Statement query{concat("SELECT ", order_columns(), " FROM (", looked_at.text, ") AS looked_at"),
+                  looked_at.values};
+  const char* before = " WHERE ";
+  const auto add = [&](std::string_view column, Value value) {
+    query.values.push_back(std::move(value));
+    query.text += concat(before, column, " = ?", query.values.size());
+    before = " AND ";
+  };
+  if (search.status) add("status", static_cast<std::int64_t>(*search.status));
+  if (search.reference) add("reference", *search.reference);
+  query.text += concat(" ORDER BY id DESC LIMIT ", to_limit(search.count_max));
+  FoundOrders found;
+  ASSIGN_OR_RETURN(found.orders, read_all(std::move(query), to_order));
+  if (found.orders.size() >= search.count_max) {
+    found.next = found.orders.back().id;
+    return found;
+  }
+  ASSIGN_OR_RETURN(const Rows extent,
+                   pool_.read(kReading, {concat("SELECT count(*), min(id) FROM (", looked_at.text,
+                                                ") AS looked_at"),
+                                         looked_at.values}));
+  if (extent.front().integer(0) == to_limit(search.looked_at_max)) {
+    found.next = extent.front().integer(1);
+  }
+  return found;
+}
+
 absl::StatusOr<std::int64_t> SqlOrderStore::count_live(VoucherId voucher) {
   return read_integer({"SELECT live FROM live_orders WHERE voucher_id = ?1", {voucher}});
 }

@@ -45,6 +45,7 @@ class SqlOrderStore final : public OrderStore,
   absl::StatusOr<std::optional<Order>> find(OrderId id) override;
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
+  absl::StatusOr<FoundOrders> search(const OrderSearch& search) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
   absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status() override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
