@@ -260,8 +260,9 @@ absl::Status OrderWorker::Impl::conclude(std::vector<DecidedEntry>& decided, boo
 /// Buries entries, or lets them be read once more.
 absl::Status OrderWorker::Impl::conclude_unstored(std::vector<DecidedEntry>& decided, Step& step) {
   // The orders first: the events of one that is not decided yet wait with it.
-  std::ranges::stable_partition(decided,
-                                [](const DecidedEntry& one) { return !is_event(*one.entry); });
+  // (Not the algorithm of std::ranges, whose result clang 14 cannot compile.)
+  std::stable_partition(decided.begin(), decided.end(),
+                        [](const DecidedEntry& one) { return !is_event(*one.entry); });
   absl::flat_hash_set<OrderId> waiting;
   for (DecidedEntry& one : decided) {
     bool is_decided = one.fate == DecidedEntry::Fate::kStored;
