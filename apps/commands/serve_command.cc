@@ -269,6 +269,12 @@ std::optional<ServedDirectory> leave_address(const ServeArguments& arguments, st
       std::in_place, arguments.dir, fmt::format("http://{}:{}", host, port), arguments.token_file);
 }
 
+/// Says where an error comes from: not from the port of --http.
+absl::Status of_redis_port(const absl::Status& error) {
+  return {error.code(), fmt::format("for Redis clients (--port, 0 for a free one): {}",
+                                    std::string(error.message()))};
+}
+
 /// Serves a sale by HTTP, and its keyspace beside that if it is in this process.
 int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
                const std::atomic<bool>& saves) {
@@ -291,7 +297,7 @@ int serve_sale(const ServeArguments& arguments, HeldInterrupts& interrupts,
     resp_options.commands = std::make_shared<JoinedCommands>(
         std::vector{make_sale_commands(**sale), make_migrate_command(*engine)});
     auto server = RespServer::start(*engine, std::move(resp_options));
-    if (!server.ok()) return fail(server.status());
+    if (!server.ok()) return fail(of_redis_port(server.status()));
     resp = *std::move(server);
     say("serving on {}\n", shown_addresses(arguments.server, *resp));
   }

@@ -40,6 +40,14 @@ std::string curl_examples() {
   return std::regex_replace(commands, std::regex("    curl "), "curl -sS --fail-with-body ");
 }
 
+/// Returns the program behind the comment of this name.
+std::string program_of_the_page(const std::string& name) {
+  const std::string text = page_text();
+  const std::string begin = "<!-- " + name + " -->\n```";
+  const std::size_t at = text.find('\n', text.find(begin) + begin.size()) + 1;
+  return text.substr(at, text.find("```", at) - at);
+}
+
 TEST(ProgramHttpTest, ExamplesOfThePageSucceed) {
   const SaleFiles files;
   HttpProgram served({"--dir", files.sale().string()});
@@ -63,16 +71,7 @@ struct ExampleLanguage {
   const char* command;  // before the file's path
 };
 
-class ProgramHttpClientTest : public ::testing::TestWithParam<ExampleLanguage> {
- protected:
-  /// Returns the program of the page.
-  static std::string example() {
-    const std::string text = page_text();
-    const std::string begin = "<!-- " + std::string(GetParam().name) + " -->\n```";
-    const std::size_t at = text.find('\n', text.find(begin) + begin.size()) + 1;
-    return text.substr(at, text.find("```", at) - at);
-  }
-};
+class ProgramHttpClientTest : public ::testing::TestWithParam<ExampleLanguage> {};
 
 TEST_P(ProgramHttpClientTest, ExampleBuysOnce) {
   const SaleFiles files;
@@ -81,7 +80,7 @@ TEST_P(ProgramHttpClientTest, ExampleBuysOnce) {
   ASSERT_EQ(served.call("PUT", "/v1/vouchers/7", terms).status, 201);
   const TemporaryDirectory programs;
   const std::string program = (programs.path() / GetParam().file).string();
-  std::ofstream(program) << example();
+  std::ofstream(program) << program_of_the_page(GetParam().name);
   const std::string output =
       testing::output_of("RUSHGATE_URL=http://127.0.0.1:" + std::to_string(served.port()) + " " +
                          GetParam().command + " " + program);
@@ -98,6 +97,27 @@ INSTANTIATE_TEST_SUITE_P(Languages, ProgramHttpClientTest,
                                                            "GOCACHE=" RUSHGATE_BUILD_DIR
                                                            "/go GO111MODULE=off go run"}),
                          [](const auto& language) { return std::string(language.param.name); });
+
+TEST(ProgramHttpTest, TokenSignedByPythonBuys) {
+  const SaleFiles files;
+  const TemporaryDirectory programs;
+  const std::string key = (programs.path() / "user.key").string();
+  std::ofstream(key) << "a key\n";
+  const std::string program = (programs.path() / "token.py").string();
+  std::ofstream(program) << program_of_the_page("python token");
+  std::string token = testing::output_of("USER_KEY_FILE=" + key + " python3 " + program);
+  token.pop_back();  // the line end
+  files.write_vouchers({5});
+  HttpProgram served({"--vouchers", files.vouchers(), "--user-key", key});
+  const auto buy = [&](const std::string& user) {
+    return HttpConnection(served.port())
+        .call("POST", "/v1/vouchers/1/orders", R"({"user": ")" + user + "\"}",
+              "Authorization: Bearer " + token + "\r\n");
+  };
+  EXPECT_EQ(buy("anna").status, 201);
+  EXPECT_EQ(buy("bob").problem(), "forbidden");
+  served.stop();
+}
 
 TEST(ProgramHttpTest, SaleContinuesAfterRestart) {
   const SaleFiles files;
@@ -149,6 +169,24 @@ TEST(ProgramHttpTest, TokenIsReadFromFile) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(served.error_text().find("secret"), std::string::npos);
   served.stop();
+}
+
+TEST(ProgramHttpTest, MissingTokenIsNoticed) {
+  HttpProgram served({});
+  EXPECT_THAT(
+      served.error_text(),
+      HasSubstr("without --token-file, operators' routes are served to this machine alone"));
+  served.stop();
+}
+
+TEST(ProgramHttpTest, TakenRedisPortIsNamed) {
+  HttpProgram other({});
+  const std::string port = std::to_string(other.port());
+  const ProgramResult result = run_program({"serve", "--http", "127.0.0.1:0", "--port", port});
+  EXPECT_EQ(result.exit_code, kExitFailure);
+  EXPECT_THAT(result.err,
+              HasSubstr("for Redis clients (--port, 0 for a free one): 127.0.0.1 port " + port));
+  other.stop();
 }
 
 TEST(ProgramHttpTest, WrongOptionsAreRefused) {

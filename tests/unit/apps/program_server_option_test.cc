@@ -1,4 +1,5 @@
 // Commands with --server: they run while `rushgate serve --http` sells.
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -292,6 +293,22 @@ TEST_F(ServerOptionTest, CertificateOfServiceIsVerified) {
   url_.replace(url_.find("127.0.0.1"), 9, "127.0.0.2");
   EXPECT_EQ(run("vouchers", {"--tls-ca", file("ca.pem"), "--patience", "0"}).exit_code,
             kExitFailure);
+}
+
+TEST_F(ServerOptionTest, HangupReloadsCertificate) {
+  const TemporaryDirectory keys;
+  testing::write_certificates(keys.path());
+  const auto file = [&](const char* name) { return (keys.path() / name).string(); };
+  serve({"--tls-cert", file("server.pem"), "--tls-key", file("server.key")});
+  url_.replace(0, 4, "https");
+  const auto reads = [&] {
+    return run("vouchers", {"--tls-ca", file("ca.pem"), "--patience", "0"}).exit_code == kExitOk;
+  };
+  EXPECT_TRUE(reads());
+  testing::write_certificates(keys.path());  // by another authority
+  EXPECT_FALSE(reads());
+  served_->program().send(SIGHUP);
+  while (!reads()) continue;
 }
 
 TEST_F(ServerOptionTest, TokenComesFromEnvironment) {

@@ -1,15 +1,22 @@
 // Who may use which route.
 #include "adapters/http/access.h"
 
+#include <memory>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include "tests/unit/adapters/http/served_sale.h"
 
 namespace rushgate {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string bearer(const std::string& token) { return "Authorization: Bearer " + token + "\r\n"; }
 
@@ -96,6 +103,32 @@ TEST(HttpAccessTest, UserBuysForItselfAlone) {
 }
 
 // ---- Pages of other sites ----
+
+TEST(HttpAccessTest, LogNamesRequestAndNothingSecret) {
+  std::ostringstream log;
+  HttpServerOptions options;
+  options.operator_token = "secret";
+  options.user_key = "key";
+  options.logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  options.logger->set_level(spdlog::level::debug);
+  const ServedSale served(options);
+  served.publish(7, 5);
+  const std::string token = sign_user(UserId("anna"), kNeverEndsMs, "key");
+  const HttpReply bought = served.call("POST", "/v1/vouchers/7/orders", R"({"user": "anna"})",
+                                       bearer(token) + "Idempotency-Key: click-1\r\n");
+  ASSERT_EQ(bought.status, 201) << bought.body;
+  ASSERT_EQ(served.call("GET", "/v1/users/anna/orders?limit=5", "", bearer("secret")).status, 200);
+  served.server().stop();
+  const std::string text = log.str();
+  EXPECT_THAT(text, HasSubstr("request " + bought.field("x-request-id") +
+                              ": POST /v1/vouchers/{voucher}/orders: 201"));
+  for (const std::string& secret :
+       {token, std::string("secret"), std::string("click-1"), std::string("anna"),
+        bought.json()["order"].get<std::string>()}) {
+    EXPECT_THAT(text, Not(HasSubstr(secret)));
+  }
+}
 
 TEST(HttpAccessTest, OtherSiteChangesNothing) {
   HttpServerOptions options;

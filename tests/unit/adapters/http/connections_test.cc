@@ -121,6 +121,21 @@ TEST(HttpLimitTest, IdleClientIsClosed) {
   EXPECT_EQ(connection.receive_all(), "");
 }
 
+TEST(HttpLimitTest, ClientThatReadsNothingIsClosed) {
+  const ServedSale served(impatient());
+  HttpConnection unread = served.connect();
+  EXPECT_EQ(unread.call("GET", "/healthz").status, 200);
+  std::string requests;
+  constexpr int kMoreThanBuffersHold = 1'000;
+  for (int i = 0; i < kMoreThanBuffersHold; ++i) requests += http_request("GET", "/openapi.json");
+  unread.send(requests);
+  HttpConnection other = served.connect();
+  const auto connections = [&] {
+    return other.call("GET", "/v1/statistics").json()["http"]["connections"];
+  };
+  while (connections() > 1) continue;
+}
+
 TEST(HttpLimitTest, LargeHeaderIsRefused) {
   const ServedSale served;
   const HttpReply reply = served.call(
@@ -293,8 +308,9 @@ TEST(HttpHostileTest, HostileJsonIsRefusedCheaply) {
   for (const std::string& body :
        {many, deep, "{\"user\": " + deep + "}", std::string("{\"user\": \"\xff\"}"),
         std::string("{\"user\": \"a\\u0000b\"}"), std::string("{\"user\": 1e3}"),
-        std::string("{\"user\": 18446744073709551615}"), std::string("{\"user\": NaN}"),
-        std::string("{\"user\": 1} {}"), std::string("\xef\xbb\xbf"), std::string("null")}) {
+        std::string("{\"user\": 1, \"user\": 2}"), std::string("{\"user\": 18446744073709551615}"),
+        std::string("{\"user\": NaN}"), std::string("{\"user\": 1} {}"),
+        std::string("\xef\xbb\xbf"), std::string("null")}) {
     const HttpReply reply = served.call("POST", "/v1/vouchers/7/orders", body);
     EXPECT_EQ(reply.problem(), "invalid-request") << body.substr(0, 80) << reply.body;
   }

@@ -1,11 +1,17 @@
 // What each route does, over real sockets.
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/adapters/http/served_sale.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_order_store.h>
+#include <rushgate/memory_store.h>
 #include <rushgate/request.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
@@ -142,6 +148,66 @@ TEST(HttpBuyTest, EachRefusalHasItsType) {
   const HttpReply early = buy("9", R"({"user": 2})");
   EXPECT_EQ(early.problem(), "not-started");
   EXPECT_THAT(early.json()["now"].get<std::string>(), HasSubstr("Z"));
+  ASSERT_TRUE(served.sale().sale().close(7).ok());
+  EXPECT_EQ(buy("7", R"({"user": 3})").problem(), "ended");
+  ASSERT_TRUE(served.sale()
+                  .publish({.id = 10, .stock = 5, .limits = {.per_user = 0, .per_user_day = 1}})
+                  .ok());
+  const std::string today = served.buy(10, "1");
+  const HttpReply again = buy("10", R"({"user": 1})");
+  EXPECT_EQ(again.problem(), "day-limit-reached");
+  EXPECT_EQ(again.json()["order"], today);
+}
+
+/// A sale whose two stores can fail.
+struct FailingSale {
+  FailingSale() {
+    auto kept = std::make_unique<faults::FaultyStore>(std::make_unique<MemoryStore>());
+    keyspace = kept.get();
+    auto stored = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+    orders = stored.get();
+    sale = FlashSale::open(Engine::open(std::move(kept)).value(), std::move(stored),
+                           {.start_workers = false})
+               .value();
+    EXPECT_TRUE(sale->publish({.id = 7, .stock = 10}).ok());
+    HttpServerOptions options;
+    options.port = 0;
+    server = HttpServer::start(*sale, options).value();
+  }
+  [[nodiscard]] HttpReply call(const std::string& method, const std::string& target,
+                               const std::string& body = {}, const std::string& fields = {}) const {
+    return HttpConnection(server->port()).call(method, target, body, fields);
+  }
+
+  faults::FaultyStore* keyspace = nullptr;
+  faults::FaultyOrderStore* orders = nullptr;
+  std::unique_ptr<FlashSale> sale;
+  std::unique_ptr<HttpServer> server;
+};
+
+TEST(HttpFailureTest, LostCommitNamesTheOrder) {
+  const FailingSale failing;
+  ASSERT_EQ(failing.sale->buy(7, 2).outcome, Outcome::kAccepted);  // draws ids
+  failing.keyspace->fail_commit(1, faults::FaultyStore::Kept::kYes);
+  const HttpReply unknown = failing.call("POST", "/v1/vouchers/7/orders", R"({"user": 1})");
+  EXPECT_EQ(unknown.status, 504);
+  EXPECT_EQ(unknown.problem(), "outcome-unknown");
+  EXPECT_EQ(unknown.field("retry-after"), "1");
+  EXPECT_GT(std::stoll(unknown.json()["order"].get<std::string>()), 0) << unknown.body;
+}
+
+TEST(HttpFailureTest, UnreadableDatabaseFailsReads) {
+  const FailingSale failing;
+  failing.orders->fail_reads();
+  const HttpReply away = failing.call("GET", "/v1/orders/1");
+  EXPECT_EQ(away.problem(), "unavailable");
+  EXPECT_EQ(away.field("retry-after"), "1");
+  failing.orders->fail_reads(absl::DataLossError("a torn page"));
+  const HttpReply failed = failing.call("GET", "/v1/orders/1");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_EQ(failed.problem(), "failed");
+  EXPECT_EQ(failed.json()["detail"], "a torn page");
+  EXPECT_EQ(failing.call("POST", "/v1/vouchers/7/orders", R"({"user": 1})").status, 201);
 }
 
 TEST(HttpBuyTest, PurchaseTokenIsSpent) {
@@ -264,6 +330,21 @@ TEST(HttpWaitingTest, UserWaitsAndLeaves) {
   EXPECT_EQ(served.call("GET", "/v1/vouchers/7/waiting").json()["users"], Json::array({2}));
   EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/2").json()["left"], true);
   EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/2").json()["left"], false);
+}
+
+TEST(HttpWaitingTest, FullOrMissingListIsNamed) {
+  const ServedSale served;
+  ASSERT_TRUE(served.sale().publish({.id = 7, .stock = 1, .waiting_max = 1}).ok());
+  served.publish(8, 1);
+  for (const VoucherId voucher : {7, 8}) EXPECT_NE(served.buy(voucher, "1"), "");
+  const auto wait = [&](const std::string& voucher, const std::string& user) {
+    return served.call("POST", "/v1/vouchers/" + voucher + "/waiting",
+                       R"({"user": ")" + user + "\"}");
+  };
+  EXPECT_EQ(wait("7", "2").status, 200);
+  EXPECT_EQ(wait("7", "3").problem(), "waiting-list-full");
+  EXPECT_EQ(wait("7", "1").problem(), "limit-reached");
+  EXPECT_EQ(wait("8", "2").problem(), "no-waiting-list");
 }
 
 TEST(HttpEntranceTest, TokenOfEntranceBuysOnce) {
