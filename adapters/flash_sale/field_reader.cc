@@ -125,7 +125,19 @@ void FieldReader::note(const std::string& name, const std::string& what) {
   if (!fault_.empty()) return;
   std::string where = path_;
   if (!name.empty()) where += path_.empty() ? name : '.' + name;
-  fault_ = where.empty() ? what : fmt::format("{}: {}", where, what);
+  fault_ = bounded_fault(where.empty() ? what : fmt::format("{}: {}", where, what));
+}
+
+std::string bounded_fault(std::string message) {
+  if (message.size() <= FieldReader::kFaultBytesMax) return message;
+  const auto is_within_character = [&](std::size_t at) {
+    constexpr unsigned char kKind = 0xC0;
+    constexpr unsigned char kFollows = 0x80;
+    return (static_cast<unsigned char>(message[at]) & kKind) == kFollows;
+  };
+  std::size_t end = FieldReader::kFaultBytesMax;
+  while (end > 0 && is_within_character(end)) --end;
+  return message.substr(0, end);
 }
 
 std::string readable(const nlohmann::json::exception& error) {

@@ -1,6 +1,7 @@
 // Reads the fields of a JSON object from outside.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,11 +12,13 @@
 
 namespace rushgate {
 
-/// Keeps the first fault, as "<path>.<field>: <what>", and reads nothing after it. An integer may be a
-/// string: many programs have only doubles. The object and `fault` must outlive it.
+/// Keeps the first fault, as "<path>.<field>: <what>", and reads nothing after it. It has at most
+/// kFaultBytesMax, whatever it repeats. An integer may be a string: many programs have only doubles. The object and `fault` must outlive it.
 class FieldReader {
  public:
   using Json = nlohmann::ordered_json;
+
+  static constexpr std::size_t kFaultBytesMax = 500;
 
   FieldReader(const Json& object, std::string path, std::string& fault);
 
@@ -42,6 +45,9 @@ class FieldReader {
   std::string& fault_;
   std::vector<std::string> known_;
 };
+
+/// Returns the first FieldReader::kFaultBytesMax of a message in UTF-8.
+std::string bounded_fault(std::string message);
 
 /// Returns nlohmann's message without its code in brackets.
 std::string readable(const nlohmann::json::exception& error);

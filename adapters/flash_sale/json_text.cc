@@ -50,9 +50,9 @@ absl::StatusOr<Json> parse_json(std::string_view text) {
       return guard.see(depth, event, parsed);
     });
     if (guard.fault().empty()) return json;
-    return absl::InvalidArgumentError(guard.fault());
+    return absl::InvalidArgumentError(bounded_fault(guard.fault()));
   } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(readable(error));
+    return absl::InvalidArgumentError(bounded_fault(readable(error)));
   }
 }
 

@@ -6,7 +6,11 @@
 
 namespace rushgate {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 // ---- Values -----------------------------------------------------------------------------------
 

@@ -8,10 +8,9 @@
 #include "engine/core/base/concat.h"
 
 namespace rushgate {
+namespace {
 
 using Json = nlohmann::ordered_json;
-
-namespace {
 
 std::string_view error_code_of(Outcome outcome) {
   switch (outcome) {

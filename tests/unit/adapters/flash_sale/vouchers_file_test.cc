@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "adapters/flash_sale/utc_time.h"
+#include "engine/core/base/utf8.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/flash_sale.h>
 
@@ -115,6 +116,18 @@ TEST(VouchersFileTest, DeepOrDoubledJsonIsRefused) {
   }
   EXPECT_EQ(fault_of(voucher_with(R"(, "limits": {"per_user": 1, "per_user": 5})")),
             "v.json: \"per_user\" is there twice");
+}
+
+TEST(VouchersFileTest, FaultOfLongTextIsShort) {
+  const std::string lines(100'000, '\n');
+  EXPECT_LT(fault_of("[{\"id" + lines).size(), 600U);
+  for (const std::size_t more : {0U, 1U, 2U}) {  // where the message is cut within a character
+    std::string name(more, 'x');
+    while (name.size() < 1'000) name += "\xe8\x8c\xb6";
+    const std::string fault = fault_of(voucher_with(", \"" + name + "\": 1"));
+    EXPECT_LT(fault.size(), 600U);
+    EXPECT_TRUE(is_utf8(fault)) << fault;
+  }
 }
 
 TEST(VouchersFileTest, RepeatedIdIsRefused) {
