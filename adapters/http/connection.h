@@ -153,8 +153,9 @@ class StreamConnection final : public Connection {
   /// Returns a completion that keeps the connection alive.
   template <class Next>
   auto then(Next next) {
-    return [self = shared_from_this(), this, next](const beast::error_code& error,
-                                                   std::size_t bytes) { next(error, bytes); };
+    return [self = shared_from_this(), next](const beast::error_code& error, std::size_t bytes) {
+      next(error, bytes);
+    };
   }
 
   void read_next() {
