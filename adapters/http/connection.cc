@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "adapters/http/problem.h"
-#include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate::http {
 
@@ -111,17 +111,20 @@ HttpCall take_call(RequestParser& parser, bool is_from_loopback) {
 
 std::string reply_bytes(const HttpAnswer& answer, bool keeps_alive, bool has_body) {
   const auto reason = beast::http::obsolete_reason(static_cast<beast::http::status>(answer.status));
-  std::string bytes =
-      concat("HTTP/1.1 ", answer.status, " ", reason, "\r\nContent-Type: ", answer.type,
-             "\r\nCache-Control: ", answer.caching, "\r\nContent-Security-Policy: ", answer.policy,
-             "\r\nX-Content-Type-Options: nosniff\r\n");
-  for (const auto& [name, value] : answer.fields) {
-    bytes += concat(name, ": ", value, "\r\n");
-  }
+  constexpr std::size_t kUsualHeaderBytes = 512;
+  std::string bytes;
+  bytes.reserve(kUsualHeaderBytes + answer.body.size());
+  const auto append = [&bytes](const auto&... parts) { (bytes.append(parts), ...); };
+  append("HTTP/1.1 ", DecimalText(answer.status).view(), " ",
+         std::string_view(reason.data(), reason.size()), "\r\nContent-Type: ", answer.type,
+         "\r\nCache-Control: ", answer.caching, "\r\nContent-Security-Policy: ", answer.policy,
+         "\r\nX-Content-Type-Options: nosniff\r\n");
+  for (const auto& [name, value] : answer.fields) append(name, ": ", value, "\r\n");
   // The end of a body that goes on is that of the connection.
   constexpr int kNotModified = 304;  // whose length would be that of the page
-  if (answer.events == nullptr && answer.status != kNotModified)
-    bytes += concat("Content-Length: ", answer.body.size(), "\r\n");
+  if (answer.events == nullptr && answer.status != kNotModified) {
+    append("Content-Length: ", DecimalText::of_unsigned(answer.body.size()).view(), "\r\n");
+  }
   if (!keeps_alive) bytes += "Connection: close\r\n";
   bytes += "\r\n";
   if (has_body) bytes += answer.body;

@@ -7,6 +7,7 @@
 #include "adapters/flash_sale/stored_records.h"
 #include "adapters/flash_sale/utc_time.h"
 #include "adapters/http/json_body.h"
+#include "adapters/http/object_text.h"
 #include "adapters/http/route.h"
 #include "adapters/http/sale_service.h"
 #include "engine/core/base/concat.h"
@@ -140,20 +141,28 @@ HttpAnswer answer_purchase(const BuyRequest& request, const BuyResult& result,
     if (result.outcome == Outcome::kNotStarted) more["now"] = format_utc(now_ms);
     return problem(*type, result.detail, more);
   }
-  Json json = {{"order", std::to_string(result.order)},
-               {"user", user_json(request.user)},
-               {"voucher", number_json(request.voucher)},
-               {"state", "queued"},
-               {"quantity", request.quantity},
-               {"repeated", result.is_repeated}};
-  if (result.is_repeated) {
-    json["state"] = result.status ? Json(order_status_name(*result.status)) : Json(nullptr);
+  ObjectText text;
+  text.add_text("order", std::to_string(result.order));
+  if (request.user.is_number()) {
+    text.add_number("user", request.user.number());
   } else {
-    json["reference"] = request.reference;
+    text.add_text("user", request.user.name());
   }
+  text.add_number("voucher", request.voucher);
+  if (!result.is_repeated) {
+    text.add_text("state", "queued");
+  } else if (result.status) {
+    text.add_text("state", order_status_name(*result.status));
+  } else {
+    text.add_json("state", nullptr);
+  }
+  text.add_number("quantity", request.quantity).add_json("repeated", result.is_repeated);
+  if (!result.is_repeated) text.add_text("reference", request.reference);
   constexpr int kOk = 200;
   constexpr int kCreated = 201;
-  HttpAnswer answer = json_answer(json, result.is_repeated ? kOk : kCreated);
+  HttpAnswer answer;
+  answer.status = result.is_repeated ? kOk : kCreated;
+  answer.body = std::move(text).finish();
   answer.fields.emplace_back("Location", location_of(result.order));
   return answer;
 }

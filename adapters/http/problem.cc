@@ -1,5 +1,8 @@
 #include "adapters/http/problem.h"
 
+#include <utility>
+
+#include "adapters/http/object_text.h"
 #include "engine/core/base/concat.h"
 
 namespace rushgate::http {
@@ -40,12 +43,15 @@ HttpAnswer json_answer(const Json& json, int status) {
 }
 
 HttpAnswer problem(const ProblemType& type, std::string_view detail, const Json& more) {
-  Json json = {
-      {"type", concat(kProblemUri, type.name)}, {"title", type.title}, {"status", type.status}};
-  if (!detail.empty()) json["detail"] = detail;
-  json.update(more);
-  HttpAnswer answer = json_answer(json, type.status);
+  ObjectText text;
+  text.add_text("type", concat(kProblemUri, type.name)).add_text("title", type.title);
+  text.add_number("status", type.status);
+  if (!detail.empty()) text.add_text("detail", detail);
+  for (const auto& [name, value] : more.items()) text.add_json(name, value);
+  HttpAnswer answer;
+  answer.status = type.status;
   answer.type = "application/problem+json";
+  answer.body = std::move(text).finish();
   if (type.retry_after_s > 0) {
     answer.fields.emplace_back("Retry-After", std::to_string(type.retry_after_s));
   }
