@@ -384,7 +384,8 @@ std::string http_chart(const json& report, const std::string& machine) {
       {"refused by HTTP", "refused"},
       {"refused by HTTP, beside 1,000 streams of events", "refused, 1,000 event streams"},
       {"accepted by HTTP", "accepted"},
-      {"accepted by HTTP, the peer tuned", "accepted, the peer tuned"}};
+      {"accepted by HTTP, the peer tuned", "accepted, the peer tuned"},
+      {"accepted by HTTP, 16 at once", "accepted, 16 at once"}};
   const auto note_of = [&](const json& line) -> std::string {
     const json* const p99 = find_line(report.at("comparisons"),
                                       fmt::format("{}: p99", line.at("line").get<std::string>()));

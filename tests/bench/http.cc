@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -153,14 +155,26 @@ double processor_us(pid_t pid) {
 
 // ---- The lines --------------------------------------------------------------------------------
 
-std::uint16_t port_of(PartProcess& server) {
-  return static_cast<std::uint16_t>(server.numbers().front());
-}
+/// A server of this machine in a process of its own.
+struct Server {
+  Server(std::string_view part, const std::vector<std::string>& arguments)
+      : process(part, arguments), port(static_cast<std::uint16_t>(process.numbers().front())) {}
 
-/// Rates and latencies of a load, one comparison for each.
+  PartProcess process;
+  std::uint16_t port = 0;
+};
+
+/// What a load cost the processes of a server.
+struct MeasuredLoad {
+  WrkResult wrk;
+  double processor_us = 0;  // of a purchase
+};
+
+/// Rates, latencies and, if it was measured, processor time of a load, one comparison for each.
 struct HttpComparison {
   Comparison rate;
   Comparison p99;
+  Comparison processor;
 
   HttpComparison(const std::string& line, const std::string& ours_is, const std::string& peer_is,
                  std::optional<double> target) {
@@ -174,19 +188,33 @@ struct HttpComparison {
            .better = Better::kLess,
            .ours_is = ours_is,
            .peer_is = peer_is};
+    processor = {.line = line + ": processor time",
+                 .unit = "µs",
+                 .better = Better::kLess,
+                 .ours_is = "all processes of " + ours_is,
+                 .peer_is = "all processes of " + peer_is};
   }
 
   void add_ours(const WrkResult& result) {
     rate.ours.add(result.rate);
-    p99.ours.add(result.p99_us);
+    if (result.p99_us > 0) p99.ours.add(result.p99_us);
   }
   void add_peer(const WrkResult& result) {
     rate.peer.add(result.rate);
-    p99.peer.add(result.p99_us);
+    if (result.p99_us > 0) p99.peer.add(result.p99_us);
+  }
+  void add_ours(const MeasuredLoad& load) {
+    add_ours(load.wrk);
+    processor.ours.add(load.processor_us);
+  }
+  void add_peer(const MeasuredLoad& load) {
+    add_peer(load.wrk);
+    processor.peer.add(load.processor_us);
   }
   void report_to(Report& report) {
     report.add(std::move(rate));
-    report.add(std::move(p99));
+    if (!p99.ours.empty()) report.add(std::move(p99));
+    if (!processor.ours.empty()) report.add(std::move(processor));
   }
 };
 
@@ -196,35 +224,53 @@ class NewUsers {
   /// Buys for as long as `load` says. All requests must be accepted, or else refused.
   WrkResult buy(std::uint16_t port, VoucherId voucher, bool are_accepted, const WrkLoad& load) {
     const WrkResult result = purchase_by_wrk(port, voucher, first_, load);
-    first_ += result.replies + load.connections;
+    // wrk makes one request before it begins, and leaves those of each connection unfinished.
+    first_ += result.replies + std::int64_t{load.connections + 1} * load.pipeline;
     if (result.refusals != (are_accepted ? 0 : result.replies)) {
       fail(fmt::format("{} of {} purchases were refused", result.refusals, result.replies));
     }
     return result;
   }
+  /// Does the same, with the processor time of the server's processes.
+  MeasuredLoad buy_measured(std::uint16_t port, std::initializer_list<pid_t> processes,
+                            bool are_accepted, const WrkLoad& load) {
+    const double before = processor_us(processes);
+    const WrkResult result = buy(port, kVoucher, are_accepted, load);
+    return {
+        .wrk = result,
+        .processor_us = (processor_us(processes) - before) / static_cast<double>(result.replies)};
+  }
 
  private:
+  static double processor_us(std::initializer_list<pid_t> processes) {
+    double sum = 0;
+    for (const pid_t process : processes) sum += bench::processor_us(process);
+    return sum;
+  }
+
   std::int64_t first_ = 1;
 };
 
-void compare_refusals(std::uint16_t ours, NewUsers& users, const WrkLoad& load, int rounds,
-                      Report& report) {
-  PartProcess constant("serve-constant", {});
-  const std::uint16_t peer = port_of(constant);
-  const std::string connections = fmt::format("wrk, {} connections", load.connections);
-  HttpComparison comparison(
-      "refused by HTTP", "HttpServer, a voucher that is sold out",
-      fmt::format("a bare server of Boost.Beast that returns a constant, with as many threads; "
-                  "both by {}",
-                  connections),
-      0.6);
+std::string by_wrk(const WrkLoad& load) {
+  const std::string at_once =
+      load.pipeline > 1 ? fmt::format(", which send {} requests at once", load.pipeline) : "";
+  return fmt::format("; both by wrk, {} connections{}", load.connections, at_once);
+}
+
+constexpr const char* kConstantServer =
+    "a bare server of Boost.Beast that returns a constant, with as many threads";
+
+void compare_refusals(std::uint16_t ours, std::uint16_t constant, NewUsers& users,
+                      const WrkLoad& load, int rounds, Report& report) {
+  HttpComparison comparison("refused by HTTP", "HttpServer, a voucher that is sold out",
+                            kConstantServer + by_wrk(load), 0.6);
   HttpComparison beside("refused by HTTP, beside 1,000 streams of events",
                         "HttpServer, and clients that read GET /v1/vouchers/events",
-                        "HttpServer without them; both by " + connections, 0.9);
+                        "HttpServer without them" + by_wrk(load), 0.9);
   for (int round = 0; round < rounds; ++round) {
     const WrkResult alone = users.buy(ours, kSoldOutVoucher, false, load);
     comparison.add_ours(alone);
-    comparison.add_peer(users.buy(peer, kSoldOutVoucher, false, load));
+    comparison.add_peer(users.buy(constant, kSoldOutVoucher, false, load));
     beside.add_peer(alone);
     const EventStreams streams(ours, kStreams);
     beside.add_ours(users.buy(ours, kSoldOutVoucher, false, load));
@@ -233,52 +279,57 @@ void compare_refusals(std::uint16_t ours, NewUsers& users, const WrkLoad& load, 
   beside.report_to(report);
 }
 
-/// Node in its plainest form, and tuned: with as many processes as ours has threads, and pipelines.
-void compare_accepted(const PartProcess& server, std::uint16_t ours, NewUsers& users,
+/// Compares with Node in its plainest form, and tuned: with as many processes as ours has threads, and
+/// pipelines to redis-server. What the bare server reaches is the most that the load allows. Where
+/// clients pipeline, wrk takes a smaller part of the processors.
+void compare_accepted(const Server& ours, const Server& constant, NewUsers& users,
                       const WrkLoad& load, int rounds, Report& report) {
   RedisPeer redis(PeerDurability::kEverySec);
   redis.client()("SET", kStockKey, kUnlimited);
-  const auto compared_with = [&](const std::string& node) {
-    return fmt::format(
-        "Node's http and ioredis{}, which run the seckill script on redis-server, appendfsync "
-        "everysec; both by wrk, {} connections",
-        node, load.connections);
-  };
+  const std::string node_is = "Node's http and ioredis";
+  const std::string redis_is =
+      ", which run the seckill script on redis-server, appendfsync everysec";
   const std::string ours_is = "HttpServer, durability everysec";
-  HttpComparison plain("accepted by HTTP", ours_is, compared_with(""), 4);
-  Comparison processor{.line = "processor time of a purchase accepted by HTTP",
-                       .unit = "µs",
-                       .better = Better::kLess,
-                       .ours_is = ours_is,
-                       .peer_is = "Node and redis-server of the line above, both together"};
-  HttpComparison tuned("accepted by HTTP, the peer tuned", ours_is,
-                       compared_with(", two processes with automatic pipelines"), std::nullopt);
-  const pid_t redis_pid = redis.server().pid();
+  WrkLoad piped_load = load;
+  piped_load.pipeline = 16;
+  HttpComparison plain("accepted by HTTP", ours_is, node_is + redis_is + by_wrk(load), 4);
+  HttpComparison piped("accepted by HTTP, 16 at once", ours_is,
+                       node_is + redis_is + by_wrk(piped_load), 4);
+  HttpComparison most("a constant by HTTP", kConstantServer, node_is + redis_is + by_wrk(load),
+                      std::nullopt);
+  HttpComparison most_piped("a constant by HTTP, 16 at once", kConstantServer,
+                            node_is + redis_is + by_wrk(piped_load), std::nullopt);
+  HttpComparison tuned(
+      "accepted by HTTP, the peer tuned", ours_is,
+      node_is + ", two processes with automatic pipelines" + redis_is + by_wrk(load), std::nullopt);
   const auto node = [&](const char* processes, const char* pipelines) {
-    return PartProcess("serve-node",
-                       {redis.server().socket_path(), redis.script_sha(), processes, pipelines});
+    return std::vector{redis.server().socket_path(), redis.script_sha(), std::string(processes),
+                       std::string(pipelines)};
   };
-  PartProcess plain_node = node("1", "false");
-  PartProcess tuned_node = node("2", "true");
-  const std::uint16_t plain_port = port_of(plain_node);
-  const std::uint16_t tuned_port = port_of(tuned_node);
+  const Server plain_node("serve-node", node("1", "false"));
+  const Server tuned_node("serve-node", node("2", "true"));
+  const pid_t redis_pid = redis.server().pid();
   for (int round = 0; round < rounds; ++round) {
-    const double ours_before = processor_us(server.pid());
-    const WrkResult result = users.buy(ours, kVoucher, true, load);
-    processor.ours.add((processor_us(server.pid()) - ours_before) /
-                       static_cast<double>(result.replies));
-    plain.add_ours(result);
-    tuned.add_ours(result);
-    const double peer_before = processor_us(plain_node.pid()) + processor_us(redis_pid);
-    const WrkResult peers = users.buy(plain_port, kVoucher, true, load);
-    processor.peer.add((processor_us(plain_node.pid()) + processor_us(redis_pid) - peer_before) /
-                       static_cast<double>(peers.replies));
-    plain.add_peer(peers);
-    tuned.add_peer(users.buy(tuned_port, kVoucher, true, load));
+    const MeasuredLoad single = users.buy_measured(ours.port, {ours.process.pid()}, true, load);
+    plain.add_ours(single);
+    tuned.add_ours(single.wrk);
+    piped.add_ours(users.buy_measured(ours.port, {ours.process.pid()}, true, piped_load));
+    most.add_ours(users.buy_measured(constant.port, {constant.process.pid()}, false, load));
+    most_piped.add_ours(
+        users.buy_measured(constant.port, {constant.process.pid()}, false, piped_load));
+    const MeasuredLoad peer =
+        users.buy_measured(plain_node.port, {plain_node.process.pid(), redis_pid}, true, load);
+    plain.add_peer(peer);
+    most.add_peer(peer);
+    const MeasuredLoad piped_peer = users.buy_measured(
+        plain_node.port, {plain_node.process.pid(), redis_pid}, true, piped_load);
+    piped.add_peer(piped_peer);
+    most_piped.add_peer(piped_peer);
+    tuned.add_peer(users.buy(tuned_node.port, kVoucher, true, load));
   }
-  plain.report_to(report);
-  report.add(std::move(processor));
-  tuned.report_to(report);
+  for (HttpComparison* const comparison : {&plain, &tuned, &piped, &most, &most_piped}) {
+    comparison->report_to(report);
+  }
 }
 
 }  // namespace
@@ -317,11 +368,11 @@ void measure_http(const Effort& effort, Report& report) {
   const WrkLoad load{.seconds =
                          static_cast<int>(std::max<std::int64_t>(1, effort.requests / 100'000))};
   const ScratchDirectory scratch;
-  PartProcess server("serve-http", {(scratch.path() / "sale").string()});
-  const std::uint16_t ours = port_of(server);
+  const Server ours("serve-http", {(scratch.path() / "sale").string()});
+  const Server constant("serve-constant", {});
   NewUsers users;
-  compare_refusals(ours, users, load, effort.rounds, report);
-  compare_accepted(server, ours, users, load, effort.rounds, report);
+  compare_refusals(ours.port, constant.port, users, load, effort.rounds, report);
+  compare_accepted(ours, constant, users, load, effort.rounds, report);
 }
 
 }  // namespace rushgate::bench

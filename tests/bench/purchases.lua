@@ -1,14 +1,21 @@
--- A script of wrk: buys once for each user. Its argument is the number of the first one.
+-- A script of wrk: buys once for each user. Its arguments are the number of the first one, and how many
+-- requests are sent at once.
 local user
+local pipeline
 
 function init(arguments)
   user = tonumber(arguments[1])
+  pipeline = tonumber(arguments[2])
 end
 
 function request()
-  user = user + 1
-  return wrk.format("POST", nil, {["Content-Type"] = "application/json"},
-                    string.format('{"user":%d}', user))
+  local requests = {}
+  for i = 1, pipeline do
+    user = user + 1
+    requests[i] = wrk.format("POST", nil, {["Content-Type"] = "application/json"},
+                             string.format('{"user":%d}', user))
+  end
+  return table.concat(requests)
 end
 
 -- Prints replies, seconds, refusals, requests without a reply, and the 99th percentile in µs.

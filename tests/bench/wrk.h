@@ -7,12 +7,13 @@ namespace rushgate::bench {
 
 struct WrkLoad {
   int connections = 64;  // kept alive
+  int pipeline = 1;      // requests that a connection sends at once
   int seconds = 5;
 };
 
 struct WrkResult {
   double rate = 0;            // replies per second
-  double p99_us = 0;          // from the request to its reply
+  double p99_us = 0;          // from the request to its reply; 0: wrk knows none of pipelines
   std::int64_t replies = 0;   // all of them
   std::int64_t refusals = 0;  // replies with a status of 400 or above
 };
