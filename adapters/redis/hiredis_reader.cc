@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <hiredis/hiredis.h>
-
-#include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {
@@ -103,6 +100,25 @@ void make_reader_build_replies(redisReader& reader) {
   // hiredis takes a pointer to non-const and does not write through it.
   static redisReplyObjectFunctions functions = reply_functions();
   reader.fn = &functions;
+}
+
+void ReplyReader::Free::operator()(redisReader* reader) const { redisReaderFree(reader); }
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreate()) { make_reader_build_replies(*reader_); }
+
+void ReplyReader::feed(std::string_view bytes) {
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+    error_ = reader_->errstr;
+  }
+}
+
+std::optional<Reply> ReplyReader::next() {
+  if (!error_.empty()) return std::nullopt;
+  void* object = nullptr;
+  if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) error_ = reader_->errstr;
+  if (object == nullptr) return std::nullopt;
+  const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
+  return std::move(*reply);
 }
 
 }  // namespace rushgate

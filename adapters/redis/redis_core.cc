@@ -67,6 +67,9 @@ absl::Status RedisCore::start() {
   if (options_.tls) {
     RETURN_IF_ERROR(make_tls());
   }
+  if (has_sentinels()) {
+    finder_.emplace(io_, options_, tls(), [this](const RedisAddress& master) { follow(master); });
+  }
   shared_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kShared);
   lines_.push_back(shared_);
   callbacks_.start();
@@ -90,6 +93,7 @@ void RedisCore::close() {
   asio::post(io_, [&] {
     tick_timer_.cancel();
     pause_timer_.cancel();
+    if (finder_) finder_->close();
     std::deque<Waiter> waiters;
     TimerQueue pauses;  // destroys their data without the lock
     {
@@ -109,6 +113,30 @@ void RedisCore::close() {
   io_thread_.join();
   for (const auto& line : closed_lines) line->join_check();  // unlocked: it may use a client
   callbacks_.stop();
+}
+
+// ---- Servers ------------------------------------------------------------------------------------
+
+void RedisCore::find_server(MasterFinder::Found found) {
+  if (!finder_) return found(RedisAddress{options_.host, options_.port});
+  ++counts.lookups;
+  finder_->find(std::move(found));
+}
+
+void RedisCore::doubt_server() {
+  if (finder_) finder_->doubt();
+}
+
+/// Ends the connections to other servers.
+void RedisCore::follow(const RedisAddress& master) {
+  if (master_.port != 0 && master != master_) ++counts.master_changes;
+  master_ = master;
+  std::vector<std::shared_ptr<RedisLine>> lines;
+  {
+    const std::lock_guard lock(pool_mutex_);
+    lines = lines_;
+  }
+  for (const auto& line : lines) line->follow(master);
 }
 
 // ---- Submissions --------------------------------------------------------------------------------
@@ -413,7 +441,9 @@ RedisCounters RedisCore::counters() const {
           .overloads = counts.overloads,
           .breaker_openings = counts.breaker_openings,
           .breaker_refusals = counts.breaker_refusals,
-          .resubscriptions = counts.resubscriptions};
+          .resubscriptions = counts.resubscriptions,
+          .lookups = counts.lookups,
+          .master_changes = counts.master_changes};
 }
 
 }  // namespace rushgate

@@ -23,6 +23,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "adapters/redis/callback_thread.h"
+#include "adapters/redis/master_finder.h"
 #include "adapters/redis/redis_line.h"
 #include "adapters/redis/submission.h"
 #include "engine/core/time/timer_queue.h"
@@ -70,6 +71,15 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   [[nodiscard]] CallbackThread& callbacks() { return callbacks_; }
   [[nodiscard]] RedisLine& shared() { return *shared_; }
 
+  // ---- Servers; on the I/O thread ----
+
+  [[nodiscard]] bool has_sentinels() const { return !options_.sentinel.addresses.empty(); }
+  /// Passes the server to connect to, or why there is none, to `found`: at once, or when a sentinel
+  /// has answered.
+  void find_server(MasterFinder::Found found);
+  /// Reports that the server which find_server() named could not be used.
+  void doubt_server();
+
   // ---- Submissions ----
 
   /// Blocks until the queue has space. Returns the error if there is none.
@@ -110,7 +120,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   struct {
     std::atomic<std::uint64_t> connects{0}, reconnects{0}, connect_failures{0}, losses{0},
         requests{0}, writes{0}, timeouts{0}, expired{0}, overloads{0}, breaker_openings{0},
-        breaker_refusals{0}, resubscriptions{0};
+        breaker_refusals{0}, resubscriptions{0}, lookups{0}, master_changes{0};
   } counts;
   [[nodiscard]] RedisCounters counters() const;
 
@@ -122,6 +132,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   };
 
   absl::Status make_tls();
+  void follow(const RedisAddress& master);
   void tick();
   void run_due_pauses();
   bool expire_held(std::int64_t now_ms);
@@ -145,6 +156,8 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   boost::asio::steady_timer tick_timer_{io_};
   std::atomic<bool> tick_is_armed_{false};
   boost::asio::steady_timer pause_timer_{io_};  // for the first of pauses_
+  std::optional<MasterFinder> finder_;          // with sentinels; the I/O thread's
+  RedisAddress master_;                         // the last one that it named; the I/O thread's
   CallbackThread callbacks_{clock_};
   std::shared_ptr<RedisLine> shared_;
   std::thread io_thread_;

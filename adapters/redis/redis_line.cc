@@ -9,9 +9,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <hiredis/hiredis.h>
 
-#include "adapters/redis/hiredis_reader.h"
 #include "adapters/redis/internal_submission.h"
 #include "adapters/redis/redis_core.h"
 #include "adapters/redis/request_timeout.h"
@@ -70,6 +68,11 @@ Reply with_code_first(Reply error) {
   return Reply::error(error.text().substr(at + kBeforeCode.size()));
 }
 
+/// Returns true if a reply to ROLE is of a master.
+bool is_role_of_master(const Reply& role) {
+  return !role.elements().empty() && role.elements().front().text() == "master";
+}
+
 bool is_of_transport(const Reply& reply) {
   const std::string_view code = reply.error_code();
   return code == error_code::kOutcomeUnknown || code == error_code::kClosed;
@@ -116,8 +119,6 @@ class RedisLine::CheckedConnection final : public Client {
 
 // ---- From any thread ----------------------------------------------------------------------------
 
-void RedisLine::FreeReader::operator()(redisReader* reader) const { redisReaderFree(reader); }
-
 RedisLine::RedisLine(RedisCore& core, Use use, std::function<void(Reply)> on_message)
     : core_(core),
       use_(use),
@@ -159,7 +160,7 @@ std::optional<std::string> RedisLine::submit_to_check(const RedisWire* wire,
                                                       Submission& submission) {
   const Lock lock(mutex_);
   if (phase_ != Phase::kSettingUp || !is_current(wire)) {
-    return concat(core_.options().address(), ": the connection was lost");
+    return concat(server_name(), ": the connection was lost");
   }
   ++unfinished_;
   core_.arm_tick();
@@ -241,8 +242,6 @@ void RedisLine::start(absl::AnyInvocable<void(absl::Status)> outcome) {
 }
 
 void RedisLine::start_attempt() {
-  auto wire =
-      std::make_shared<RedisWire>(core_.io(), core_.options(), core_.tls(), shared_from_this());
   // If the server is dead, other connections do not wait for the shared one to return.
   bool is_dead = use_ != Use::kShared && core_.shared().dead_reason().has_value();
   const bool must_wait = has_backlog();
@@ -252,7 +251,6 @@ void RedisLine::start_attempt() {
     if (phase_ != Phase::kDown) return;
     if (!must_wait) {
       phase_ = Phase::kConnecting;
-      wire_ = wire;
       attempt_began_ms_ = core_.now_ms();
     }
     is_dead = is_dead || dead_.has_value();
@@ -263,13 +261,35 @@ void RedisLine::start_attempt() {
   }
   retry_timer_.stop();
   greeting_error_ = absl::OkStatus();
-  end_attempt_after(core_.options().connect_timeout_ms, "Connection timed out");
   if (is_dead) {
     patience_timer_.start(kPatienceMs, [self = shared_from_this()] {
       if (const auto reason = self->core_.shared().dead_reason()) self->fail_waiting(*reason);
     });
   }
+  core_.find_server([self = shared_from_this()](const absl::StatusOr<RedisAddress>& server) {
+    self->connect_to(server);
+  });
+}
+
+void RedisLine::connect_to(const absl::StatusOr<RedisAddress>& server) {
+  if (phase_ != Phase::kConnecting) return;  // closed meanwhile
+  if (!server.ok()) return fail_attempt(server.status(), Failure::kServer);
+  auto wire = std::make_shared<RedisWire>(core_.io(), core_.options(), *server, core_.tls(),
+                                          shared_from_this());
+  {
+    const Lock lock(mutex_);
+    wire_ = wire;
+    server_ = *server;
+  }
+  end_attempt_after(core_.options().connect_timeout_ms, "Connection timed out");
   wire->connect();
+}
+
+void RedisLine::follow(const RedisAddress& master) {
+  if (wire_ == nullptr || server_ == master) return;
+  const std::string reason = concat("the master is now ", master.text());
+  if (phase_ == Phase::kUp) return lose(reason, false);
+  fail_attempt(absl::UnavailableError(cannot_connect(reason)), Failure::kServer);
 }
 
 void RedisLine::end_attempt_after(std::int64_t timeout_ms, const std::string& reason) {
@@ -278,16 +298,20 @@ void RedisLine::end_attempt_after(std::int64_t timeout_ms, const std::string& re
   });
 }
 
+/// Returns the name of the server for messages.
+std::string RedisLine::server_name() const {
+  return core_.has_sentinels() ? server_.text() : core_.options().address();
+}
+
 std::string RedisLine::cannot_connect(std::string_view reason) const {
-  return concat("cannot connect to ", core_.options().address(), ": ", reason);
+  return concat("cannot connect to ", server_name(), ": ", reason);
 }
 
 void RedisLine::connected(RedisWire& wire, const std::string& failure) {
   if (!failure.empty()) {
     return fail_attempt(absl::UnavailableError(cannot_connect(failure)), Failure::kServer);
   }
-  reader_.reset(redisReaderCreate());
-  make_reader_build_replies(*reader_);
+  reader_.emplace();
   {
     const Lock lock(mutex_);
     phase_ = Phase::kSettingUp;
@@ -311,6 +335,7 @@ void RedisLine::greet(RedisWire& wire) {
   }
   // A server that is full or still loading reports it here, before any request.
   requests.push_back(Request::of("PING"));
+  if (core_.has_sentinels()) requests.push_back(Request::of("ROLE"));
   requests.push_back(Request::of("INFO", "server"));
   requests.push_back(Request::of("CLIENT", "ID"));
   auto greeting = std::make_unique<InternalSubmission>(
@@ -357,6 +382,9 @@ void RedisLine::greeted(const RedisWire* wire, std::span<const Reply> replies) {
   for (const Reply& reply : replies.first(identity)) {
     if (reply.is_error() && !is_of_transport(reply)) note_refusal(reply);
     if (!greeting_error_.ok()) break;
+  }
+  if (greeting_error_.ok() && core_.has_sentinels() && !is_role_of_master(replies[identity - 1])) {
+    greeting_error_ = absl::UnavailableError(cannot_connect("it is not a master"));
   }
   if (greeting_error_.ok()) {
     const std::string refusal = refused_version(replies[identity]);
@@ -450,6 +478,7 @@ void RedisLine::fail_attempt(const absl::Status& status, Failure failure) {
   patience_timer_.stop();
   checks_are_due_ = false;
   ++core_.counts.connect_failures;
+  if (failure == Failure::kServer) core_.doubt_server();
   const std::int64_t pause_ms = next_pause_ms();
   SubmissionList failed;
   {
@@ -623,17 +652,14 @@ void RedisLine::received(RedisWire& wire, std::string_view bytes, const std::str
   last_activity_ms_ = core_.now_ms();
   SubmissionList finished;
   std::string broken;
-  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
-    broken = reader_->errstr;
-  }
+  reader_->feed(bytes);
   while (broken.empty()) {
-    void* object = nullptr;
-    if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) broken = reader_->errstr;
-    if (object == nullptr) break;
-    const std::unique_ptr<Reply> reply(static_cast<Reply*>(object));
-    broken = take_reply(std::move(*reply), finished);
+    auto reply = reader_->next();
+    if (!reply) break;
+    broken = take_reply(*std::move(reply), finished);
     has_served_ = has_served_ || phase_ == Phase::kUp;
   }
+  if (broken.empty()) broken = reader_->error();
   {
     const Lock lock(mutex_);
     for (Submission* each = finished.front(); each != nullptr; each = each->next) --unfinished_;
@@ -728,7 +754,7 @@ bool RedisLine::was_of_use() const {
 
 /// Ends the connection. `is_silence`: the server accepts bytes but sends none.
 void RedisLine::lose(const std::string& reason, bool is_silence) {
-  const std::string text = concat(core_.options().address(), ": ", reason);
+  const std::string text = concat(server_name(), ": ", reason);
   const bool was_up = phase_ == Phase::kUp;
   const bool has_subscriptions = subscriptions_.wanted() > 0;
   bool ends = false;

@@ -16,13 +16,14 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "adapters/redis/hiredis_reader.h"
 #include "adapters/redis/line_timer.h"
 #include "adapters/redis/redis_wire.h"
 #include "adapters/redis/submission.h"
 #include "adapters/redis/subscriptions.h"
 #include <rushgate/client.h>
-
-struct redisReader;
+#include <rushgate/redis_backend.h>
 
 namespace rushgate {
 
@@ -65,6 +66,8 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
 
   /// Connects; `outcome` gets the result of the first attempt.
   void start(absl::AnyInvocable<void(absl::Status)> outcome);
+  /// Ends a connection to any other server than `master`.
+  void follow(const RedisAddress& master);
   /// Fails submissions that have waited too long. Returns true if any remain.
   bool tick(std::int64_t now_ms);
   /// Ends the line for good. Everything left fails.
@@ -91,6 +94,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
 
   // ---- Connecting ----
   void start_attempt();
+  void connect_to(const absl::StatusOr<RedisAddress>& server);
   void end_attempt_after(std::int64_t timeout_ms, const std::string& reason);
   void connected(RedisWire& wire, const std::string& failure) override;
   void greet(RedisWire& wire);
@@ -104,6 +108,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   [[nodiscard]] std::int64_t next_pause_ms();
   void retry_after(std::int64_t pause_ms);
   void fail_waiting(const std::string& reason);
+  [[nodiscard]] std::string server_name() const;
   [[nodiscard]] std::string cannot_connect(std::string_view reason) const;
   [[nodiscard]] std::string without_password(std::string_view text) const;
   [[nodiscard]] bool is_current(const RedisWire* wire) const { return wire_.get() == wire; }
@@ -144,6 +149,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   std::mutex mutex_;
   Phase phase_ = Phase::kDown;       // changed only by the I/O thread
   std::shared_ptr<RedisWire> wire_;  // changed only by the I/O thread
+  RedisAddress server_;              // of the last wire_; changed only by the I/O thread
   SubmissionList waiting_;           // not begun
   SubmissionList handed_;       // sent by the calling thread; the I/O thread expects the replies
   SubmissionList setup_;        // greeting and checks, not begun
@@ -188,10 +194,7 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   LineTimer attempt_timer_;
   LineTimer patience_timer_;
   LineTimer retry_timer_;
-  struct FreeReader {
-    void operator()(redisReader* reader) const;
-  };
-  std::unique_ptr<redisReader, FreeReader> reader_;
+  std::optional<ReplyReader> reader_;
   std::thread check_;
   bool check_has_reported_ = true;
   bool checks_are_due_ = false;  // once the check of a lost connection has reported

@@ -33,13 +33,10 @@ absl::Status parse_db(std::string_view text, RedisOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status parse_port(std::string_view text, RedisOptions& options) {
+absl::StatusOr<int> parse_port(std::string_view text) {
   const auto port = parse_int64(text);
-  if (!port || *port < 1 || *port > 65535) {
-    return bad_url(concat("port \"", text, "\" is not a number from 1 to 65535"));
-  }
-  options.port = static_cast<int>(*port);
-  return absl::OkStatus();
+  if (port && *port >= 1 && *port <= 65535) return static_cast<int>(*port);
+  return bad_url(concat("port \"", text, "\" is not a number from 1 to 65535"));
 }
 
 /// Parses "user:password" or ":password". A user without a password cannot authenticate.
@@ -56,7 +53,7 @@ absl::Status parse_credentials(std::string_view text, RedisOptions& options) {
 }
 
 /// Parses "host", "host:port", "[v6 address]" or "[v6 address]:port".
-absl::Status parse_host_and_port(std::string_view text, RedisOptions& options) {
+absl::StatusOr<RedisAddress> parse_address(std::string_view text, int usual_port) {
   std::string_view host = text;
   std::string_view rest;
   if (text.starts_with('[')) {
@@ -72,35 +69,82 @@ absl::Status parse_host_and_port(std::string_view text, RedisOptions& options) {
     rest = text.substr(colon);
   }
   if (host.empty()) return bad_url("no host");
-  options.host = std::string(host);
-  return rest.empty() ? absl::OkStatus() : parse_port(rest.substr(1), options);
+  RedisAddress address{std::string(host), usual_port};
+  if (!rest.empty()) {
+    ASSIGN_OR_RETURN(address.port, parse_port(rest.substr(1)));
+  }
+  return address;
 }
 
-/// The kinds of URLs in which an option is valid.
-enum class UrlKind : std::uint8_t { kTcp, kTls, kUnix };
-
-struct NumberOption {
-  std::string_view name;
-  std::int64_t RedisOptions::*value;
+/// The kind of a URL, on which its options depend.
+struct UrlKind {
+  bool has_tls = false;
+  bool has_sentinels = false;
+  bool has_database = true;  // behind the host; otherwise db is an option
 };
 
-struct FileOption {
+template <class Options>
+struct NumberOption {
   std::string_view name;
-  std::string RedisOptions::*file;
+  std::int64_t Options::*value;
+};
+
+template <class Options>
+struct TextOption {
+  std::string_view name;
+  std::string Options::*value;
 };
 
 constexpr std::array kNumberOptions = {
-    NumberOption{"connect_timeout_ms", &RedisOptions::connect_timeout_ms},
-    NumberOption{"command_timeout_ms", &RedisOptions::command_timeout_ms},
-    NumberOption{"reconnect_max_ms", &RedisOptions::reconnect_max_ms},
-    NumberOption{"sync_timeout_ms", &RedisOptions::sync_timeout_ms},
+    NumberOption<RedisOptions>{"connect_timeout_ms", &RedisOptions::connect_timeout_ms},
+    NumberOption<RedisOptions>{"command_timeout_ms", &RedisOptions::command_timeout_ms},
+    NumberOption<RedisOptions>{"reconnect_max_ms", &RedisOptions::reconnect_max_ms},
+    NumberOption<RedisOptions>{"sync_timeout_ms", &RedisOptions::sync_timeout_ms},
 };
 
 constexpr std::array kTlsOptions = {
-    FileOption{"tls_ca", &RedisOptions::tls_ca},
-    FileOption{"tls_certificate", &RedisOptions::tls_certificate},
-    FileOption{"tls_key", &RedisOptions::tls_key},
+    TextOption<RedisOptions>{"tls_ca", &RedisOptions::tls_ca},
+    TextOption<RedisOptions>{"tls_certificate", &RedisOptions::tls_certificate},
+    TextOption<RedisOptions>{"tls_key", &RedisOptions::tls_key},
 };
+
+constexpr std::array kSentinelNumbers = {
+    NumberOption<RedisSentinelOptions>{"sentinel_timeout_ms", &RedisSentinelOptions::timeout_ms},
+    NumberOption<RedisSentinelOptions>{"sentinel_poll_ms", &RedisSentinelOptions::poll_ms},
+};
+
+constexpr std::array kSentinelTexts = {
+    TextOption<RedisSentinelOptions>{"sentinel_user", &RedisSentinelOptions::user},
+    TextOption<RedisSentinelOptions>{"sentinel_password", &RedisSentinelOptions::password},
+};
+
+/// Sets the option of this name. Returns false if there is none.
+template <class Options, std::size_t size>
+absl::StatusOr<bool> set_number(const std::array<NumberOption<Options>, size>& known,
+                                std::string_view name, std::string_view value, Options& options) {
+  for (const auto& option : known) {
+    if (name != option.name) continue;
+    const auto number = parse_int64(value);
+    if (!number || *number < 1) {
+      return bad_url(concat("option ", name, ": \"", value, "\" is not a number from 1"));
+    }
+    options.*option.value = *number;
+    return true;
+  }
+  return false;
+}
+
+/// Sets the option of this name. Returns false if there is none.
+template <class Options, std::size_t size>
+bool set_text(const std::array<TextOption<Options>, size>& known, std::string_view name,
+              std::string_view value, Options& options) {
+  for (const auto& option : known) {
+    if (name != option.name) continue;
+    options.*option.value = std::string(value);
+    return true;
+  }
+  return false;
+}
 
 absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& options) {
   const std::size_t equals = text.find('=');
@@ -109,16 +153,9 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
     return bad_url(concat("option \"", name, "\" has no value: write ", name, "=…"));
   }
   ASSIGN_OR_RETURN(const auto value, decoded(text.substr(equals + 1), concat("option ", name)));
-  if (kind == UrlKind::kUnix && name == "db") return parse_db(value, options);
-  for (const NumberOption& option : kNumberOptions) {
-    if (name != option.name) continue;
-    const auto number = parse_int64(value);
-    if (!number || *number < 1) {
-      return bad_url(concat("option ", name, ": \"", value, "\" is not a number from 1"));
-    }
-    options.*option.value = *number;
-    return absl::OkStatus();
-  }
+  if (!kind.has_database && name == "db") return parse_db(value, options);
+  ASSIGN_OR_RETURN(const bool is_number, set_number(kNumberOptions, name, value, options));
+  if (is_number) return absl::OkStatus();
   if (name == "sync_replicas") {
     const auto number = parse_int64(value);
     if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) {
@@ -127,12 +164,18 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
     options.sync_replicas = static_cast<int>(*number);
     return absl::OkStatus();
   }
-  for (const FileOption& option : kTlsOptions) {
-    if (name != option.name) continue;
-    if (kind != UrlKind::kTls) return bad_url(concat("option ", name, " is for rediss:// alone"));
+  if (set_text(kTlsOptions, name, value, options)) {
+    if (!kind.has_tls) {
+      return bad_url(concat("option ", name, " is for rediss:// and rediss-sentinel:// alone"));
+    }
     if (value.empty()) return bad_url(concat("option ", name, " names no file"));
-    options.*option.file = value;
     return absl::OkStatus();
+  }
+  if (kind.has_sentinels) {
+    if (set_text(kSentinelTexts, name, value, options.sentinel)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool is_known,
+                     set_number(kSentinelNumbers, name, value, options.sentinel));
+    if (is_known) return absl::OkStatus();
   }
   return bad_url(concat("unknown option \"", name, "\""));
 }
@@ -176,7 +219,10 @@ absl::Status parse_tcp(std::string_view text, UrlKind kind, RedisOptions& option
   const std::size_t slash = location.find('/');
   std::string_view authority = location.substr(0, slash);
   RETURN_IF_ERROR(take_credentials(authority, options));
-  RETURN_IF_ERROR(parse_host_and_port(authority, options));
+  constexpr int kUsualPort = 6379;
+  ASSIGN_OR_RETURN(auto address, parse_address(authority, kUsualPort));
+  options.host = std::move(address.host);
+  options.port = address.port;
   if (slash != std::string_view::npos && slash + 1 != location.size()) {
     RETURN_IF_ERROR(parse_db(location.substr(slash + 1), options));
   }
@@ -203,7 +249,32 @@ absl::Status parse_unix(std::string_view text, RedisOptions& options) {
   options.unix_path = std::move(path);
   return query == std::string_view::npos
              ? absl::OkStatus()
-             : parse_query(text.substr(query + 1), UrlKind::kUnix, options);
+             : parse_query(text.substr(query + 1), {.has_database = false}, options);
+}
+
+/// Parses "[[user]:password@]host[:port][,host[:port]…]/master[?options]".
+absl::Status parse_sentinel(std::string_view text, UrlKind kind, RedisOptions& options) {
+  RETURN_IF_ERROR(check_no_password(text));
+  const std::size_t query = text.find('?');
+  const std::string_view location = text.substr(0, query);
+  const std::size_t slash = std::min(location.find('/'), location.size());
+  std::string_view authority = location.substr(0, slash);
+  RETURN_IF_ERROR(take_credentials(authority, options));
+  constexpr int kUsualPort = 26379;
+  while (true) {
+    const std::string_view each = authority.substr(0, authority.find(','));
+    ASSIGN_OR_RETURN(auto address, parse_address(each, kUsualPort));
+    options.sentinel.addresses.push_back(std::move(address));
+    if (each.size() == authority.size()) break;
+    authority.remove_prefix(each.size() + 1);
+  }
+  const std::string_view name = location.substr(std::min(slash + 1, location.size()));
+  ASSIGN_OR_RETURN(options.sentinel.master, decoded(name, "name of the master"));
+  if (options.sentinel.master.empty()) {
+    return bad_url("no name of a master: write redis-sentinel://host:port,host:port/name");
+  }
+  return query == std::string_view::npos ? absl::OkStatus()
+                                         : parse_query(text.substr(query + 1), kind, options);
 }
 
 absl::Status must_be_positive(std::string_view name, std::int64_t value) {
@@ -212,23 +283,35 @@ absl::Status must_be_positive(std::string_view name, std::int64_t value) {
       concat(name, " must be more than 0, not ", std::to_string(value)));
 }
 
+absl::Status check_address(const RedisAddress& address) {
+  if (address.host.empty()) return absl::InvalidArgumentError("no host");
+  if (address.port >= 1 && address.port <= 65535) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      concat("port must be from 1 to 65535, not ", std::to_string(address.port)));
+}
+
 }  // namespace
 
 absl::StatusOr<RedisOptions> RedisOptions::from_url(std::string_view url) {
-  constexpr std::string_view kSchemes = "redis://, rediss:// or unix:";
+  constexpr std::string_view kSchemes =
+      "redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix:";
   const std::size_t colon = url.find(':');
   const std::string_view scheme = url.substr(0, colon);
-  const bool is_tls = scheme == "rediss";
+  const bool is_tls = scheme == "rediss" || scheme == "rediss-sentinel";
+  const bool has_sentinels = scheme == "redis-sentinel" || scheme == "rediss-sentinel";
   RedisOptions options;
   absl::Status status;
   if (colon == std::string_view::npos) {
     status = bad_url(concat("no ", kSchemes, " at its beginning"));
   } else if (scheme == "unix") {
     status = parse_unix(url.substr(colon + 1), options);
-  } else if ((scheme == "redis" || is_tls) && url.substr(colon).starts_with("://")) {
+  } else if ((scheme == "redis" || is_tls || has_sentinels) &&
+             url.substr(colon).starts_with("://")) {
     options.tls = is_tls;
     const std::string_view rest = url.substr(colon + 3);
-    status = parse_tcp(rest, is_tls ? UrlKind::kTls : UrlKind::kTcp, options);
+    const UrlKind kind{
+        .has_tls = is_tls, .has_sentinels = has_sentinels, .has_database = !has_sentinels};
+    status = has_sentinels ? parse_sentinel(rest, kind, options) : parse_tcp(rest, kind, options);
   } else {
     status = bad_url(concat("\"", scheme, ":\" is none of ", kSchemes));
   }
@@ -240,10 +323,17 @@ absl::StatusOr<RedisOptions> RedisOptions::from_url(std::string_view url) {
 }
 
 absl::Status RedisOptions::check() const {
-  if (unix_path.empty() && host.empty()) return absl::InvalidArgumentError("no host");
-  if (unix_path.empty() && (port < 1 || port > 65535)) {
-    return absl::InvalidArgumentError(
-        concat("port must be from 1 to 65535, not ", std::to_string(port)));
+  const bool has_sentinels = !sentinel.addresses.empty();
+  if (unix_path.empty() && !has_sentinels) RETURN_IF_ERROR(check_address({host, port}));
+  for (const RedisAddress& address : sentinel.addresses) RETURN_IF_ERROR(check_address(address));
+  if (has_sentinels && sentinel.master.empty()) {
+    return absl::InvalidArgumentError("sentinels without the name of a master");
+  }
+  if (has_sentinels && !unix_path.empty()) {
+    return absl::InvalidArgumentError("a unix socket has no sentinels");
+  }
+  if (!sentinel.user.empty() && sentinel.password.empty()) {
+    return absl::InvalidArgumentError("a user of the sentinels without a password");
   }
   if (db < 0)
     return absl::InvalidArgumentError(concat("db must not be negative: ", std::to_string(db)));
@@ -255,7 +345,9 @@ absl::Status RedisOptions::check() const {
                              must_be_positive("connections_max", connections_max),
                              must_be_positive("reconnect_max_ms", reconnect_max_ms),
                              must_be_positive("keepalive_seconds", keepalive_seconds),
-                             must_be_positive("sync_timeout_ms", sync_timeout_ms)}) {
+                             must_be_positive("sync_timeout_ms", sync_timeout_ms),
+                             must_be_positive("sentinel.timeout_ms", sentinel.timeout_ms),
+                             must_be_positive("sentinel.poll_ms", sentinel.poll_ms)}) {
     if (!status.ok()) return status;
   }
   if (sync_replicas < 0) {
@@ -272,6 +364,13 @@ absl::Status RedisOptions::check() const {
 
 std::string RedisOptions::address() const {
   if (!unix_path.empty()) return unix_path;
+  if (sentinel.addresses.empty()) return RedisAddress{host, port}.text();
+  std::string text = concat(sentinel.master, " of");
+  for (const RedisAddress& each : sentinel.addresses) text += concat(" ", each.text());
+  return text;
+}
+
+std::string RedisAddress::text() const {
   const bool v6 = host.find(':') != std::string::npos;
   return v6 ? concat("[", host, "]:", std::to_string(port))
             : concat(host, ":", std::to_string(port));

@@ -37,9 +37,10 @@ void set_option(int fd, int level, int name, int value) {
 
 }  // namespace
 
-RedisWire::RedisWire(asio::io_context& io, const RedisOptions& options, asio::ssl::context* tls,
-                     std::shared_ptr<Owner> owner)
+RedisWire::RedisWire(asio::io_context& io, const RedisOptions& options, RedisAddress server,
+                     asio::ssl::context* tls, std::shared_ptr<Owner> owner)
     : options_(options),
+      server_(std::move(server)),
       resolver_(io),
       socket_(io),
       tls_(tls != nullptr ? std::make_unique<asio::ssl::stream<Socket&>>(socket_, *tls) : nullptr),
@@ -57,7 +58,7 @@ void RedisWire::connect() {
     }
   }
   resolver_.async_resolve(
-      options_.host, std::to_string(options_.port),
+      server_.host, std::to_string(server_.port),
       [self = shared_from_this()](const boost::system::error_code& error, Addresses addresses) {
         if (self->owner_ == nullptr) return;
         self->addresses_ = std::move(addresses);
@@ -97,10 +98,10 @@ void RedisWire::connect_to(const Endpoint& endpoint, Addresses::iterator next) {
 
 void RedisWire::shake_hands() {
   std::string name =
-      options_.host;  // replaces the macro SSL_set_tlsext_host_name(), which has a C cast
+      server_.host;  // replaces the macro SSL_set_tlsext_host_name(), which has a C cast
   SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
            name.data());
-  tls_->set_verify_callback(asio::ssl::host_name_verification(options_.host));
+  tls_->set_verify_callback(asio::ssl::host_name_verification(server_.host));
   tls_->async_handshake(asio::ssl::stream_base::client,
                         [self = shared_from_this()](const boost::system::error_code& error) {
                           if (self->owner_ == nullptr) return;

@@ -33,8 +33,9 @@ class RedisWire : public std::enable_shared_from_this<RedisWire> {
     virtual void can_write(RedisWire& wire, const std::string& failure) = 0;
   };
 
-  /// `tls` is null for a connection without TLS. `options` and `tls` must outlive it.
-  RedisWire(boost::asio::io_context& io, const RedisOptions& options,
+  /// Leads to `server`, or to the socket of `options` if they have one. `tls` is null for a
+  /// connection without TLS. `options` and `tls` must outlive it.
+  RedisWire(boost::asio::io_context& io, const RedisOptions& options, RedisAddress server,
             boost::asio::ssl::context* tls, std::shared_ptr<Owner> owner);
 
   void connect();
@@ -66,6 +67,7 @@ class RedisWire : public std::enable_shared_from_this<RedisWire> {
   void report_connected(const std::string& failure);
 
   const RedisOptions& options_;
+  const RedisAddress server_;
   boost::asio::ip::tcp::resolver resolver_;
   Addresses addresses_;
   Socket socket_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -74,10 +75,12 @@ absl::StatusOr<BackendUrl> BackendUrl::parse(std::string_view url) {
     return bad_url(quoted(url.substr(std::string_view("memory:").size())) +
                    " after memory:, which has no options");
   }
-  if (*scheme != "redis" && *scheme != "rediss" && *scheme != "unix") {
+  constexpr std::array<std::string_view, 5> kRedisSchemes = {"redis", "rediss", "redis-sentinel",
+                                                             "rediss-sentinel", "unix"};
+  if (std::ranges::find(kRedisSchemes, *scheme) == kRedisSchemes.end()) {
     return bad_url(quoted(*scheme) +
-                   " is no scheme: memory:, redis://, rediss://, unix: or the path of a directory "
-                   "(./" +
+                   " is no scheme: memory:, redis://, rediss://, redis-sentinel://, "
+                   "rediss-sentinel://, unix: or the path of a directory (./" +
                    std::string(*scheme) + ":…)");
   }
   ASSIGN_OR_RETURN(auto redis, RedisOptions::from_url(url));

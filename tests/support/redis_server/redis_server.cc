@@ -52,6 +52,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
+}  // namespace
+
 int find_free_port() {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -65,11 +67,10 @@ int find_free_port() {
   return ntohs(address.sin_port);
 }
 
-}  // namespace
-
 RedisServer::RedisServer(RedisServerOptions options)
     : options_(std::move(options)), port_(options_.listens_on_tcp ? find_free_port() : 0) {
   if (options_.manual_clock) set_now_ms(ManualClock::kStartMs);
+  if (!options_.sentinel.empty()) write_sentinel_configuration();
   start();
 }
 
@@ -172,7 +173,17 @@ void RedisServer::start(Until until) {
   wait_until_it_replies(until);
 }
 
+/// A sentinel keeps its state in this file.
+void RedisServer::write_sentinel_configuration() const {
+  std::ofstream out(sentinel_path());
+  out << "port " << port_ << "\nbind 127.0.0.1\nunixsocket " << socket_path() << "\ndir "
+      << directory_.path().string() << '\n'
+      << options_.sentinel;
+  if (!out.flush()) throw std::runtime_error("cannot write " + sentinel_path().string());
+}
+
 std::vector<std::string> RedisServer::command_line() const {
+  if (!options_.sentinel.empty()) return {"redis-server", sentinel_path().string(), "--sentinel"};
   std::vector<std::string> words = {
       "redis-server",
       // clang-format off

@@ -22,8 +22,12 @@ struct RedisServerOptions {
   bool can_lose_power = false;        // note its syncs for cut_power(); not with a manual clock
   bool listens_on_tcp = false;        // also listen on 127.0.0.1, for a replica
   std::chrono::seconds patience{20};  // until the first reply
+  std::string sentinel = {};          // makes it a sentinel with these lines of configuration
   bool manual_clock = false;          // starts at ManualClock::kStartMs, moved by set_now_ms()
 };
+
+/// Returns a port of 127.0.0.1 that nobody listens on.
+int find_free_port();
 
 /// Runs redis-server (from PATH) on a unix socket in its own directory. Both end with this object,
 /// and the server also ends with the thread that created it. Not thread-safe. Throws
@@ -42,6 +46,9 @@ class RedisServer {
   /// Returns unix://…, which RedisOptions::from_url() accepts.
   [[nodiscard]] std::string url() const { return "unix://" + socket_path(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Returns the port on 127.0.0.1; 0 if it does not listen there.
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] bool is_running() const { return pid_ >= 0; }
 
   /// Sets the time of day of a manual clock.
   void set_now_ms(std::int64_t now_ms);
@@ -81,8 +88,12 @@ class RedisServer {
   enum class Until : std::uint8_t { kLoaded, kAnswers };
 
   void start(Until until = Until::kLoaded);
+  void write_sentinel_configuration() const;
   [[nodiscard]] std::vector<std::string> command_line() const;
   [[nodiscard]] std::vector<std::string> environment() const;
+  [[nodiscard]] std::filesystem::path sentinel_path() const {
+    return directory_.path() / "sentinel.conf";
+  }
   [[nodiscard]] std::filesystem::path clock_path() const { return directory_.path() / "clock"; }
   void wait_until_it_replies(Until until);
   void wait_until(std::string why, absl::FunctionRef<bool()> is_done);

@@ -126,8 +126,9 @@ class FlashSale {
   /// Opens the sale at one of these places, and creates it if it is missing:
   ///     dir[?durability=os|everysec|sync]   the directory `keyspace` and the file `orders.db` in dir
   ///     memory:                             everything in memory
-  ///     redis://…, rediss://…, unix:…       the keyspace on a Redis, the orders in `orders_dir` or at
-  ///                                         `orders`
+  ///     redis://…, rediss://…, unix:…,      the keyspace on a Redis, the orders in `orders_dir` or at
+  ///     redis-sentinel://…,                 `orders`
+  ///     rediss-sentinel://…
   /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time, unless its
   /// keyspace is on a Redis and its orders are at a URL.
   ///

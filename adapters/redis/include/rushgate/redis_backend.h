@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,10 +17,33 @@
 namespace rushgate {
 
 /// A value type.
+struct RedisAddress {
+  std::string host = {};
+  int port = 0;
+
+  /// Returns "host:port" or "[host]:port", for messages.
+  [[nodiscard]] std::string text() const;
+
+  friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
+};
+
+/// The sentinels of a Redis (redis.io/docs/latest/develop/reference/sentinel-clients), which know
+/// its master. A value type.
+struct RedisSentinelOptions {
+  std::vector<RedisAddress> addresses = {};  // empty: no Sentinel, RedisOptions names the server
+  std::string master = {};                   // the name of the master
+  std::string user = {};                     // of the sentinels; empty: the default user
+  std::string password = {};                 // of the sentinels; empty: no AUTH is sent
+  std::int64_t timeout_ms = 500;             // the longest wait for one sentinel
+  std::int64_t poll_ms = 1'000;              // pause between two looks for another master
+};
+
+/// A value type.
 struct RedisOptions {
   std::string host = "127.0.0.1";
   int port = 6379;
-  std::string unix_path = {};  // used instead of host and port if not empty
+  std::string unix_path = {};          // used instead of host and port if not empty
+  RedisSentinelOptions sentinel = {};  // used instead of host and port if it has addresses
 
   std::string user = {};      // empty: the default user
   std::string password = {};  // empty: no AUTH is sent
@@ -61,15 +85,19 @@ struct RedisOptions {
   ///     redis://[[user]:password@]host[:port][/db][?options]
   ///     rediss://… as redis://, with TLS
   ///     unix:path[?options], unix://[[user]:password@]/path[?options]
+  ///     redis-sentinel://[[user]:password@]host[:port][,host[:port]…]/master[?options]
+  ///     rediss-sentinel://… as redis-sentinel://, with TLS to the sentinels and to the master
   /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
-  /// sync_timeout_ms; for rediss:// tls_ca, tls_certificate, tls_key; for unix: db. "%XX" is
-  /// decoded. kInvalidArgument: the message says which part is wrong, and never shows the password.
+  /// sync_timeout_ms; with TLS tls_ca, tls_certificate, tls_key; for unix: and Sentinel db; for
+  /// Sentinel sentinel_user, sentinel_password, sentinel_timeout_ms, sentinel_poll_ms. "%XX" is
+  /// decoded. kInvalidArgument: the message says which part is wrong, and never shows a password.
   static absl::StatusOr<RedisOptions> from_url(std::string_view url);
 
   /// Returns kInvalidArgument if a value is out of bounds.
   [[nodiscard]] absl::Status check() const;
 
-  /// Returns "host:port", "[host]:port" or the socket's path, for messages.
+  /// Returns "host:port", "[host]:port", the socket's path, or the master's name and its sentinels,
+  /// for messages.
   [[nodiscard]] std::string address() const;
 };
 
@@ -87,6 +115,8 @@ struct RedisCounters {
   std::uint64_t breaker_openings = 0;  // times that the server became known as dead
   std::uint64_t breaker_refusals = 0;  // submissions refused at once meanwhile
   std::uint64_t resubscriptions = 0;   // subscribed connections that were replaced
+  std::uint64_t lookups = 0;           // times that the sentinels were asked for a connection
+  std::uint64_t master_changes = 0;    // times that they named another master than before
 };
 
 class RedisCore;
@@ -118,6 +148,13 @@ class RedisCore;
 /// READONLY, LOADING and MASTERDOWN also end the connection once its other replies have come: the
 /// address may lead to another server by then.
 ///
+/// **Sentinel.** Each connection begins with a question to the sentinels, one after the other, and
+/// the server that they name must say that it is a master (ROLE). Meanwhile the sentinels are asked
+/// in turn every poll_ms. If they name another master, all connections to the previous one end, even
+/// if it still accepts requests. So requests in flight during a failover get kOutcomeUnknown, and
+/// all others kClosed until the sentinels have a new master. An answer from before the last known
+/// failover counts only if no sentinel has a newer one.
+///
 /// **A lost connection** is made again, at first at once, then after pauses from 10 ms up to
 /// reconnect_max_ms, with jitter. After a failed attempt, or if the server is silent, the server
 /// counts as dead: requests get kClosed with the reason within 50 ms, most of them at once. If the
@@ -139,10 +176,11 @@ class RedisBackend final : public Backend {
  public:
   /// Opens the first connection. Errors:
   /// - kInvalidArgument: a bad option or a file of certificates that cannot be read.
-  /// - kUnavailable: no server there, or it is full or loads its data.
+  /// - kUnavailable: no server there, or it is full or loads its data; no sentinel replies, or the
+  ///   server that they name is no master.
   /// - kPermissionDenied: wrong or missing password.
   /// - kFailedPrecondition: the server is older than 6.2, or refuses something else, such as the
-  ///   database's number.
+  ///   database's number; no sentinel knows the master's name.
   static absl::StatusOr<std::unique_ptr<RedisBackend>> open(const RedisOptions& options);
 
   /// Closes all connections. Completions of requests in flight have run when it returns.

@@ -34,10 +34,10 @@ struct BackendUrl {
   Durability durability = Durability::kOs;  // for kDirectory: kOs, kEverySec or kSync
   RedisOptions redis = {};                  // for kRedis
 
-  /// Reads one of these; RedisOptions::from_url() says more of the last three.
+  /// Reads one of these; RedisOptions::from_url() says more of the last line.
   ///     memory:
   ///     path[?durability=os|everysec|sync]   "%XX" is decoded: "%3F" is a '?' in the path
-  ///     redis://…, rediss://…, unix:…
+  ///     redis://…, rediss://…, redis-sentinel://…, rediss-sentinel://…, unix:…
   /// Write a path whose first component has a ':' as "./a:b". kInvalidArgument: the message says
   /// which part is wrong, and never shows a password.
   static absl::StatusOr<BackendUrl> parse(std::string_view url);

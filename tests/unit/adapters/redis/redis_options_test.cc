@@ -86,23 +86,62 @@ TEST(RedisOptionsTest, UrlMaySetTimeouts) {
   EXPECT_EQ(options.sync_timeout_ms, 400);
 }
 
+TEST(RedisOptionsTest, SentinelUrlNamesSentinelsAndMaster) {
+  const RedisOptions options = parsed(
+      "redis-sentinel://sale:s%40cret@a,[::1]:7000,b:7001/my%20shop?db=2&sentinel_user=look"
+      "&sentinel_password=at%2Fit&sentinel_timeout_ms=100&sentinel_poll_ms=200&sync_replicas=1");
+  EXPECT_EQ(options.sentinel.addresses,
+            (std::vector<RedisAddress>{{"a", 26379}, {"::1", 7000}, {"b", 7001}}));
+  EXPECT_EQ(options.sentinel.master, "my shop");
+  EXPECT_EQ(options.sentinel.user, "look");
+  EXPECT_EQ(options.sentinel.password, "at/it");
+  EXPECT_EQ(options.sentinel.timeout_ms, 100);
+  EXPECT_EQ(options.sentinel.poll_ms, 200);
+  EXPECT_EQ(options.user, "sale");
+  EXPECT_EQ(options.password, "s@cret");
+  EXPECT_EQ(options.db, 2);
+  EXPECT_EQ(options.sync_replicas, 1);
+  EXPECT_FALSE(options.tls);
+  EXPECT_EQ(options.address(), "my shop of a:26379 [::1]:7000 b:7001");
+  EXPECT_TRUE(options.check().ok());
+  EXPECT_EQ(parsed("rediss-sentinel://a/shop?tls_ca=ca.pem").tls_ca, "ca.pem");
+}
+
 TEST(RedisOptionsTest, UrlErrorNamesWrongPart) {
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"", "no redis://, rediss:// or unix: at its beginning"},
-      {"localhost:6379", "\"localhost:\" is none of redis://, rediss:// or unix:"},
-      {"http://shop", "\"http:\" is none of redis://, rediss:// or unix:"},
-      {"redis:shop", "\"redis:\" is none of redis://, rediss:// or unix:"},
+      {"",
+       "no redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix: at its beginning"},
+      {"localhost:6379",
+       "\"localhost:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// or "
+       "unix:"},
+      {"http://shop",
+       "\"http:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix:"},
+      {"redis:shop",
+       "\"redis:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix:"},
       {"rediss://shop?tls_ca=", "option tls_ca names no file"},
       {"rediss://shop?tls_ca", "option \"tls_ca\" has no value: write tls_ca=…"},
       {"rediss://shop?tls_key=k.pem", "the options tls_certificate and tls_key need each other"},
       {"rediss://shop?ca=ca.pem", "unknown option \"ca\""},
-      {"redis://shop?tls_ca=ca.pem", "option tls_ca is for rediss:// alone"},
+      {"redis://shop?tls_ca=ca.pem", "option tls_ca is for rediss:// and rediss-sentinel:// alone"},
       {"redis://shop?connect_timeout_ms=soon",
        "option connect_timeout_ms: \"soon\" is not a number from 1"},
       {"redis://shop?sync_replicas=-1", "option sync_replicas: \"-1\" is not a number from 0"},
       {"redis://shop?command_timeout_ms=0",
        "option command_timeout_ms: \"0\" is not a number from 1"},
       {"redis://", "no host"},
+      {"redis-sentinel://a,/shop", "no host"},
+      {"redis-sentinel://a:0/shop", "port \"0\" is not a number from 1 to 65535"},
+      {"redis-sentinel://a",
+       "no name of a master: write redis-sentinel://host:port,host:port/name"},
+      {"redis-sentinel://a/?db=1",
+       "no name of a master: write redis-sentinel://host:port,host:port/name"},
+      {"redis-sentinel:a/shop",
+       "\"redis-sentinel:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// "
+       "or "
+       "unix:"},
+      {"redis-sentinel://a/shop?sentinel_poll_ms=0",
+       "option sentinel_poll_ms: \"0\" is not a number from 1"},
+      {"redis://shop?sentinel_user=u", "unknown option \"sentinel_user\""},
       {"redis://:7000", "no host"},
       {"redis://shop:", "port \"\" is not a number from 1 to 65535"},
       {"redis://shop:70000", "port \"70000\" is not a number from 1 to 65535"},
@@ -142,7 +181,8 @@ TEST(RedisOptionsTest, NoErrorShowsPassword) {
        {"redis://u:hunter2@", "redis://u:hunter2@h:x", "redis://u:hunter2@h/x",
         "redis://u:hunter2?@h", "redis://u:hunter2%@h", "redis://u:hunter2/@h",
         "redis://u:hunter2#@h", "unix://u:hunter2@", "unix://u:hunter2?@/s",
-        "rediss://u:hunter2@h?tls_ca"}) {
+        "rediss://u:hunter2@h?tls_ca", "redis-sentinel://u:hunter2@a",
+        "redis-sentinel://a/n?sentinel_password=hunter2&x=y"}) {
     const auto options = RedisOptions::from_url(url);
     ASSERT_FALSE(options.ok()) << url;
     EXPECT_EQ(std::string(options.status().message()).find("hunter2"), std::string::npos) << url;
@@ -163,6 +203,23 @@ TEST(RedisOptionsTest, CheckNamesValueOutOfBounds) {
             "connect_timeout_ms must be more than 0, not 0");
   EXPECT_EQ(message([](RedisOptions& o) { o.command_timeout_ms = -5; }),
             "command_timeout_ms must be more than 0, not -5");
+  EXPECT_EQ(message([](RedisOptions& o) {
+              o.sentinel.addresses = {{"a", 1}};
+            }),
+            "sentinels without the name of a master");
+  EXPECT_EQ(message([](RedisOptions& o) {
+              o.sentinel = {.addresses = {{"a", 0}}, .master = "m"};
+            }),
+            "port must be from 1 to 65535, not 0");
+  EXPECT_EQ(message([](RedisOptions& o) {
+              o.sentinel = {.addresses = {{"a", 1}}, .master = "m"};
+              o.unix_path = "s";
+            }),
+            "a unix socket has no sentinels");
+  EXPECT_EQ(message([](RedisOptions& o) { o.sentinel.user = "u"; }),
+            "a user of the sentinels without a password");
+  EXPECT_EQ(message([](RedisOptions& o) { o.sentinel.poll_ms = 0; }),
+            "sentinel.poll_ms must be more than 0, not 0");
   EXPECT_EQ(message([](RedisOptions& o) { o.connections_max = 0; }),
             "connections_max must be more than 0, not 0");
 }

@@ -1,12 +1,6 @@
 // A redis-server that accepts TLS on a port of 127.0.0.1.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <stdexcept>
 #include <string>
 
 #include "tests/support/certificates.h"
@@ -15,20 +9,6 @@
 #include <rushgate/redis_backend.h>
 
 namespace rushgate::testing {
-
-/// Returns a port that is currently free.
-inline int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  const bool is_bound = ::bind(fd, any, size) == 0 && ::getsockname(fd, any, &size) == 0;
-  ::close(fd);
-  if (!is_bound) throw std::runtime_error("no free port");
-  return ntohs(address.sin_port);
-}
 
 /// Requires a certificate of its clients.
 class TlsRedisServer {
@@ -56,7 +36,7 @@ class TlsRedisServer {
   }
 
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
-  const int port_ = free_port();
+  const int port_ = find_free_port();
   RedisServer server_{with_tls()};
 };
 

@@ -32,6 +32,8 @@ TEST(BackendUrlTest, KindFollowsFromScheme) {
   EXPECT_EQ(parsed("memory:").kind, BackendUrl::Kind::kMemory);
   EXPECT_EQ(parsed("redis://shop:7000/2").redis.db, 2);
   EXPECT_TRUE(parsed("rediss://shop").redis.tls);
+  EXPECT_EQ(parsed("redis-sentinel://a,b/shop").redis.sentinel.master, "shop");
+  EXPECT_TRUE(parsed("rediss-sentinel://a/shop").redis.tls);
   EXPECT_EQ(parsed("unix:/run/redis.sock").redis.unix_path, "/run/redis.sock");
   for (const char* const path : {"keyspace", "./a:b", "/var/lib/a:b", "a.b/c"}) {
     EXPECT_EQ(parsed(path).kind, BackendUrl::Kind::kDirectory) << path;
@@ -54,8 +56,8 @@ TEST(BackendUrlTest, ErrorNamesWrongPart) {
       {"memory:?durability=sync",
        "URL of a keyspace: \"?durability=sync\" after memory:, which has no options"},
       {"http://shop",
-       "URL of a keyspace: \"http\" is no scheme: memory:, redis://, rediss://, unix: or the path "
-       "of a directory (./http:…)"},
+       "URL of a keyspace: \"http\" is no scheme: memory:, redis://, rediss://, redis-sentinel://, "
+       "rediss-sentinel://, unix: or the path of a directory (./http:…)"},
       {"/a?durable=sync", "URL of a keyspace: a directory has no option \"durable\""},
       {"/a?durability=memory",
        "URL of a keyspace: durability \"memory\" is none of os, everysec, sync"},
