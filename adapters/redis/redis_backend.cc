@@ -33,7 +33,9 @@ absl::Status RedisBackend::health() const {
   return reason ? absl::UnavailableError(*reason) : absl::OkStatus();
 }
 
-Capabilities RedisBackend::capabilities() const { return {}; }
+Capabilities RedisBackend::capabilities() const {
+  return {.confirms = core_->options().confirm_replicas > 0};
+}
 
 void RedisBackend::add_native_scripts(std::span<const NamedScript> /*scripts*/) {}
 

@@ -72,6 +72,10 @@ absl::Status RedisCore::start() {
   }
   shared_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kShared);
   lines_.push_back(shared_);
+  if (options_.confirm_replicas > 0) {
+    confirming_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kConfirming);
+    lines_.push_back(confirming_);
+  }
   callbacks_.start();
   io_thread_ = std::thread([this] {
     name_this_thread("rg-redis");

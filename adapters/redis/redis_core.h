@@ -70,6 +70,10 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ms(); }
   [[nodiscard]] CallbackThread& callbacks() { return callbacks_; }
   [[nodiscard]] RedisLine& shared() { return *shared_; }
+  /// Returns the connection for the requests of a client that need none of their own.
+  [[nodiscard]] RedisLine& shared_for(const ClientOptions& client) {
+    return client.confirms && confirming_ != nullptr ? *confirming_ : *shared_;
+  }
 
   // ---- Servers; on the I/O thread ----
 
@@ -160,6 +164,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   RedisAddress master_;                         // the last one that it named; the I/O thread's
   CallbackThread callbacks_{clock_};
   std::shared_ptr<RedisLine> shared_;
+  std::shared_ptr<RedisLine> confirming_;  // null without confirm_replicas
   std::thread io_thread_;
   std::atomic<bool> is_closed_{false};  // changed with pool_mutex_ held
 

@@ -12,6 +12,7 @@
 
 #include "adapters/redis/internal_submission.h"
 #include "adapters/redis/redis_core.h"
+#include "adapters/redis/replica_wait.h"
 #include "adapters/redis/request_timeout.h"
 #include "adapters/redis/server_version.h"
 #include "adapters/redis/text.h"
@@ -76,6 +77,20 @@ bool is_role_of_master(const Reply& role) {
 bool is_of_transport(const Reply& reply) {
   const std::string_view code = reply.error_code();
   return code == error_code::kOutcomeUnknown || code == error_code::kClosed;
+}
+
+ReplicaWait confirmation_by(const RedisOptions& options) {
+  return {options.confirm_replicas, options.confirm_ms};
+}
+
+/// Replaces the results by errors.
+void make_unknown(const SubmissionList& submissions, std::string_view reason) {
+  for (Submission* each = submissions.front(); each != nullptr; each = each->next) {
+    for (Reply& reply : each->replies) {
+      if (reply.is_error()) continue;
+      reply = Reply::error(concat(error_code::kOutcomeUnknown, " ", reason));
+    }
+  }
 }
 
 /// Returns a random time between `ms` / 2 and `ms`.
@@ -211,6 +226,11 @@ bool RedisLine::send_at_once(Submission& submission) {
   handed_.push_back(submission);
   last_activity_ms_ = core_.now_ms();
   while (submission.encoded < submission.requests.size()) encode(submission);
+  if (use_ == Use::kConfirming) {
+    Submission& confirmation = make_confirmation();
+    handed_.push_back(confirmation);
+    while (confirmation.encoded < confirmation.requests.size()) encode(confirmation);
+  }
   ++core_.counts.writes;
   const ssize_t sent = wire_->send(out_);
   out_sent_ = sent < 0 ? 0 : static_cast<std::size_t>(sent);
@@ -232,6 +252,15 @@ void RedisLine::encode(Submission& submission) {
   if (submission.encoded == 0) submission.prepare();
   append_request(submission.requests[submission.encoded++], out_);
   chunk_ends_.push_back(out_.size());
+}
+
+/// Returns a submission that ends a batch. It deletes itself.
+Submission& RedisLine::make_confirmation() {
+  auto confirmation = std::make_unique<InternalSubmission>(
+      confirmation_by(core_.options()).requests(), [](std::span<const Reply> /*replies*/) {});
+  confirmation_ = confirmation.get();
+  ++unfinished_;
+  return *confirmation.release();
 }
 
 // ---- Connecting ---------------------------------------------------------------------------------
@@ -584,13 +613,14 @@ void RedisLine::flush() {
     wire = wire_;
     expecting_.splice(handed_);
     SubmissionList& source = phase_ == Phase::kUp ? waiting_ : setup_;
-    const bool has_begun = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
-    if (!has_begun && source.empty()) return;
+    const bool has_begun = has_more_to_send();
+    const bool may_begin = confirmation_ == nullptr && !source.empty();
+    if (!has_begun && !may_begin) return;
     const bool is_idle = !has_begun && expecting_.empty() && phase_ == Phase::kUp;
     // Begins nothing on a connection that the server has closed: received() is about to run.
     if (is_idle && is_stale(*wire)) return;
     if (expecting_.empty()) last_activity_ms_ = core_.now_ms();
-    to_encode_.splice(source);
+    if (may_begin) to_encode_.splice(source);
     is_writing_ = true;
   }
   while (out_sent_ < out_.size() || fill_chunk()) {
@@ -623,14 +653,31 @@ bool RedisLine::fill_chunk() {
   chunk_ends_.clear();
   while (out_.size() < kChunkBytes) {
     if (partial_ == nullptr) {
-      if (to_encode_.empty() || is_doomed_) break;
-      partial_ = &to_encode_.pop_front();
+      partial_ = is_doomed_ ? nullptr : next_to_encode();
+      if (partial_ == nullptr) break;
       expecting_.push_back(*partial_);
     }
     encode(*partial_);
     if (partial_->encoded == partial_->requests.size()) partial_ = nullptr;
   }
   return !out_.empty();
+}
+
+/// Returns true in the middle of a submission, or of a batch.
+bool RedisLine::has_more_to_send() const {
+  return out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty() ||
+         needs_confirmation_;
+}
+
+/// Returns null if there is none.
+Submission* RedisLine::next_to_encode() {
+  if (!to_encode_.empty()) {
+    needs_confirmation_ = use_ == Use::kConfirming && phase_ == Phase::kUp;
+    return &to_encode_.pop_front();
+  }
+  if (!std::exchange(needs_confirmation_, false)) return nullptr;
+  const Lock lock(mutex_);
+  return &make_confirmation();
 }
 
 void RedisLine::can_write(RedisWire& wire, const std::string& failure) {
@@ -640,7 +687,7 @@ void RedisLine::can_write(RedisWire& wire, const std::string& failure) {
   {
     // After a complete chunk, flush() stops its loop to compute the rest.
     const Lock lock(mutex_);
-    is_writing_ = out_sent_ < out_.size() || partial_ != nullptr || !to_encode_.empty();
+    is_writing_ = has_more_to_send();
   }
   flush();
 }
@@ -703,11 +750,23 @@ std::string_view RedisLine::take_reply(Reply reply, SubmissionList& finished) {
   submission.replies.push_back(std::move(reply));
   if (submission.is_complete()) {
     expecting_.pop_front();
-    finished.push_back(submission);
+    complete(submission, finished);
   } else if (submission.replies.size() == 1) {
     submission.first_reply();
   }
   return {};
+}
+
+/// Adds a complete submission to `finished`. On a confirming line, the end of its batch does so.
+void RedisLine::complete(Submission& submission, SubmissionList& finished) {
+  if (use_ != Use::kConfirming || phase_ != Phase::kUp) return finished.push_back(submission);
+  if (&submission != confirmation_) return unconfirmed_.push_back(submission);
+  confirmation_ = nullptr;
+  if (const auto failure = confirmation_by(core_.options()).failure(submission.replies)) {
+    make_unknown(unconfirmed_, *failure);
+  }
+  finished.splice(unconfirmed_);
+  finished.push_back(submission);
 }
 
 /// Returns false if on_message_ lags too far behind: the message is lost.
@@ -830,10 +889,15 @@ SubmissionList RedisLine::fail_sent(const std::string& reason) {
   out_sent_ = 0;
   chunk_ends_.clear();
   confirmations_.clear();
+  confirmation_ = nullptr;
+  needs_confirmation_ = false;
   partial_ = nullptr;
   is_write_blocked_ = false;
   is_doomed_ = false;
-  return std::exchange(expecting_, {});
+  make_unknown(unconfirmed_, reason);
+  SubmissionList failed = std::exchange(unconfirmed_, {});
+  failed.splice(expecting_);
+  return failed;
 }
 
 void RedisLine::finish_all(SubmissionList& finished) {

@@ -34,9 +34,10 @@ class RedisCore;
 class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_this<RedisLine> {
  public:
   enum class Use : std::uint8_t {
-    kShared,  // shared by all clients; always reconnected
-    kLeased,  // used by one submission at a time; connected on demand
-    kOwn,     // owned by one client, whose commands change it
+    kShared,      // shared by all clients; always reconnected
+    kConfirming,  // shared by the clients whose results replicas confirm; connected on demand
+    kLeased,      // used by one submission at a time; connected on demand
+    kOwn,         // owned by one client, whose commands change it
   };
 
   /// `on_message` gets the server's messages. It is null unless the use is kOwn.
@@ -122,11 +123,15 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   bool fill_chunk();
   [[nodiscard]] bool is_stale(RedisWire& wire) const;  // requires mutex_
   void encode(Submission& submission);
+  [[nodiscard]] bool has_more_to_send() const;
+  [[nodiscard]] Submission* next_to_encode();
+  Submission& make_confirmation();  // requires mutex_
   void can_write(RedisWire& wire, const std::string& failure) override;
 
   // ---- Receiving ----
   void received(RedisWire& wire, std::string_view bytes, const std::string& failure) override;
   std::string_view take_reply(Reply reply, SubmissionList& finished);
+  void complete(Submission& submission, SubmissionList& finished);
   bool take_message(Reply& message);
   bool take_handed();
   void notify(std::string_view event);
@@ -171,12 +176,17 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
   std::string out_;
   std::size_t out_sent_ = 0;             // of out_
   std::vector<std::size_t> chunk_ends_;  // the end of each request in out_
+  // kConfirming: the end of the batch in progress. Nothing begins before it has its replies, so that
+  // those who wait share the next one. Null: no batch is in progress.
+  const Submission* confirmation_ = nullptr;
 
   // ---- The I/O thread's ----
-  SubmissionList to_encode_;       // taken from waiting_ or setup_, not begun
-  SubmissionList expecting_;       // begun, in the order of their replies
-  Submission* partial_ = nullptr;  // the last of them, if partly encoded
-  bool is_write_blocked_ = false;  // can_write() will be called
+  SubmissionList to_encode_;         // taken from waiting_ or setup_, not begun
+  SubmissionList expecting_;         // begun, in the order of their replies
+  SubmissionList unconfirmed_;       // kConfirming: complete, in the batch in progress
+  bool needs_confirmation_ = false;  // kConfirming: a submission was encoded since the last one
+  Submission* partial_ = nullptr;    // the last of them, if partly encoded
+  bool is_write_blocked_ = false;    // can_write() will be called
   bool was_up_ = false;
   std::int64_t up_since_ms_ = 0;
   bool has_served_ = false;               // this connection has received something since it was up

@@ -33,6 +33,15 @@ absl::Status parse_db(std::string_view text, RedisOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status parse_replicas(std::string_view name, std::string_view text, int& replicas) {
+  const auto number = parse_int64(text);
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) {
+    return bad_url(concat("option ", name, ": \"", text, "\" is not a number from 0"));
+  }
+  replicas = static_cast<int>(*number);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> parse_port(std::string_view text) {
   const auto port = parse_int64(text);
   if (port && *port >= 1 && *port <= 65535) return static_cast<int>(*port);
@@ -100,6 +109,7 @@ constexpr std::array kNumberOptions = {
     NumberOption<RedisOptions>{"command_timeout_ms", &RedisOptions::command_timeout_ms},
     NumberOption<RedisOptions>{"reconnect_max_ms", &RedisOptions::reconnect_max_ms},
     NumberOption<RedisOptions>{"sync_timeout_ms", &RedisOptions::sync_timeout_ms},
+    NumberOption<RedisOptions>{"confirm_ms", &RedisOptions::confirm_ms},
 };
 
 constexpr std::array kTlsOptions = {
@@ -156,14 +166,8 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
   if (!kind.has_database && name == "db") return parse_db(value, options);
   ASSIGN_OR_RETURN(const bool is_number, set_number(kNumberOptions, name, value, options));
   if (is_number) return absl::OkStatus();
-  if (name == "sync_replicas") {
-    const auto number = parse_int64(value);
-    if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) {
-      return bad_url(concat("option sync_replicas: \"", value, "\" is not a number from 0"));
-    }
-    options.sync_replicas = static_cast<int>(*number);
-    return absl::OkStatus();
-  }
+  if (name == "sync_replicas") return parse_replicas(name, value, options.sync_replicas);
+  if (name == "confirm_replicas") return parse_replicas(name, value, options.confirm_replicas);
   if (set_text(kTlsOptions, name, value, options)) {
     if (!kind.has_tls) {
       return bad_url(concat("option ", name, " is for rediss:// and rediss-sentinel:// alone"));
@@ -346,13 +350,16 @@ absl::Status RedisOptions::check() const {
                              must_be_positive("reconnect_max_ms", reconnect_max_ms),
                              must_be_positive("keepalive_seconds", keepalive_seconds),
                              must_be_positive("sync_timeout_ms", sync_timeout_ms),
+                             must_be_positive("confirm_ms", confirm_ms),
                              must_be_positive("sentinel.timeout_ms", sentinel.timeout_ms),
                              must_be_positive("sentinel.poll_ms", sentinel.poll_ms)}) {
     if (!status.ok()) return status;
   }
-  if (sync_replicas < 0) {
+  for (const auto& [name, replicas] :
+       {std::pair{"sync_replicas", sync_replicas}, {"confirm_replicas", confirm_replicas}}) {
+    if (replicas >= 0) continue;
     return absl::InvalidArgumentError(
-        concat("sync_replicas must not be negative: ", std::to_string(sync_replicas)));
+        concat(name, " must not be negative: ", std::to_string(replicas)));
   }
   if (queue_capacity == 0) return absl::InvalidArgumentError("queue_capacity must be at least 1");
   if (tls && !unix_path.empty()) return absl::InvalidArgumentError("a unix socket has no TLS");

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "adapters/redis/internal_submission.h"
+#include "adapters/redis/replica_wait.h"
 #include "adapters/redis/request_timeout.h"
 #include "adapters/redis/text.h"
 #include "adapters/redis/waiting_submission.h"
@@ -150,7 +151,7 @@ std::optional<Reply> RedisSession::submit(Submission& submission) {
   if (submission.route == Route::kShared) {
     if ((state_.fetch_add(1) & kGated) == 0) {
       submission.is_counted = true;
-      if (auto reason = core_->shared().submit(submission)) {
+      if (auto reason = core_->shared_for(options_).submit(submission)) {
         core_->fail(submission, error_code::kClosed, *reason);
       }
       return std::nullopt;
@@ -215,7 +216,9 @@ void RedisSession::dispatch(Refused& refused) {
 void RedisSession::send_shared(Submission& submission, Refused& refused) {
   state_.fetch_add(1);
   submission.is_counted = true;
-  if (auto reason = core_->shared().submit(submission)) refused.emplace_back(&submission, *reason);
+  if (auto reason = core_->shared_for(options_).submit(submission)) {
+    refused.emplace_back(&submission, *reason);
+  }
 }
 
 void RedisSession::send_own(Submission& submission, Refused& refused) {
@@ -481,19 +484,13 @@ Reply RedisClient::sync() {
     Reply pong = call(Request::of("PING"));
     return pong.is_error() ? pong : Reply::ok();
   }
-  // WAIT blocks its connection and counts that connection's writes, so the shared one is
-  // unsuitable. For replicas, PUBLISH is a write, and it follows all earlier replies.
-  const Request requests[] = {Request::of("PUBLISH", "rushgate:sync", ""),
-                              Request::of("WAIT", options.sync_replicas, options.sync_timeout_ms)};
-  const std::vector<Reply> replies = exchange(requests);
-  for (const Reply& reply : replies) {
-    if (!reply.is_integer()) return reply;
-  }
-  const std::int64_t confirmed = replies.back().integer();
-  if (confirmed >= options.sync_replicas) return Reply::ok();
-  return Reply::error(concat("NOREPLICAS ", std::to_string(confirmed), " of ",
-                             std::to_string(options.sync_replicas), " replicas confirmed within ",
-                             std::to_string(options.sync_timeout_ms), " ms"));
+  // WAIT blocks its connection, so the shared one is unsuitable.
+  const ReplicaWait wait{options.sync_replicas, options.sync_timeout_ms};
+  const std::vector<Reply> replies = exchange(wait.requests());
+  const auto error = std::ranges::find_if(replies, &Reply::is_error);
+  if (error != replies.end()) return *error;
+  const auto reason = wait.failure(replies);
+  return reason ? Reply::error(concat("NOREPLICAS ", *reason)) : Reply::ok();
 }
 
 }  // namespace rushgate

@@ -8,11 +8,22 @@
 #include "engine/sale/stream/dead_letters.h"
 
 namespace rushgate {
+namespace {
+
+/// Returns a client whose results replicas confirm; null on a keyspace without such clients.
+std::unique_ptr<Client> open_confirming(Backend& backend, ClientOptions options) {
+  if (!backend.capabilities().confirms) return nullptr;
+  options.confirms = true;
+  return backend.open_client(options);
+}
+
+}  // namespace
 
 Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options)
     : stores(its_stores),
       options(std::move(its_options)),
       client(backend.open_client(options.client)),
+      buyers(open_confirming(backend, options.client)),
       reservations(stores.orders),
       ids(backend, order_id_options(options.keys, options.id_block_size, options.client),
           &reservations),
@@ -37,7 +48,7 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
                 .wait = options.client.wait}),
       changes(*client, backend.clock(), stores, options.keys, queued, owner, vouchers),
       lookup(*client, stores, options.keys, queued),
-      purchases({.client = *client,
+      purchases({.client = buyers != nullptr ? *buyers : *client,
                  .stores = stores,
                  .keys = options.keys,
                  .ids = ids,

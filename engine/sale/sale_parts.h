@@ -38,6 +38,7 @@ struct Sale::Parts {
   const SaleStores stores;
   const SaleOptions options;
   const std::unique_ptr<Client> client;
+  const std::unique_ptr<Client> buyers;  // of confirmed purchases; null: purchases use `client`
   OrderIdReservations reservations;
   IdGenerator ids;
   QueuedOrders queued;

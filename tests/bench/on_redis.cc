@@ -2,6 +2,7 @@
 // same script and keys on the same server.
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -30,8 +31,8 @@ namespace {
 /// A sale through a RedisBackend.
 class SaleOnRedis {
  public:
-  explicit SaleOnRedis(const testing::RedisServer& server) {
-    auto backend = RedisBackend::open(*RedisOptions::from_url(server.url()));
+  explicit SaleOnRedis(const testing::RedisServer& server, const std::string& url_options = "") {
+    auto backend = RedisBackend::open(*RedisOptions::from_url(server.url() + url_options));
     if (!backend.ok()) fail(backend.status().ToString());
     backend_ = *std::move(backend);
     client_ = backend_->open_client();
@@ -69,17 +70,19 @@ class SaleOnRedis {
 
   double rate_of_threads(std::int64_t count) {
     const Stopwatch watch;
-    std::vector<std::thread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&, first = next_user_ + t * (count / kThreads)] {
-        for (std::int64_t i = 0; i < count / kThreads; ++i) {
-          expect(Outcome::kAccepted, sale_->buy(kVoucher, user_id(first + i)));
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    next_user_ += count;
+    run_threads(count, [](double /*us*/) {});
     return static_cast<double>(count) / watch.seconds();
+  }
+
+  /// Returns the median of the times of all threads' purchases.
+  double median_us_of_threads(std::int64_t count) {
+    std::mutex mutex;
+    std::vector<double> durations;
+    run_threads(count, [&](double us) {
+      const std::lock_guard lock(mutex);
+      durations.push_back(us);
+    });
+    return Samples::of(std::move(durations)).median();
   }
 
   /// Returns the request that the sale sends for this user.
@@ -90,6 +93,23 @@ class SaleOnRedis {
   }
 
  private:
+  /// Buys in all threads. `took` gets the time of each purchase.
+  template <class Took>
+  void run_threads(std::int64_t count, Took took) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, first = next_user_ + t * (count / kThreads)] {
+        for (std::int64_t i = 0; i < count / kThreads; ++i) {
+          const Stopwatch watch;
+          expect(Outcome::kAccepted, sale_->buy(kVoucher, user_id(first + i)));
+          took(watch.seconds() * kMicroseconds);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    next_user_ += count;
+  }
+
   std::unique_ptr<Sale> open_sale(const ClientOptions& client) {
     auto sale = Sale::open(*backend_, orders_, {.client = client});
     if (!sale.ok()) fail(sale.status().ToString());
@@ -170,6 +190,41 @@ double median_us(std::int64_t count, Call call) {
   return Samples::of(std::move(durations)).median();
 }
 
+struct ReplicatedServer {
+  ReplicatedServer() { replica.replicate(primary); }
+
+  testing::RedisServer primary{{.listens_on_tcp = true}};
+  testing::RedisServer replica;
+};
+
+/// Compares purchases that a replica confirms with purchases that it does not.
+void measure_confirmed(const Effort& effort, Report& report) {
+  ReplicatedServer plain_server;
+  ReplicatedServer confirming_server;
+  SaleOnRedis plain(plain_server.primary);
+  SaleOnRedis confirmed(confirming_server.primary, "?confirm_replicas=1");
+  const auto comparison = [](const std::string& callers) {
+    return Comparison{.line = "accepted on Redis, a replica confirms, " + callers + ": median",
+                      .unit = "µs",
+                      .better = Better::kLess,
+                      .ours_is = "Sale::buy() with confirm_replicas=1",
+                      .peer_is = "Sale::buy() without, on a server that also has a replica",
+                      .target = 0.5};
+  };
+  Comparison one = comparison("one at a time");
+  Comparison threads = comparison("8 threads");
+  constexpr std::int64_t kCallsShare = 50;
+  const std::int64_t count = effort.requests / kCallsShare;
+  for (int round = 0; round < effort.rounds; ++round) {
+    one.peer.add(median_us(count, [&] { plain.buy(); }));
+    one.ours.add(median_us(count, [&] { confirmed.buy(); }));
+    threads.peer.add(plain.median_us_of_threads(count));
+    threads.ours.add(confirmed.median_us_of_threads(count));
+  }
+  report.add(std::move(one));
+  report.add(std::move(threads));
+}
+
 }  // namespace
 
 void measure_on_redis(const Effort& effort, Report& report) {
@@ -207,6 +262,7 @@ void measure_on_redis(const Effort& effort, Report& report) {
   report.add(std::move(fibers));
   report.add(std::move(threads));
   report.add(std::move(latency));
+  measure_confirmed(effort, report);
 }
 
 }  // namespace rushgate::bench

@@ -28,6 +28,7 @@ namespace {
 using losses::Shop;
 using testing::Random;
 using testing::RedisServer;
+using testing::RedisServerOptions;
 using testing::SentinelGroup;
 
 enum class Fault : std::uint8_t {
@@ -117,6 +118,62 @@ SoldOut sell_out(const std::string& url, std::int64_t stock,
   SoldOut sold{.accepted = static_cast<std::int64_t>(accepted.size())};
   for (const OrderId order : accepted) sold.lost += stored.contains(order) ? 0 : 1;
   return sold;
+}
+
+/// A primary whose replica takes over at each failover, under the address of the first one.
+class TakenOverServers {
+ public:
+  TakenOverServers() : first_(add()), primary_(&first_) { add_replica(); }
+
+  [[nodiscard]] std::string url() const { return first_.url(); }
+
+  void fail_over() {
+    primary_->kill();
+    replica_->promote();
+    replica_->take_over_address_of(*primary_);
+    primary_ = replica_;
+    add_replica();
+  }
+
+ private:
+  RedisServer& add() {
+    return *all_.emplace_back(
+        std::make_unique<RedisServer>(RedisServerOptions{.listens_on_tcp = true}));
+  }
+  void add_replica() {
+    replica_ = &add();
+    replica_->replicate(*primary_);
+  }
+
+  std::vector<std::unique_ptr<RedisServer>> all_;  // those that were killed keep their addresses
+  RedisServer& first_;
+  RedisServer* primary_;
+  RedisServer* replica_ = nullptr;
+};
+
+TEST(ConfirmedRushTest, FailoversLoseNoAcceptedOrder) {
+  constexpr int kFailoversOfSale = 4;
+  constexpr std::int64_t kStock = 4'000;
+  const int sales = testing::is_full_run() ? 50 : 1;
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::cout << seed_text(seed) << '\n';
+  Random random(seed);
+  for (int sale = 0; sale < sales; ++sale) {
+    TakenOverServers servers;
+    const SoldOut sold =
+        sell_out(servers.url() + "?confirm_replicas=1&confirm_ms=50&sync_replicas=1", kStock,
+                 [&](const WaitForAccepted& wait) {
+                   std::int64_t accepted = 0;
+                   for (int i = 0; i < kFailoversOfSale; ++i) {
+                     accepted += random.between(1, kStock / kFailoversOfSale / 2);
+                     wait(accepted);
+                     servers.fail_over();
+                   }
+                 });
+    EXPECT_GT(sold.accepted, 0);
+    EXPECT_EQ(sold.lost, 0);
+  }
 }
 
 TEST(FailoverRushTest, NothingIsOversold) {

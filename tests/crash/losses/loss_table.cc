@@ -15,6 +15,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -63,7 +64,8 @@ struct Setting {
   bool is_embedded = false;
   Durability durability = Durability::kMemory;  // embedded
   std::vector<std::string> arguments = {};      // of redis-server
-  bool evicts = false;  // keys of the sale: its audit may fail, or the sale is refused
+  bool evicts = false;           // keys of the sale: its audit may fail, or the sale is refused
+  std::string url_options = {};  // behind the server's address
 };
 
 std::vector<Setting> settings() {
@@ -103,6 +105,11 @@ std::vector<Setting> settings() {
        .survives = {},
        .arguments = with(everysec, {"--min-replicas-to-write", "1", "--min-replicas-max-lag", "1",
                                     "--repl-ping-replica-period", "1"})},
+      {.name = "Redis, `everysec`, `confirm_replicas=1`",
+       .faults = {kFailover, kPartition},
+       .survives = {kFailover, kPartition},
+       .arguments = everysec,
+       .url_options = "?confirm_replicas=1&confirm_ms=50&sync_replicas=1"},
       {.name = "Redis, `maxmemory-policy noeviction`",
        .faults = {kFull},
        .survives = {kFull},
@@ -178,19 +185,20 @@ void set_memory_max(const RedisServer& server, std::int64_t bytes) {
 /// One server, its replica if the fault needs one, and the fault.
 class Servers {
  public:
-  Servers(const Setting& setting, Fault fault) : fault_(fault) {
-    RedisServerOptions options{.arguments = setting.arguments};
-    options.can_lose_power = fault == Fault::kPowerCut;
-    const bool has_replica = fault == Fault::kFailover || fault == Fault::kPartition;
-    options.listens_on_tcp = has_replica;
-    server_ = std::make_unique<RedisServer>(options);
-    if (!has_replica) return;
-    options.listens_on_tcp = false;
-    replica_ = std::make_unique<RedisServer>(options);
+  Servers(const Setting& setting, Fault fault)
+      : fault_(fault),
+        needs_replica_(!setting.url_options.empty()),
+        options_{.arguments = setting.arguments,
+                 .can_lose_power = fault == Fault::kPowerCut,
+                 .listens_on_tcp = fault == Fault::kFailover || fault == Fault::kPartition} {
+    server_ = std::make_unique<RedisServer>(options_);
+    url_ = server_->url() + setting.url_options;
+    if (!options_.listens_on_tcp) return;
+    replica_ = std::make_unique<RedisServer>(options_);
     replica_->replicate(*server_);
   }
 
-  [[nodiscard]] std::string url() const { return server_->url(); }
+  [[nodiscard]] const std::string& url() const { return url_; }
 
   void strike() {
     switch (fault_) {
@@ -226,11 +234,18 @@ class Servers {
         .call(Request::of("CONFIG", "SET", "min-replicas-to-write", 0));
     replica_->promote();
     replica_->take_over_address_of(*server_);
+    if (!needs_replica_) return;
+    next_replica_ = std::make_unique<RedisServer>(options_);
+    next_replica_->replicate(*replica_);
   }
 
   const Fault fault_;
+  const bool needs_replica_;  // also after a failover
+  const RedisServerOptions options_;
+  std::string url_;
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<RedisServer> replica_;
+  std::unique_ptr<RedisServer> next_replica_;
 };
 
 Result run_on_redis(const Setting& setting, Fault fault, std::int64_t stock, std::int64_t moment) {
@@ -293,8 +308,8 @@ class Table {
   Table(int runs, std::int64_t stock, std::uint64_t seed)
       : runs_(runs), stock_(stock), random_(seed) {}
 
-  /// Returns the table in Markdown.
-  std::string make() {
+  /// Returns the table in Markdown, with the settings whose names contain `part`.
+  std::string make(std::string_view part) {
     std::string text = "| setting |";
     std::string line = "\n| --- |";
     for (const Columns& column : kColumns) {
@@ -303,6 +318,7 @@ class Table {
     }
     text += line + '\n';
     for (const Setting& setting : settings()) {
+      if (setting.name.find(part) == std::string::npos) continue;
       text += fmt::format("| {} |", setting.name);
       for (const Columns& column : kColumns) text += fmt::format(" {} |", cell(setting, column));
       text += '\n';
@@ -385,14 +401,17 @@ int run(int argc, char** argv) {
   std::int64_t stock = 100'000;
   std::uint64_t seed = std::random_device()();
   std::string page;
+  std::string only;
   app.add_option("--runs", runs, "of each cell")->check(CLI::PositiveNumber);
   app.add_option("--stock", stock, "that a sale begins with")->check(CLI::Range(100, 10'000'000));
   app.add_option("--seed", seed, "of the moments");
-  app.add_option("--document", page, "the page to put the table into; else it is printed");
+  auto* const filter = app.add_option("--only", only, "settings with this in their names");
+  app.add_option("--document", page, "the page to put the table into; else it is printed")
+      ->excludes(filter);
   CLI11_PARSE(app, argc, argv);
   std::cerr << "seed " << seed << '\n';
   Table table(runs, stock, seed);
-  const std::string text = table.make();
+  const std::string text = table.make(only);
   if (page.empty()) {
     std::cout << text;
   } else {

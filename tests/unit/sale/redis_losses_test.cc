@@ -309,6 +309,27 @@ TEST_F(RedisLossesTest, OrdersAreStoredOnceReplicated) {
   sell_out_and_check();
 }
 
+TEST_F(RedisLossesTest, PurchaseIsAcceptedOnceReplicated) {
+  server_ = std::make_unique<RedisServer>(RedisServerOptions{.listens_on_tcp = true});
+  RedisServer replica;
+  replica.replicate(*server_);
+  open({.confirm_replicas = 1, .confirm_ms = 50});
+  buy(1, 5);
+  const Reply entries =
+      RawConnection(replica.socket_path()).call(Request::of("XLEN", SaleKeys{}.order_stream));
+  EXPECT_EQ(entries, Reply::integer(5));
+  replica.pause();
+  const BuyResult unknown = sale().buy(1, 6, "key");
+  EXPECT_EQ(unknown.outcome, Outcome::kOutcomeUnknown) << unknown.detail;
+  EXPECT_EQ(unknown.detail, "buying: OUTCOMEUNKNOWN 0 of 1 replicas confirmed within 50 ms");
+  replica.resume();
+  BuyResult known = sale().buy(1, 6, "key");
+  while (known.outcome == Outcome::kOutcomeUnknown) known = sale().buy(1, 6, "key");
+  EXPECT_EQ(known.outcome, Outcome::kAccepted) << known.detail;
+  EXPECT_EQ(known.order, unknown.order);
+  sell_out_and_check();
+}
+
 // ---- The server loses writes ------------------------------------------------------------------
 
 TEST_F(RedisLossesTest, CutEndOfAppendOnlyFileNeverOversells) {

@@ -76,6 +76,10 @@ struct RedisOptions {
   int sync_replicas = 0;
   std::int64_t sync_timeout_ms = 1'000;  // the longest wait for them
 
+  /// Replicas that must have a result before a client with ClientOptions::confirms gets it; 0: none.
+  int confirm_replicas = 0;
+  std::int64_t confirm_ms = 1'000;  // the longest wait for them
+
   bool tls = false;
   std::string tls_ca = {};           // file of certificates to trust (PEM); empty: the system's
   std::string tls_certificate = {};  // file of the client's certificate (PEM); empty: none
@@ -88,7 +92,7 @@ struct RedisOptions {
   ///     redis-sentinel://[[user]:password@]host[:port][,host[:port]…]/master[?options]
   ///     rediss-sentinel://… as redis-sentinel://, with TLS to the sentinels and to the master
   /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
-  /// sync_timeout_ms; with TLS tls_ca, tls_certificate, tls_key; for unix: and Sentinel db; for
+  /// sync_timeout_ms, confirm_replicas, confirm_ms; with TLS tls_ca, tls_certificate, tls_key; for unix: and Sentinel db; for
   /// Sentinel sentinel_user, sentinel_password, sentinel_timeout_ms, sentinel_poll_ms. "%XX" is
   /// decoded. kInvalidArgument: the message says which part is wrong, and never shows a password.
   static absl::StatusOr<RedisOptions> from_url(std::string_view url);
@@ -147,6 +151,12 @@ class RedisCore;
 /// Those of scripts begin with the code on Redis 6.2, too, as they do from 7.0 on.
 /// READONLY, LOADING and MASTERDOWN also end the connection once its other replies have come: the
 /// address may lead to another server by then.
+///
+/// **Confirmation.** With confirm_replicas, all clients with ClientOptions::confirms share a second
+/// connection. Their requests are sent in batches, each of which ends with a WAIT. All replies of a
+/// batch come after it. If too few replicas confirm it within confirm_ms, or the connection is lost,
+/// results become kOutcomeUnknown; errors stay as they are. Requests with a connection of their own
+/// are not confirmed.
 ///
 /// **Sentinel.** Each connection begins with a question to the sentinels, one after the other, and
 /// the server that they name must say that it is a master (ROLE). Meanwhile the sentinels are asked

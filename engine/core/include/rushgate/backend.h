@@ -16,6 +16,7 @@ namespace rushgate {
 struct Capabilities {
   bool runs_native_scripts = false;  // add_native_scripts() has an effect
   bool waits_for_disk = false;       // Client::sync() returns after an fsync
+  bool confirms = false;             // ClientOptions::confirms has an effect
 };
 
 /// Opens sessions. Thread-safe. A client may outlive the backend that opened it; its calls then

@@ -145,6 +145,9 @@ struct ClientOptions {
   std::int64_t queue_timeout_ms = 0;  // return TIMEDOUT if a request has not begun by then,
                                       // queued or waiting for space in the queue; 0: no limit
   int protocol = 2;                   // kinds of replies: RESP2's or 3's
+  /// Return a result only once the replicas that the backend was told to wait for have it; until then
+  /// it is OUTCOMEUNKNOWN (RedisOptions::confirm_replicas). Without an effect on other backends.
+  bool confirms = false;
   /// Receives the messages of the subscribed channels, in the form of the protocol. Runs as
   /// completions do. If empty, the client cannot subscribe.
   std::function<void(Reply)> on_message = {};

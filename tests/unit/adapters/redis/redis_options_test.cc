@@ -78,12 +78,14 @@ TEST(RedisOptionsTest, TlsUrlNamesItsFiles) {
 TEST(RedisOptionsTest, UrlMaySetTimeouts) {
   const RedisOptions options = parsed(
       "redis://shop?connect_timeout_ms=100&command_timeout_ms=200&reconnect_max_ms=300"
-      "&sync_replicas=2&sync_timeout_ms=400");
+      "&sync_replicas=2&sync_timeout_ms=400&confirm_replicas=1&confirm_ms=500");
   EXPECT_EQ(options.connect_timeout_ms, 100);
   EXPECT_EQ(options.command_timeout_ms, 200);
   EXPECT_EQ(options.reconnect_max_ms, 300);
   EXPECT_EQ(options.sync_replicas, 2);
   EXPECT_EQ(options.sync_timeout_ms, 400);
+  EXPECT_EQ(options.confirm_replicas, 1);
+  EXPECT_EQ(options.confirm_ms, 500);
 }
 
 TEST(RedisOptionsTest, SentinelUrlNamesSentinelsAndMaster) {
@@ -126,6 +128,8 @@ TEST(RedisOptionsTest, UrlErrorNamesWrongPart) {
       {"redis://shop?connect_timeout_ms=soon",
        "option connect_timeout_ms: \"soon\" is not a number from 1"},
       {"redis://shop?sync_replicas=-1", "option sync_replicas: \"-1\" is not a number from 0"},
+      {"redis://shop?confirm_replicas=all",
+       "option confirm_replicas: \"all\" is not a number from 0"},
       {"redis://shop?command_timeout_ms=0",
        "option command_timeout_ms: \"0\" is not a number from 1"},
       {"redis://", "no host"},

@@ -81,6 +81,12 @@ TEST_F(RedisSyncTest, OptionsOutOfBoundsAreNamed) {
   options = {};
   options.sync_timeout_ms = 0;
   EXPECT_THAT(std::string(options.check().message()), HasSubstr("sync_timeout_ms"));
+  options = {};
+  options.confirm_replicas = -1;
+  EXPECT_THAT(std::string(options.check().message()), HasSubstr("confirm_replicas"));
+  options = {};
+  options.confirm_ms = 0;
+  EXPECT_THAT(std::string(options.check().message()), HasSubstr("confirm_ms"));
 }
 
 }  // namespace

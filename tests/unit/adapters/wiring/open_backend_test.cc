@@ -59,6 +59,8 @@ TEST(BackendUrlTest, ErrorNamesWrongPart) {
        "URL of a keyspace: \"http\" is no scheme: memory:, redis://, rediss://, redis-sentinel://, "
        "rediss-sentinel://, unix: or the path of a directory (./http:…)"},
       {"/a?durable=sync", "URL of a keyspace: a directory has no option \"durable\""},
+      {"/a?confirm_replicas=1",
+       "URL of a keyspace: a directory has no option \"confirm_replicas\""},
       {"/a?durability=memory",
        "URL of a keyspace: durability \"memory\" is none of os, everysec, sync"},
       {"/a?durability", "URL of a keyspace: durability \"\" is none of os, everysec, sync"},
