@@ -24,7 +24,9 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& a
   options.start_workers = false;
   options.names_order_at_limit = arguments.names_order_at_limit;
   options.sale.adopt = arguments.adopt;
+  options.sale.accept_lost_orders = arguments.accept_lost_orders;
   options.worker.trim = arguments.trim;
+  options.worker.retain_ms = 1'000 * arguments.retain_s;
   options.logger = arguments.logger;
   options.patience_ms = arguments.patience.total_ms();
   options.orders = arguments.orders_url;

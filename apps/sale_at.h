@@ -29,7 +29,9 @@ struct SaleArguments {
   std::string orders_url;                   // empty: the orders are in `dir`
   int workers = 1;
   bool trim = true;                        // WorkerOptions::trim
+  std::int64_t retain_s = 0;               // WorkerOptions::retain_ms
   bool adopt = false;                      // SaleOptions::adopt
+  bool accept_lost_orders = false;         // SaleOptions::accept_lost_orders
   bool names_order_at_limit = false;       // SaleOptions::names_order_at_limit
   Patience patience = {};                  // with a Redis that is away, or a sale that is held
   std::shared_ptr<spdlog::logger> logger;  // may be null

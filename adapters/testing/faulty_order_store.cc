@@ -109,45 +109,56 @@ absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_poisoned(
   return results;
 }
 
+void FaultyOrderStore::fail_over_to(OrderStore& standby) {
+  inner_.emplace(standby);
+  ++session_;
+}
+
+/// Returns the fence for the other store, which knows nothing of the sessions here.
+BatchFence FaultyOrderStore::forwarded(BatchFence fence) const {
+  fence.session -= session_;
+  return fence;
+}
+
 absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write(std::span<const Order> orders,
                                                                  const BatchFence& fence) {
-  return write_items(orders, [&](std::span<const Order> forwarded) {
-    return inner_.orders.write(forwarded, fence);
+  return write_items(orders, [&](std::span<const Order> taken) {
+    return inner_->orders.write(taken, forwarded(fence));
   });
 }
 
 absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::apply(std::span<const OrderEvent> events,
                                                                  const BatchFence& fence) {
-  return write_items(events, [&](std::span<const OrderEvent> forwarded) {
-    return inner_.orders.payments()->apply(forwarded, fence);
+  return write_items(events, [&](std::span<const OrderEvent> taken) {
+    return inner_->orders.payments()->apply(taken, forwarded(fence));
   });
 }
 
 absl::StatusOr<DatabaseState> FaultyOrderStore::fence() {
   RETURN_IF_ERROR(voucher_write_error());
-  return inner_.orders.fence();
+  return in_session(inner_->orders.fence());
 }
 
-absl::Status FaultyOrderStore::record_checkpoint(std::int64_t checkpoint) {
-  const absl::Status fault = voucher_write_error();
-  return fault.ok() ? inner_.orders.record_checkpoint(checkpoint) : fault;
+absl::Status FaultyOrderStore::record_checkpoint(const BatchFence& fence) {
+  RETURN_IF_ERROR(voucher_write_error());
+  return inner_->orders.record_checkpoint(forwarded(fence));
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
                                                            std::int64_t count) {
   RETURN_IF_ERROR(voucher_write_error());
-  return inner_.orders.reserve_ids(day, above, count);
+  return inner_->orders.reserve_ids(day, above, count);
 }
 
 absl::Status FaultyOrderStore::record_pending(const VoucherVersion& version) {
   const absl::Status fault = voucher_write_error();
-  return fault.ok() ? inner_.vouchers.record_pending(version) : fault;
+  return fault.ok() ? inner_->vouchers.record_pending(version) : fault;
 }
 
 absl::Status FaultyOrderStore::resolve(VoucherId voucher, std::int64_t version,
                                        VoucherVersion::State state, const std::string& reason) {
   const absl::Status fault = voucher_write_error();
-  return fault.ok() ? inner_.vouchers.resolve(voucher, version, state, reason) : fault;
+  return fault.ok() ? inner_->vouchers.resolve(voucher, version, state, reason) : fault;
 }
 
 absl::Status FaultyOrderStore::voucher_write_error() const {
@@ -165,90 +176,90 @@ absl::Status FaultyOrderStore::read_error() const {
 
 absl::StatusOr<std::optional<Order>> FaultyOrderStore::find(OrderId id) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.find(id);
+  return inner_->orders.find(id);
 }
 
 absl::StatusOr<std::vector<Order>> FaultyOrderStore::list(const OrderFilter& filter) {
   if (hook_) hook_(Point::kBeforeList);
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.list(filter);
+  return inner_->orders.list(filter);
 }
 
 absl::StatusOr<OrderId> FaultyOrderStore::greatest_id(OrderId below) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.greatest_id(below);
+  return inner_->orders.greatest_id(below);
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.count_live(voucher);
+  return inner_->orders.count_live(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.vouchers_with_orders();
+  return inner_->orders.vouchers_with_orders();
 }
 
 absl::Status FaultyOrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.visit_keys(time_ms, visit);
+  return inner_->orders.visit_keys(time_ms, visit);
 }
 
 absl::Status FaultyOrderStore::check_integrity() {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.check_integrity();
+  return inner_->orders.check_integrity();
 }
 
 absl::StatusOr<std::optional<Payment>> FaultyOrderStore::find_payment(std::string_view id) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.payments()->find_payment(id);
+  return inner_->orders.payments()->find_payment(id);
 }
 
 absl::StatusOr<std::vector<Payment>> FaultyOrderStore::list_payments(const PaymentFilter& filter) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.payments()->list_payments(filter);
+  return inner_->orders.payments()->list_payments(filter);
 }
 
 absl::StatusOr<std::vector<OrderChange>> FaultyOrderStore::changes(std::int64_t after,
                                                                    std::size_t count_max,
                                                                    std::optional<OrderId> order) {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.payments()->changes(after, count_max, order);
+  return inner_->orders.payments()->changes(after, count_max, order);
 }
 
 absl::StatusOr<std::int64_t> FaultyOrderStore::last_position() {
   RETURN_IF_ERROR(read_error());
-  return inner_.orders.payments()->last_position();
+  return inner_->orders.payments()->last_position();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {
   RETURN_IF_ERROR(read_error());
-  return inner_.vouchers.versions(voucher);
+  return inner_->vouchers.versions(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_versions() {
   RETURN_IF_ERROR(read_error());
-  return inner_.vouchers.all_versions();
+  return inner_->vouchers.all_versions();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::pending() {
   RETURN_IF_ERROR(read_error());
-  return inner_.vouchers.pending();
+  return inner_->vouchers.pending();
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::latest(VoucherId voucher) {
   RETURN_IF_ERROR(read_error());
-  return inner_.vouchers.latest(voucher);
+  return inner_->vouchers.latest(voucher);
 }
 
 absl::StatusOr<std::optional<VoucherVersion>> FaultyOrderStore::applied(VoucherId voucher) {
   RETURN_IF_ERROR(read_error());
-  return inner_.vouchers.applied(voucher);
+  return inner_->vouchers.applied(voucher);
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::all_applied() {
   RETURN_IF_ERROR(read_error());
-  return inner_.vouchers.all_applied();
+  return inner_->vouchers.all_applied();
 }
 
 std::string_view point_name(FaultyOrderStore::Point point) {

@@ -75,6 +75,9 @@ void add_audit(CLI::App& app, Invocation& invocation) {
   add_server_option(*command, arguments->sale);
   command->add_flag("--repair", arguments->repairs,
                     "First repair what is safe: lost events and wrong holds of orders");
+  command->add_flag("--accept-lost-orders", arguments->sale.accept_lost_orders,
+                    "Open a sale whose database lost orders that the order stream no longer has:\n"
+                    "their pieces are sold again");
   command->add_flag("--json", arguments->json, "The verdict as JSON");
   command->callback([&invocation, arguments] {
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {

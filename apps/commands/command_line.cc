@@ -144,6 +144,14 @@ void add_worker_options(CLI::App& command, SaleArguments& options) {
   command.add_flag_callback(
       "--no-trim", [&options] { options.trim = false; },
       "Keep stored orders in the order stream, for another system that reads it");
+  command
+      .add_option(
+          "--retain", options.retain_s,
+          "Keep stored orders in the order stream for S seconds: a database that loses them\n"
+          "(a restored backup, a replica that takes over) is then caught up")
+      ->check(number_from(0, 7 * 86'400))
+      ->capture_default_str()
+      ->type_name("S");
 }
 
 void add_selling_options(CLI::App& command, SaleArguments& options) {

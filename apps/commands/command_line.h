@@ -48,7 +48,7 @@ CLI::Validator number_from(std::uint64_t low, std::uint64_t high);
 /// Checks that the value is not empty, as an unset shell variable would make it.
 CLI::Validator not_empty();
 
-/// Adds `--no-trim`, for commands that run workers.
+/// Adds `--no-trim` and `--retain`, for commands that run workers.
 void add_worker_options(CLI::App& command, SaleArguments& options);
 
 /// Adds `--adopt`, for commands that publish.
@@ -59,7 +59,7 @@ CLI::Option* add_user_option(CLI::App& command, const std::string& name,
                              const std::string& description,
                              const std::function<void(const UserId&)>& take);
 
-/// Adds `--durability`, `--workers`, `--no-trim` and `--adopt`, for commands that sell.
+/// Adds `--durability`, `--workers`, `--no-trim`, `--retain` and `--adopt`, for commands that sell.
 void add_selling_options(CLI::App& command, SaleArguments& options);
 
 /// Refuses `--durability` together with `--keyspace`.

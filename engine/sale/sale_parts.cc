@@ -31,6 +31,7 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
       owner(stores, options.keys,
             {.adopt = options.adopt,
              .is_shared = !backend.capabilities().runs_native_scripts,
+             .accept_lost_orders = options.accept_lost_orders,
              .logger = options.logger}),
       vouchers(*client, stores, owner, options.keys,
                {.buyers_converted_max = options.buyers_converted_max,

@@ -63,8 +63,8 @@ absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const
 }
 
 absl::Status MemoryOrderStore::begin_batch(const BatchFence& fence) {
-  if (fence.epoch != state_.epoch) return stale_batch(fence, state_.epoch);
-  state_.checkpoint = std::max(state_.checkpoint, fence.checkpoint);
+  RETURN_IF_ERROR(check_fence(fence, state_));
+  state_.record(fence);
   return absl::OkStatus();
 }
 

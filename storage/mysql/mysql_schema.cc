@@ -18,6 +18,7 @@ constexpr char kDatabaseState[] = R"sql(
   identity    VARBINARY(16) NOT NULL COMMENT 'of this database: 16 hex digits',
   epoch       BIGINT NOT NULL COMMENT 'a batch that was read in another one is refused',
   checkpoint  BIGINT NOT NULL COMMENT 'the keyspace has at least this one, or it lost writes',
+  revision    BIGINT NOT NULL COMMENT 'raised by each batch; a database that lost one has a smaller one',
   last_change BIGINT NOT NULL COMMENT 'the greatest position in order_changes that was ever given'
 )sql";
 

@@ -20,6 +20,7 @@ CREATE TABLE database_state (
   identity    BYTEA  NOT NULL,  -- of this database: 16 hex digits
   epoch       BIGINT NOT NULL,  -- a batch that was read in another one is refused
   checkpoint  BIGINT NOT NULL,  -- the keyspace has at least this one, or it lost writes
+  revision    BIGINT NOT NULL,  -- raised by each batch; a database that lost one has a smaller one
   last_change BIGINT NOT NULL   -- the greatest position in order_changes that was ever given
 ) WITH (fillfactor = 20)
 )sql";

@@ -74,7 +74,9 @@ const std::string& payment_of(const OrderEvent& event) { return event.payment.id
 
 absl::StatusOr<std::vector<OrderResult>> Batch::apply(Transaction& transaction) {
   RETURN_IF_ERROR(load(transaction));
-  if (state_.epoch != fence_.epoch) return decided(stale_batch(fence_, state_.epoch));
+  if (absl::Status current = check_fence(fence_, state_); !current.ok()) {
+    return decided(std::move(current));
+  }
   std::vector<OrderResult> results;
   results.reserve(events_.size());
   for (const OrderEvent& event : events_) {
@@ -109,8 +111,12 @@ void Batch::ask(Statement query, void (Batch::*take)(const Rows& rows)) {
 void Batch::take_state(const Rows& rows) {
   if (rows.empty()) return;
   const Row& row = rows.front();
-  state_ = {.identity = row.text(0), .epoch = row.integer(1), .checkpoint = row.integer(2)};
-  last_change_ = row.integer(3);
+  state_ = {.identity = row.text(0),
+            .epoch = row.integer(1),
+            .checkpoint = row.integer(2),
+            .revision = row.integer(3),
+            .session = session_};
+  last_change_ = row.integer(4);
 }
 
 void Batch::ask_for_orders() {
@@ -482,11 +488,13 @@ void Batch::write_counts(std::vector<Statement>& statements) const {
 }
 
 void Batch::write_state(std::vector<Statement>& statements) const {
-  const std::int64_t checkpoint = std::max(state_.checkpoint, fence_.checkpoint);
-  if (checkpoint == state_.checkpoint && changes_.empty()) return;
+  DatabaseState state = state_;
+  state.record(fence_);
   statements.push_back(
-      {"UPDATE database_state SET checkpoint = ?1, last_change = ?2 WHERE only_row = 1",
-       {checkpoint, last_change_ + static_cast<std::int64_t>(changes_.size())}});
+      {"UPDATE database_state SET checkpoint = ?1, revision = ?2, last_change = ?3 WHERE only_row "
+       "= 1",
+       {state.checkpoint, state.revision,
+        last_change_ + static_cast<std::int64_t>(changes_.size())}});
 }
 
 }  // namespace rushgate::sql

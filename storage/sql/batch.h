@@ -29,9 +29,10 @@ class Batch {
   /// Whether change_before() is recorded.
   enum class Records : std::uint8_t { kChanges, kOrdersAlone };
 
+  /// `session` is DatabaseState's, when the transaction began.
   Batch(const Database& database, std::span<const OrderEvent> events, const BatchFence& fence,
-        Records records)
-      : database_(database), events_(events), fence_(fence), records_(records) {}
+        Records records, std::int64_t session)
+      : database_(database), events_(events), fence_(fence), records_(records), session_(session) {}
 
   /// Commits. Returns a result for each event, as PaymentStore::apply() does.
   absl::StatusOr<std::vector<OrderResult>> apply(Transaction& transaction);
@@ -104,6 +105,7 @@ class Batch {
   const std::span<const OrderEvent> events_;
   const BatchFence& fence_;
   const Records records_;
+  const std::int64_t session_;
 
   std::vector<Statement> queries_;
   std::vector<void (Batch::*)(const Rows& rows)> takers_;  // of the rows of each query

@@ -18,8 +18,8 @@ namespace rushgate::sql {
 /// with it, so one decides at a time, and the queries behind it see what the others committed.
 inline Statement lock_state() {
   return {
-      "SELECT identity, epoch, checkpoint, last_change FROM database_state WHERE only_row = 1 FOR "
-      "UPDATE"};
+      "SELECT identity, epoch, checkpoint, revision, last_change FROM database_state "
+      "WHERE only_row = 1 FOR UPDATE"};
 }
 
 /// Returns a maximum of rows as the value of LIMIT.

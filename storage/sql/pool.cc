@@ -110,6 +110,7 @@ void Pool::give_back(std::unique_ptr<Connection> connection) {
     if (connection && !connection->is_lost()) {
       idle_.push_back(std::move(connection));
     } else {
+      if (connection) ++session_;
       closed.swap(idle_);
     }
   }

@@ -61,6 +61,11 @@ class Pool {
   explicit Pool(DatabaseAt at) : database_(std::move(at.database)), options_(at.pool) {}
 
   [[nodiscard]] const Database& database() const { return *database_; }
+  /// Returns DatabaseState's session: raised whenever a connection was lost. From 1.
+  [[nodiscard]] std::int64_t session() {
+    const std::lock_guard lock(mutex_);
+    return session_;
+  }
 
   // Errors of the calls below have `doing` and the name of the database in front. They are those of
   // Connection::run(), except that the schema is as wanted: kNotFound and kAlreadyExists become kInternal.
@@ -106,6 +111,7 @@ class Pool {
   std::condition_variable is_free_;
   std::vector<std::unique_ptr<Connection>> idle_;
   std::size_t lent_ = 0;
+  std::int64_t session_ = 1;
 };
 
 /// Returns an error that a transaction's body returns for a reason of its own, such as a stale batch. It is

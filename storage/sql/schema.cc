@@ -45,8 +45,8 @@ absl::Status write_version(Transaction& transaction, std::int64_t before, std::i
   Statement statement{"UPDATE database_state SET version = ?1", {version}};
   if (before == 0) {
     statement = {
-        "INSERT INTO database_state (only_row, version, identity, epoch, checkpoint, last_change) "
-        "VALUES (1, ?1, ?2, 1, 0, 0)",
+        "INSERT INTO database_state (only_row, version, identity, epoch, checkpoint, revision, "
+        "last_change) VALUES (1, ?1, ?2, 1, 0, 0, 0)",
         {version, new_database_identity()}};
   }
   return transaction.commit(std::span(&statement, 1));

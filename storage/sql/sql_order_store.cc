@@ -77,7 +77,10 @@ std::string select_versions(std::string_view rest) {
 }
 
 DatabaseState to_state(const Row& row) {
-  return {.identity = row.text(0), .epoch = row.integer(1), .checkpoint = row.integer(2)};
+  return {.identity = row.text(0),
+          .epoch = row.integer(1),
+          .checkpoint = row.integer(2),
+          .revision = row.integer(3)};
 }
 
 }  // namespace
@@ -126,7 +129,8 @@ absl::StatusOr<std::vector<OrderResult>> SqlOrderStore::write(std::span<const Or
   std::vector<OrderEvent> events(orders.size());
   for (std::size_t i = 0; i < orders.size(); ++i) events[i].order = orders[i];
   return pool_.transact("writing orders to", [&](Transaction& transaction) {
-    return Batch(pool_.database(), events, fence, Batch::Records::kOrdersAlone).apply(transaction);
+    return Batch(pool_.database(), events, fence, Batch::Records::kOrdersAlone, pool_.session())
+        .apply(transaction);
   });
 }
 
@@ -233,7 +237,8 @@ absl::Status SqlOrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit)
 absl::StatusOr<std::vector<OrderResult>> SqlOrderStore::apply(std::span<const OrderEvent> events,
                                                               const BatchFence& fence) {
   return pool_.transact("writing events to", [&](Transaction& transaction) {
-    return Batch(pool_.database(), events, fence, Batch::Records::kChanges).apply(transaction);
+    return Batch(pool_.database(), events, fence, Batch::Records::kChanges, pool_.session())
+        .apply(transaction);
   });
 }
 
@@ -273,12 +278,19 @@ absl::StatusOr<std::int64_t> SqlOrderStore::last_position() {
 // ---- The keyspace -----------------------------------------------------------------------------
 
 absl::StatusOr<DatabaseState> SqlOrderStore::state() {
-  ASSIGN_OR_RETURN(
-      const auto state,
-      read_first({"SELECT identity, epoch, checkpoint FROM database_state"}, to_state));
-  if (state) return *state;
-  return absl::DataLossError(
-      concat("reading ", pool_.database().name(), ": the row of database_state is missing"));
+  for (;;) {
+    const std::int64_t session = pool_.session();
+    ASSIGN_OR_RETURN(
+        auto state,
+        read_first({"SELECT identity, epoch, checkpoint, revision FROM database_state"}, to_state));
+    if (!state) {
+      return absl::DataLossError(
+          concat("reading ", pool_.database().name(), ": the row of database_state is missing"));
+    }
+    if (pool_.session() != session) continue;  // it may have been read in either
+    state->session = session;
+    return *state;
+  }
 }
 
 absl::StatusOr<DatabaseState> SqlOrderStore::fence() {
@@ -287,14 +299,6 @@ absl::StatusOr<DatabaseState> SqlOrderStore::fence() {
     return transaction.commit(std::span(&raise, 1));
   }));
   return state();
-}
-
-absl::Status SqlOrderStore::record_checkpoint(std::int64_t checkpoint) {
-  return pool_.transact("recording a checkpoint in", [&](Transaction& transaction) {
-    const Statement raise{"UPDATE database_state SET checkpoint = ?1 WHERE checkpoint < ?2",
-                          {checkpoint, checkpoint}};
-    return transaction.commit(std::span(&raise, 1));
-  });
 }
 
 absl::StatusOr<std::int64_t> SqlOrderStore::reserve_ids(std::int64_t day, std::int64_t above,

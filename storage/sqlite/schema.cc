@@ -311,9 +311,15 @@ ALTER TABLE voucher_versions  ADD COLUMN needs_token INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE archived_versions ADD COLUMN needs_token INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr char kRevision[] = R"sql(
+-- Raised by each batch of orders that is recorded. A restored copy has a smaller one.
+ALTER TABLE database_state ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+UPDATE database_state SET revision = checkpoint;
+)sql";
+
 constexpr const char* kMigrations[] = {
-    kFirstSchema,     kCreatedAt,     kKeyspace, kReservedIds,   kPayments,      kUserNames,
-    kIdempotencyKeys, kPaymentTotals, kKeyEnds,  kKeysOfTheSale, kPurchaseTokens};
+    kFirstSchema,     kCreatedAt,     kKeyspace, kReservedIds,   kPayments,       kUserNames,
+    kIdempotencyKeys, kPaymentTotals, kKeyEnds,  kKeysOfTheSale, kPurchaseTokens, kRevision};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

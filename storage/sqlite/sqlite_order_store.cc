@@ -124,11 +124,12 @@ absl::Status keep_directory_of(const std::filesystem::path& file) {
   return make_directory(file.parent_path());
 }
 
-/// Returns kAborted if the batch is of another epoch. Otherwise raises the checkpoint.
+/// Records the batch, unless it is of another epoch.
 absl::Status begin_batch(Writer& writer, const BatchFence& fence) {
-  const std::int64_t epoch = writer.state.epoch();
-  if (fence.epoch != epoch) return stale_batch(fence, epoch);
-  writer.state.raise_checkpoint(fence.checkpoint);
+  DatabaseState state = writer.state.state();
+  RETURN_IF_ERROR(check_fence(fence, state));
+  state.record(fence);
+  writer.state.write_record(state);
   return absl::OkStatus();
 }
 
@@ -318,13 +319,6 @@ absl::StatusOr<DatabaseState> SqliteOrderStore::state() {
 absl::StatusOr<DatabaseState> SqliteOrderStore::fence() {
   return impl_->write("fencing", [](Writer& writer) -> absl::StatusOr<DatabaseState> {
     return writer.state.raise_epoch();
-  });
-}
-
-absl::Status SqliteOrderStore::record_checkpoint(std::int64_t checkpoint) {
-  return impl_->write("recording a checkpoint in", [&](Writer& writer) {
-    writer.state.raise_checkpoint(checkpoint);
-    return absl::OkStatus();
   });
 }
 

@@ -7,19 +7,21 @@
 namespace rushgate {
 
 StateReader::StateReader(const SQLite::Database& database)
-    : read_(database, "SELECT identity, epoch, checkpoint FROM database_state") {}
+    : read_(database, "SELECT identity, epoch, checkpoint, revision FROM database_state") {}
 
 DatabaseState StateReader::state() {
   Query row(read_);
   row.next();
-  return {.identity = row.text(0), .epoch = row.integer(1), .checkpoint = row.integer(2)};
+  return {.identity = row.text(0),
+          .epoch = row.integer(1),
+          .checkpoint = row.integer(2),
+          .revision = row.integer(3)};
 }
 
 StateWriter::StateWriter(const SQLite::Database& database)
     : reader_(database),
       raise_epoch_(database, "UPDATE database_state SET epoch = epoch + 1"),
-      raise_checkpoint_(database,
-                        "UPDATE database_state SET checkpoint = ?1 WHERE checkpoint < ?1"),
+      write_record_(database, "UPDATE database_state SET checkpoint = ?1, revision = ?2"),
       read_reserved_ids_(database, "SELECT reserved FROM reserved_ids WHERE day = ?1"),
       write_reserved_ids_(database, "INSERT OR REPLACE INTO reserved_ids VALUES (?1, ?2)"),
       forget_reserved_ids_(database, "DELETE FROM reserved_ids WHERE day < ?1 - 1") {}
@@ -29,8 +31,8 @@ DatabaseState StateWriter::raise_epoch() {
   return reader_.state();
 }
 
-void StateWriter::raise_checkpoint(std::int64_t checkpoint) {
-  Query(raise_checkpoint_, checkpoint).next();
+void StateWriter::write_record(const DatabaseState& state) {
+  Query(write_record_, state.checkpoint, state.revision).next();
 }
 
 std::int64_t StateWriter::reserve_ids(std::int64_t day, std::int64_t above, std::int64_t count) {

@@ -28,15 +28,15 @@ class StateWriter {
   explicit StateWriter(const SQLite::Database& database);
 
   // Must run in a transaction.
-  std::int64_t epoch() { return reader_.state().epoch; }
+  DatabaseState state() { return reader_.state(); }
   DatabaseState raise_epoch();
-  void raise_checkpoint(std::int64_t checkpoint);
+  void write_record(const DatabaseState& state);  // its checkpoint and its revision
   std::int64_t reserve_ids(std::int64_t day, std::int64_t above, std::int64_t count);
 
  private:
   StateReader reader_;
   SQLite::Statement raise_epoch_;
-  SQLite::Statement raise_checkpoint_;
+  SQLite::Statement write_record_;
   SQLite::Statement read_reserved_ids_;
   SQLite::Statement write_reserved_ids_;
   SQLite::Statement forget_reserved_ids_;

@@ -76,11 +76,12 @@ void run_lua() {
   }
 }
 
-/// Moves orders from the stream to a cheap database.
-void run_orders() {
+/// Moves orders from the stream to a cheap database. `retain_ms` is WorkerOptions'.
+void run_orders(std::int64_t retain_ms) {
   Shop shop(Durability::kOs);
   shop.rate_in_batches(kBatches * kBatch, kBatch);
-  OrderWorker worker(shop.engine(), shop.orders(), shop.sale().options().keys);
+  OrderWorker worker(shop.engine(), shop.orders(), shop.sale().options().keys,
+                     {.retain_ms = retain_ms});
   std::size_t stored = 0;
   while (stored < kBatches * kBatch) stored += worker.step().stored;
 }
@@ -102,11 +103,13 @@ int main(int argc, char** argv) {
   } else if (what == "lua") {
     bench::run_lua();
   } else if (what == "orders") {
-    bench::run_orders();
+    bench::run_orders(0);
+  } else if (what == "orders-retained") {
+    bench::run_orders(3'600'000);
   } else {
     std::fprintf(stderr,
                  "usage: admission_path accepted|sold-out|accepted-one-by-one|"
-                 "sold-out-one-by-one|lua|orders\n");
+                 "sold-out-one-by-one|lua|orders|orders-retained\n");
     return 2;
   }
   return EXIT_SUCCESS;

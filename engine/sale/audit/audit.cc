@@ -343,6 +343,20 @@ absl::Status audit_owner(Client& client, const SaleKeys& keys, const DatabaseSta
   return absl::OkStatus();
 }
 
+/// Compares what the database has recorded with what it has, which is read last.
+absl::Status audit_revision(Client& client, const SaleStores& stores, const SaleKeys& keys,
+                            AuditReport& report) {
+  const Reply recorded = client("HGET", keys.stream_owner(), "recorded");
+  if (recorded.is_error()) return to_status(recorded, "reading the owner of the keyspace");
+  const auto revision = parse_int64(recorded.is_nil() ? "0" : recorded.text()).value_or(0);
+  ASSIGN_OR_RETURN(const auto state, stores.orders.state());
+  if (revision <= state.recorded()) return absl::OkStatus();
+  report.problems.push_back(concat("the order database has revision ", state.recorded(),
+                                   ", and had ", revision, " (", keys.stream_owner(),
+                                   "): it has lost orders"));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
@@ -352,6 +366,7 @@ absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, cons
   auto report = audit_orders(client, stores, keys, on_progress, refresh);
   if (!report.ok()) return report;
   RETURN_IF_ERROR(audit_owner(client, keys, state, *report));
+  RETURN_IF_ERROR(audit_revision(client, stores, keys, *report));
   ASSIGN_OR_RETURN(const auto foreign, find_foreign_consumers(client, keys, state.identity));
   for (const GroupConsumer& consumer : foreign) {
     report->warnings.push_back(consumer.description(keys));

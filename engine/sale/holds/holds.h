@@ -57,7 +57,7 @@ std::string describe_end(const Order& order, const OrderEvent& event);
 /// Returns true if an event in the order stream ends the hold of its order. A payment that pays nothing
 /// ends none.
 inline bool ends_hold(const OrderEvent& event) {
-  return event.kind != OrderEvent::Kind::kSurplusPayment;
+  return event.kind == OrderEvent::Kind::kPaid || event.kind == OrderEvent::Kind::kCancelled;
 }
 
 /// How the hold of an order ended, until that is stored (SaleKeys::held()).

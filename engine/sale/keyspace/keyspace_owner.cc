@@ -15,13 +15,20 @@
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/keyspace/lost_versions.h"
 #include "engine/sale/scripts/owner_acknowledge.lua.h"
 #include "engine/sale/scripts/owner_claim.lua.h"
+#include "engine/sale/scripts/owner_close.lua.h"
 #include "engine/sale/scripts/owner_codes.lua.h"
 #include "engine/sale/scripts/owner_confirm.lua.h"
 #include "engine/sale/scripts/owner_declare_lost.lua.h"
 #include "engine/sale/scripts/owner_draw.lua.h"
+#include "engine/sale/scripts/owner_mark.lua.h"
+#include "engine/sale/scripts/owner_note_change.lua.h"
 #include "engine/sale/scripts/owner_renew.lua.h"
+#include "engine/sale/scripts/owner_rewind.lua.h"
+#include "engine/sale/scripts/owner_trim.lua.h"
+#include "engine/sale/stream/group_progress.h"
 
 namespace rushgate {
 namespace {
@@ -66,6 +73,46 @@ const Script& draw_without_memory_script() {
   return *kScript;
 }
 
+const Script& trim_script() {
+  static const Script* const kScript = new Script(lua::kOwnerTrim);
+  return *kScript;
+}
+
+const Script& trim_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(lua::kOwnerTrim));
+  return *kScript;
+}
+
+const Script& note_change_script() {
+  static const Script* const kScript = new Script(lua::kOwnerNoteChange);
+  return *kScript;
+}
+
+const Script& note_change_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(lua::kOwnerNoteChange));
+  return *kScript;
+}
+
+const Script& mark_script() {
+  static const Script* const kScript = new Script(lua::kOwnerMark);
+  return *kScript;
+}
+
+const Script& rewind_script() {
+  static const Script* const kScript = new Script(lua::kOwnerRewind);
+  return *kScript;
+}
+
+const Script& rewind_without_memory_script() {
+  static const Script* const kScript = new Script(without_memory(lua::kOwnerRewind));
+  return *kScript;
+}
+
+const Script& close_script() {
+  static const Script* const kScript = new Script(lua::kOwnerClose);
+  return *kScript;
+}
+
 const Script& acknowledge_script() {
   static const Script* const kScript = new Script(lua::kOwnerAcknowledge);
   return *kScript;
@@ -74,6 +121,18 @@ const Script& acknowledge_script() {
 const Script& acknowledge_without_memory_script() {
   static const Script* const kScript = new Script(without_memory(lua::kOwnerAcknowledge));
   return *kScript;
+}
+
+absl::Status lost_meanwhile() {
+  return absl::AbortedError("the order database lost batches, and is being caught up");
+}
+
+/// Returns the first element of a reply of the rewind script; empty if it is none.
+std::optional<std::int64_t> rewind_outcome(const Reply& rewound) {
+  const bool has_outcome =
+      rewound.is_aggregate() && !rewound.elements().empty() && rewound.elements()[0].is_integer();
+  if (!has_outcome) return std::nullopt;
+  return rewound.elements()[0].integer();
 }
 
 }  // namespace
@@ -90,33 +149,62 @@ KeyspaceOwner::KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Opt
 absl::Status KeyspaceOwner::verify(Client& client) {
   // The fence first: a batch that was read over an ended connection can no longer reach the
   // database. So the values compared stay true.
-  ASSIGN_OR_RETURN(const auto state, stores_.orders.fence());
+  ASSIGN_OR_RETURN(auto state, stores_.orders.fence());
   {
     const std::lock_guard lock(mutex_);
     identity_ = state.identity;
   }
-  ASSIGN_OR_RETURN(const auto is_whole, claim(client, state));
-  return is_whole ? absl::OkStatus() : recover(client, state);
+  constexpr int kTries = 10;  // a process that records a batch meanwhile makes the state look old
+  for (int i = 1;; ++i) {
+    ASSIGN_OR_RETURN(const auto standing, claim(client, state));
+    if (standing == lua::owner_codes::kOurs) {
+      session_ = state.session;
+      return absl::OkStatus();
+    }
+    if (i == kTries) return absl::UnavailableError("the order database is being caught up");
+    if (standing == lua::owner_codes::kLost) {
+      RETURN_IF_ERROR(recover(client, state));
+    } else {
+      ASSIGN_OR_RETURN(state, catch_up(client));
+    }
+  }
 }
 
 absl::Status KeyspaceOwner::check(Client& client) {
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
-  ASSIGN_OR_RETURN(const auto is_whole, claim(client, state));
-  return is_whole ? absl::OkStatus() : verify(client);
+  ASSIGN_OR_RETURN(const auto standing, claim(client, state));
+  if (standing != lua::owner_codes::kOurs) return verify(client);
+  session_ = state.session;
+  return absl::OkStatus();
 }
 
-/// Returns false if the keyspace lost writes.
-absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& state) {
+absl::Status KeyspaceOwner::check_session(Client& client) {
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  return state.session == session_ ? absl::OkStatus() : check(client);
+}
+
+/// Returns kOurs, kLost or kBehind.
+absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const DatabaseState& state) {
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
   const std::string vouchers = keys_.vouchers();
   const DecimalText checkpoint(state.checkpoint);
+  const DecimalText recorded(state.recorded());
+  const DecimalText epoch(state.epoch);
   const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
   ASSIGN_OR_RETURN(const auto instance, this->instance());
   const DecimalText lease_ms(kLeaseMs);
-  std::string_view arguments[] = {
-      state.identity, instance.id,  instance.place, instance.name,
-      lease_ms,       is_private(), checkpoint,     options_.adopt ? "1" : "0"};
+  std::string_view arguments[] = {state.identity,
+                                  instance.id,
+                                  instance.place,
+                                  instance.name,
+                                  lease_ms,
+                                  is_private(),
+                                  "0",
+                                  recorded,
+                                  epoch,
+                                  checkpoint,
+                                  options_.adopt ? "1" : "0"};
   Reply standing = client.run(claim_script(), names, arguments);
   if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
     arguments[1] = {};
@@ -126,9 +214,9 @@ absl::StatusOr<bool> KeyspaceOwner::claim(Client& client, const DatabaseState& s
   if (!standing.is_integer()) return to_status(standing, "claiming the keyspace");
   switch (standing.integer()) {
     case lua::owner_codes::kOurs:
-      return true;
     case lua::owner_codes::kLost:
-      return false;
+    case lua::owner_codes::kBehind:
+      return standing.integer();
     case lua::owner_codes::kForeign:
       return absl::FailedPreconditionError(concat(
           "the stream ", keys_.order_stream,
@@ -181,7 +269,8 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   const std::string lost_requests = keys_.lost_requests();
   const std::string loss = random_name();
   const std::string_view names[] = {stream_owner, prefix_owner, lost_requests};
-  const std::string_view arguments[] = {state.identity, checkpoint, loss};
+  const DecimalText recorded(state.recorded());
+  const std::string_view arguments[] = {state.identity, checkpoint, loss, recorded};
   const Reply confirmed = client.run(confirm_script(), names, arguments);
   if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
   if (confirmed.integer() != lua::owner_codes::kOurs) return anothers_keyspace(keys_);
@@ -220,30 +309,52 @@ absl::StatusOr<std::string> KeyspaceOwner::identity() {
   return identity_ = std::move(state.identity);
 }
 
-// Drawn after the writes: a keyspace that forgets one of them forgets this too. The database must not
-// know a checkpoint that a power cut could remove from the log.
-absl::Status KeyspaceOwner::seal(Client& client) {
+absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  // The server behind a new session may have lost what was recorded in the last one.
+  if (state.session != session_) RETURN_IF_ERROR(check(client));
   ASSIGN_OR_RETURN(const auto checkpoint, draw_checkpoint(client));
   const Reply synced = client.sync();
   if (synced.is_error()) return to_status(synced, "syncing the keyspace");
-  RETURN_IF_ERROR(stores_.orders.record_checkpoint(checkpoint));
-  note_recorded(checkpoint);
-  return tell_recorded(client);
+  return BatchFence{.epoch = state.epoch, .checkpoint = checkpoint, .session = state.session};
 }
 
-absl::Status KeyspaceOwner::tell_recorded(Client& client) {
+// Drawn after the writes: a keyspace that forgets one of them forgets this too.
+absl::Status KeyspaceOwner::seal(Client& client) {
+  constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
+  for (int i = 1;; ++i) {
+    ASSIGN_OR_RETURN(const auto fence, draw_fence(client));
+    const absl::Status written = stores_.orders.record_checkpoint(fence);
+    if (absl::IsAborted(written) && i < kTries) continue;
+    RETURN_IF_ERROR(written);
+    ASSIGN_OR_RETURN(const auto batch, recorded_with(fence));
+    return tell_recorded(client, batch);
+  }
+}
+
+absl::StatusOr<KeyspaceOwner::Recorded> KeyspaceOwner::recorded_with(const BatchFence& fence) {
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  if (state.session != fence.session) return check_fence(fence, state);
+  return Recorded{
+      .checkpoint = fence.checkpoint, .recorded = state.recorded(), .epoch = state.epoch};
+}
+
+absl::Status KeyspaceOwner::tell_recorded(Client& client, const Recorded& batch) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (batch.recorded > untold_.recorded) untold_ = batch;
+  }
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner};
-  const auto told = run_leased(client, renew_script(), renew_without_memory_script(), keys, {});
-  if (!told.ok()) return told.status();
-  return told->is_integer() ? absl::OkStatus()
-                            : to_status(*told, "telling the keyspace what was recorded");
+  ASSIGN_OR_RETURN(const auto told, run_leased(client, renew_script(),
+                                               renew_without_memory_script(), batch, keys, {}));
+  return told.is_integer() ? absl::OkStatus()
+                           : to_status(told, "telling the keyspace what was recorded");
 }
 
-void KeyspaceOwner::note_recorded(std::int64_t checkpoint) {
-  std::int64_t known = recorded_;
-  while (known < checkpoint && !recorded_.compare_exchange_weak(known, checkpoint)) {
-  }
+KeyspaceOwner::Recorded KeyspaceOwner::untold() {
+  const std::lock_guard lock(mutex_);
+  return untold_;
 }
 
 /// Returns which copy of the database this is; its id is empty if it is shared.
@@ -271,48 +382,46 @@ absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
                "; only one of them may sell on a keyspace (its lease in ", keys_.stream_owner(),
                " ends in ", parts[2].integer(), " ms, unless it is renewed)"));
   }
-  if (has_kind("newer", 4) && parts[3].is_integer()) {
-    return absl::FailedPreconditionError(concat(
-        "this order database is older than the copy that was open last: ", parts[1].text(),
-        "; it has checkpoint ", parts[3].integer(), ", that one ", parts[2].integer(),
-        ". Open that one, or bring this one up to date. To go on without what it lacks, remove the "
-        "field recorded of ",
-        keys_.stream_owner()));
-  }
   return to_status(reply, "leasing the keyspace");
 }
 
 /// Runs a script of lease.lua with its arguments and `more`. Returns its reply, which is no lease of
 /// another copy. Runs `without_memory` instead if memory is short.
 absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script,
-                                                const Script& without_memory,
+                                                const Script& without_memory, const Recorded& batch,
                                                 std::span<const std::string_view> keys,
                                                 std::span<const std::string_view> more) {
   ASSIGN_OR_RETURN(const auto identity, this->identity());
   ASSIGN_OR_RETURN(const auto instance, this->instance());
   const DecimalText lease_ms(kLeaseMs);
-  const DecimalText recorded(recorded_);
-  std::vector<std::string_view> arguments = {identity, instance.id,  instance.place, instance.name,
-                                             lease_ms, is_private(), recorded};
+  const DecimalText checkpoint(batch.checkpoint);
+  const DecimalText recorded(batch.recorded);
+  const DecimalText epoch(batch.epoch);
+  std::vector<std::string_view> arguments = {identity,      instance.id, instance.place,
+                                             instance.name, lease_ms,    is_private(),
+                                             checkpoint,    recorded,    epoch};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Reply reply = client.run(script, keys, arguments);
   if (has_code(reply, redis_error_code::kOutOfMemory)) {
     reply = client.run(without_memory, keys, arguments);
   }
-  if (reply.is_aggregate()) return other_instance(reply);
+  const bool is_other =
+      reply.is_aggregate() && !reply.elements().empty() && reply.elements()[0].is_text();
+  if (is_other) return other_instance(reply);
   return reply;
 }
 
 absl::Status KeyspaceOwner::renew_lease(Client& client) {
   const auto needs_lease = this->needs_lease();
   if (!needs_lease.ok() || !*needs_lease) return needs_lease.status();
-  return tell_recorded(client);
+  return tell_recorded(client, untold());
 }
 
 absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner};
-  const auto drawn = run_leased(client, draw_script(), draw_without_memory_script(), keys, {});
+  const auto drawn =
+      run_leased(client, draw_script(), draw_without_memory_script(), untold(), keys, {});
   if (!drawn.ok()) return drawn.status();
   if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
   if (drawn->integer() == lua::owner_draw::kLost) {
@@ -322,16 +431,152 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
   return drawn->integer();
 }
 
-absl::Status KeyspaceOwner::acknowledge(Client& client, std::span<const std::string_view> entries) {
+absl::Status KeyspaceOwner::acknowledge(Client& client, const Recorded& batch,
+                                        std::span<const std::string_view> entries) {
   std::vector<std::string_view> more = {keys_.group};
   more.insert(more.end(), entries.begin(), entries.end());
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner, keys_.order_stream};
-  ASSIGN_OR_RETURN(
-      const auto acknowledged,
-      run_leased(client, acknowledge_script(), acknowledge_without_memory_script(), keys, more));
+  ASSIGN_OR_RETURN(const auto acknowledged,
+                   run_leased(client, acknowledge_script(), acknowledge_without_memory_script(),
+                              batch, keys, more));
+  if (acknowledged == Reply::integer(lua::owner_acknowledge::kCaughtUp)) {
+    return lost_meanwhile();
+  }
   return acknowledged.is_integer() ? absl::OkStatus()
                                    : to_status(acknowledged, "acknowledging orders");
+}
+
+absl::Status KeyspaceOwner::note_change(Client& client, const Recorded& batch,
+                                        std::span<const std::string_view> fields) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner, keys_.order_stream};
+  ASSIGN_OR_RETURN(const auto noted,
+                   run_leased(client, note_change_script(), note_change_without_memory_script(),
+                              batch, keys, fields));
+  if (noted == Reply::integer(lua::owner_note_change::kCaughtUp)) return lost_meanwhile();
+  return noted.is_integer() ? absl::OkStatus() : to_status(noted, "noting a change");
+}
+
+absl::Status KeyspaceOwner::check_caught_up(Client& client) const {
+  const Reply catching_up = client("HEXISTS", keys_.stream_owner(), "catching_up");
+  if (!catching_up.is_integer()) return to_status(catching_up, "looking for lost orders");
+  if (catching_up.integer() == 0) return absl::OkStatus();
+  return absl::UnavailableError("the order database is being caught up");
+}
+
+absl::Status KeyspaceOwner::mark(Client& client) {
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner, keys_.order_stream};
+  ASSIGN_OR_RETURN(const auto marked,
+                   run_leased(client, mark_script(), mark_script(), untold(), keys, {}));
+  return marked.is_integer() ? absl::OkStatus() : to_status(marked, "marking the order stream");
+}
+
+absl::StatusOr<bool> KeyspaceOwner::trim(Client& client, std::int64_t retain_ms,
+                                         std::int64_t entries_max) {
+  const DecimalText retain(retain_ms);
+  const DecimalText most(entries_max);
+  const std::string stream_owner = keys_.stream_owner();
+  const std::string_view keys[] = {stream_owner, keys_.order_stream};
+  const std::string_view more[] = {retain, most};
+  ASSIGN_OR_RETURN(const auto marks, run_leased(client, trim_script(), trim_without_memory_script(),
+                                                untold(), keys, more));
+  if (!marks.is_integer()) return to_status(marks, "trimming the order stream");
+  return marks.integer() > 0;
+}
+
+// ---- Lost batches ----
+
+/// Lets the workers store again what the database lost, if it did. Returns its state.
+///
+/// What was recorded is read first: then a database with less has lost it. The epoch is raised above all that
+/// the keyspace has seen: no batch that was read before may be written to this database.
+absl::StatusOr<DatabaseState> KeyspaceOwner::catch_up(Client& client) {
+  ASSIGN_OR_RETURN(const auto known, read_recorded(client));
+  ASSIGN_OR_RETURN(auto state, stores_.orders.fence());
+  if (state.recorded() >= known.recorded) return state;
+  while (state.epoch <= known.epoch) {
+    ASSIGN_OR_RETURN(state, stores_.orders.fence());
+  }
+  // The versions before the orders that were admitted under them.
+  ASSIGN_OR_RETURN(const auto versions, restore_lost_versions(client, stores_, keys_));
+  ASSIGN_OR_RETURN(auto rewound, rewind(client, state, known, /*accept=*/false));
+  if (rewind_outcome(rewound) == lua::owner_rewind::kMissing) {
+    const absl::Status closed = close_for_missing(client, state, rewound);
+    if (!absl::IsDataLoss(closed) || !options_.accept_lost_orders) return closed;
+    ASSIGN_OR_RETURN(rewound, rewind(client, state, known, /*accept=*/true));
+  }
+  if (rewind_outcome(rewound) == lua::owner_rewind::kWhole) return state;
+  const auto& parts = rewound.elements();
+  if (parts.size() != 2 || !parts[1].is_text()) {
+    return to_status(rewound, "catching the order database up");
+  }
+  // A database that loses the versions again has to be behind.
+  if (versions > 0) RETURN_IF_ERROR(seal(client));
+  if (options_.logger) {
+    log_warning(
+        *options_.logger,
+        concat("the order database has lost orders that it had stored (it has revision ",
+               state.recorded(), "): the workers store the entries of ", keys_.order_stream,
+               " after ", parts[1].text(), " again; versions of vouchers restored: ", versions));
+  }
+  return stores_.orders.state();
+}
+
+/// Returns what the keyspace was told last. The checkpoint is the one at which the database was caught up last.
+absl::StatusOr<KeyspaceOwner::Recorded> KeyspaceOwner::read_recorded(Client& client) {
+  const Reply fields = client("HMGET", keys_.stream_owner(), kCaughtUpField, "recorded", "epoch");
+  std::int64_t values[3] = {};
+  const bool is_complete = fields.is_aggregate() && fields.elements().size() == std::size(values);
+  if (!is_complete) return to_status(fields, "reading what the order database has recorded");
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    const Reply& field = fields.elements()[i];
+    if (field.is_text()) values[i] = parse_int64(field.text()).value_or(0);
+  }
+  return Recorded{.checkpoint = values[0], .recorded = values[1], .epoch = values[2]};
+}
+
+absl::StatusOr<Reply> KeyspaceOwner::rewind(Client& client, const DatabaseState& state,
+                                            const Recorded& known, bool accept) {
+  ASSIGN_OR_RETURN(const auto on_sale, vouchers_on_sale());
+  std::vector<std::string> names = {keys_.stream_owner(), keys_.order_stream};
+  for (const auto& [id, is_unresolved] : on_sale) names.push_back(keys_.voucher(id));
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const DecimalText caught_up(known.checkpoint);
+  const std::string_view more[] = {keys_.group, accept ? "1" : "0", caught_up};
+  const Recorded has{.recorded = state.recorded(), .epoch = state.epoch};
+  return run_leased(client, rewind_script(), rewind_without_memory_script(), has, keys, more);
+}
+
+/// Closes the admission of every voucher: pieces of the lost orders would be sold again by a rebuild.
+absl::Status KeyspaceOwner::close_for_missing(Client& client, const DatabaseState& state,
+                                              const Reply& missing) {
+  const auto& parts = missing.elements();
+  const bool is_complete =
+      parts.size() == 4 && parts[1].is_integer() && parts[2].is_text() && parts[3].is_integer();
+  if (!is_complete) return to_status(missing, "looking for lost orders");
+  ASSIGN_OR_RETURN(const auto newest,
+                   stores_.orders.greatest_id(std::numeric_limits<OrderId>::max()));
+  ASSIGN_OR_RETURN(const auto on_sale, vouchers_on_sale());
+  const std::string stream_owner = keys_.stream_owner();
+  std::vector<Request> requests;
+  for (const auto& [id, is_unresolved] : on_sale) {
+    const std::string voucher = keys_.voucher(id);
+    const std::string_view names[] = {stream_owner, voucher};
+    requests.push_back(client.script_request(close_script(), names, {}));
+  }
+  for (const Reply& closed : client.run_all(close_script(), requests)) {
+    if (!closed.is_integer()) return to_status(closed, "closing vouchers");
+  }
+  absl::Status lost = absl::DataLossError(concat(
+      "the order database has lost orders: it has revision ", state.recorded(), ", and had ",
+      parts[1].integer(), "; its newest order is ", newest, ". The entries of ", keys_.order_stream,
+      " before ", parts[2].text(), " were removed (at ", parts[3].integer(),
+      " ms since 1970), so it cannot be caught up. No voucher is sold. Restore a newer copy of the "
+      "database, or go on without the lost orders (accept_lost_orders)"));
+  if (options_.logger) log_error(*options_.logger, std::string(lost.message()));
+  return lost;
 }
 
 absl::StatusOr<bool> KeyspaceOwner::needs_lease() {

@@ -38,6 +38,8 @@ class KeyspaceOwner {
     /// The keyspace is on a server, where the open copy of the database is leased. False: it is in
     /// this process, whose copy takes the lease from any other one. (Others may come by a RESP port.)
     bool is_shared = false;
+    /// Goes on without the orders that the database lost and the order stream no longer has.
+    bool accept_lost_orders = false;
     std::shared_ptr<spdlog::logger> logger = {};  // may be null
   };
 
@@ -48,14 +50,22 @@ class KeyspaceOwner {
   /// purchase of each rebuilds it. And it marks the idempotency keys as lost: no voucher is opened
   /// before all of them are restored (SaleKeys::lost_requests()).
   ///
+  /// If the database lost batches that it had recorded, lets the workers store their orders again, as far
+  /// as the order stream has them. If some are missing there, closes the admission of all vouchers
+  /// (unless Options::accept_lost_orders).
+  ///
   /// kFailedPrecondition: the keyspace belongs to another database or another system, or another
-  /// copy of this database is open, or was open last and has more. Other errors: of the store that
+  /// copy of this database is open. kDataLoss: orders are missing. Other errors: of the store that
   /// failed.
   absl::Status verify(Client& client);
 
   /// As verify(), but fences the database only if the keyspace lost writes. For a keyspace that is
   /// already in use.
   absl::Status check(Client& client);
+
+  /// As check(), but only if the database has a new session since the last one: what is read there may be older
+  /// than what was read before.
+  absl::Status check_session(Client& client);
 
   /// Returns true if the keyspace has this voucher on sale, or had it when it lost writes. Asks
   /// only the keyspace, unless that has lost everything. Errors: as verify().
@@ -64,22 +74,51 @@ class KeyspaceOwner {
   /// Draws the next checkpoint. kNotFound: the keyspace lost all of its writes.
   /// kFailedPrecondition: it belongs to another database, or another copy of this one is open.
   absl::StatusOr<std::int64_t> draw_checkpoint(Client& client);
-  /// Syncs the keyspace, and records a checkpoint that was drawn before: if the keyspace ever lacks a
-  /// write that it has now, verify() notices it. Errors: as draw_checkpoint().
+  /// Draws a checkpoint for a batch in the present epoch and session, which was checked. Then syncs the
+  /// keyspace: the database must never know a checkpoint that a power cut could remove from the log.
+  /// Errors: as check() and draw_checkpoint().
+  absl::StatusOr<BatchFence> draw_fence(Client& client);
+  /// Records a checkpoint in the database: if the keyspace ever lacks a write that it has now, verify()
+  /// notices it. Errors: as draw_fence().
   absl::Status seal(Client& client);
 
-  /// Notes that the database has recorded this checkpoint. The next call that renews the lease tells
-  /// the keyspace. So an older copy is noticed when it is opened.
-  void note_recorded(std::int64_t checkpoint);
-  /// Tells the keyspace at once, for this may be the last call. Does nothing if it was lost.
-  /// kFailedPrecondition: another copy is open. Other errors: of the keyspace.
-  absl::Status tell_recorded(Client& client);
-  /// Acknowledges entries of the order stream that are in the database, if no other copy of it has
-  /// taken the lease meanwhile. Does nothing if the keyspace was lost. Errors: as tell_recorded().
-  absl::Status acknowledge(Client& client, std::span<const std::string_view> entries);
+  /// A batch that the database has recorded.
+  struct Recorded {
+    std::int64_t checkpoint = 0;  // drawn for it
+    std::int64_t recorded = 0;    // DatabaseState::recorded() after it
+    std::int64_t epoch = 0;
+  };
+  /// Returns this for a batch that was written just now. kAborted: the database may have lost it since,
+  /// in a new session.
+  absl::StatusOr<Recorded> recorded_with(const BatchFence& fence);
+  /// Tells the keyspace what the database has recorded, so that a database that lost it is noticed. Does
+  /// nothing if the keyspace was lost, or the database caught up since. kFailedPrecondition: another copy
+  /// is open. Other errors: of the keyspace. Then the next call that renews the lease tells it.
+  absl::Status tell_recorded(Client& client, const Recorded& batch);
+  /// Tells this, and appends the change of the batch, which began in the database, to the order stream: a
+  /// database that loses it gets it again. `fields` are those of an event; empty: an earlier entry has the
+  /// change. kAborted: the database may have lost it meanwhile. Errors: as tell_recorded().
+  absl::Status note_change(Client& client, const Recorded& batch,
+                           std::span<const std::string_view> fields);
+  /// Tells this, and acknowledges entries of the order stream that are in the batch. Does nothing if the
+  /// keyspace was lost. kAborted: the database may have lost the batch, and was caught up since: the
+  /// entries are delivered again. Errors: as tell_recorded().
+  absl::Status acknowledge(Client& client, const Recorded& batch,
+                           std::span<const std::string_view> entries);
+  /// Removes entries of the order stream that every group acknowledged `retain_ms` ago, and earlier ones
+  /// if it has more than `entries_max`. Returns true if there are others to be removed later. Errors: as
+  /// tell_recorded().
+  absl::StatusOr<bool> trim(Client& client, std::int64_t retain_ms, std::int64_t entries_max);
+
+  /// Returns kUnavailable while workers store orders and changes again that the database has lost: a change
+  /// that begins there might contradict one of them.
+  absl::Status check_caught_up(Client& client) const;
+  /// Makes sure that entries which are acknowledged now are not given again to a database that has what is
+  /// recorded now. Errors: as tell_recorded().
+  absl::Status mark(Client& client);
 
   /// Renews the lease of this copy of the database. Every call above does so, too, except
-  /// is_on_sale() and note_recorded(). Must be called within kLeaseMs by the processes that have it
+  /// is_on_sale(). Must be called within kLeaseMs by the processes that have it
   /// open, or another copy may be opened. kFailedPrecondition: another copy is open. Does nothing if
   /// no other copy can have the lease.
   absl::Status renew_lease(Client& client);
@@ -97,21 +136,28 @@ class KeyspaceOwner {
 
  private:
   absl::StatusOr<DatabaseInstance> instance();
+  Recorded untold();
   [[nodiscard]] std::string_view is_private() const { return options_.is_shared ? "0" : "1"; }
   absl::Status other_instance(const Reply& reply) const;
   absl::StatusOr<Reply> run_leased(Client& client, const Script& script,
-                                   const Script& without_memory,
+                                   const Script& without_memory, const Recorded& batch,
                                    std::span<const std::string_view> keys,
                                    std::span<const std::string_view> more);
-  absl::StatusOr<bool> claim(Client& client, const DatabaseState& state);
+  absl::StatusOr<std::int64_t> claim(Client& client, const DatabaseState& state);
   absl::StatusOr<std::map<VoucherId, bool>> vouchers_on_sale();
   absl::Status recover(Client& client, const DatabaseState& state);
+  absl::StatusOr<DatabaseState> catch_up(Client& client);
+  absl::StatusOr<Recorded> read_recorded(Client& client);
+  absl::StatusOr<Reply> rewind(Client& client, const DatabaseState& state, const Recorded& known,
+                               bool accept);
+  absl::Status close_for_missing(Client& client, const DatabaseState& state, const Reply& missing);
 
   const SaleStores stores_;
   const SaleKeys keys_;
   const Options options_;
-  std::atomic<std::int64_t> recorded_ = 0;  // the greatest of note_recorded()
+  std::atomic<std::int64_t> session_ = -1;  // the last one in which the keyspace was claimed
   std::mutex mutex_;
+  Recorded untold_;                           // guarded by mutex_; a batch that may not be told yet
   std::string identity_;                      // guarded by mutex_; empty: not read yet
   std::optional<DatabaseInstance> instance_;  // guarded by mutex_; nothing: not read yet
 };

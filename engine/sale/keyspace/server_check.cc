@@ -69,6 +69,7 @@ constexpr NeededCommand kNeededCommands[] = {
     {"xdel", "K 0"},
     {"xgroup|create", "K g 0"},
     {"xgroup|delconsumer", "K g c"},
+    {"xgroup|setid", "K g 0"},
     {"xinfo|consumers", "K g"},
     {"xinfo|groups", "K"},
     {"xinfo|stream", "K"},

@@ -70,7 +70,8 @@ std::string text_of(const OrderEntry& entry, std::string_view name) {
 
 absl::StatusOr<OrderEvent::Kind> read_kind(std::string_view name) {
   using Kind = OrderEvent::Kind;
-  for (const Kind kind : {Kind::kPaid, Kind::kSurplusPayment, Kind::kCancelled}) {
+  for (const Kind kind : {Kind::kPaid, Kind::kSurplusPayment, Kind::kCancelled, Kind::kUsed,
+                          Kind::kRefundBegun, Kind::kPaymentRefunded}) {
     if (order_event_name(kind) == name) return kind;
   }
   return bad_field(kEventField, "is no known event: \"" + std::string(name.substr(0, 64)) + '"');
@@ -144,7 +145,8 @@ absl::StatusOr<OrderEvent> read_event(const OrderEntry& entry) {
   event.at_ms = static_cast<std::int64_t>(id.ms);
   std::int64_t keeps = 0;
   RETURN_IF_ERROR(read_whose(entry, event.order));
-  const NumberField optional[] = {{"amount", event.payment.amount_cents}, {"keeps", keeps}};
+  const NumberField optional[] = {
+      {"amount", event.payment.amount_cents}, {"keeps", keeps}, {kAtField, event.at_ms}};
   for (const NumberField& field : optional) {
     RETURN_IF_ERROR(read_optional(entry, field));
   }

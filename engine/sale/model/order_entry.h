@@ -25,6 +25,9 @@ inline constexpr std::string_view kNoStockField = "no_stock";
 /// without it are orders.
 inline constexpr std::string_view kEventField = "event";
 
+/// Of an event that began in the database, which had it before the order stream: its time.
+inline constexpr std::string_view kAtField = "at";
+
 /// Of an order that was bought with an idempotency key: the key, and the last millisecond in which it
 /// is this order's.
 inline constexpr std::string_view kKeyField = "request_key";

@@ -116,6 +116,8 @@ EventDecision decide_on(const OrderEvent& event, const EventContext& context) {
       return become(OrderStatus::kCancelled, event, order);
     case EventKind::kUsed:
       if (status == OrderStatus::kUsed) return already_stored();
+      // The order stream has what was done, before it was refunded.
+      if (is_refund(status) && event.order.entry != StreamId()) return already_stored();
       return become(OrderStatus::kUsed, event, order);
     case EventKind::kRefundBegun: {
       if (is_refund(status)) return already_stored();

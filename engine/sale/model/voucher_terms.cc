@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 
 namespace rushgate {
 
@@ -26,6 +27,21 @@ void append_terms(const VoucherVersion& version, std::vector<std::string>& argum
     arguments.emplace_back(term.field);
     arguments.push_back(std::to_string(term.value));
   }
+}
+
+std::optional<VoucherVersion> read_terms(
+    std::span<const std::pair<std::string, std::string>> fields) {
+  VoucherVersion version;
+  for (const auto& [name, value] : fields) {
+    const auto number = parse_int64(value);
+    if (!number) continue;
+    if (name == "version") version.version = *number;
+    for (const VoucherTerm& term : kVoucherTerms) {
+      if (!term.field.empty() && term.field == name) term.set(version.voucher, *number);
+    }
+  }
+  if (version.version == 0) return std::nullopt;
+  return version;
 }
 
 std::string find_differences(const VoucherVersion& version,

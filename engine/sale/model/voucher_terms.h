@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/core/base/time_units.h"
@@ -201,6 +202,11 @@ std::vector<TermField> term_fields(const VoucherVersion& version);
 
 /// Appends the fields and their values to a script's arguments, in pairs.
 void append_terms(const VoucherVersion& version, std::vector<std::string>& arguments);
+
+/// Returns the version that append_terms() wrote, as names and values in any order. Empty if its number is
+/// missing.
+std::optional<VoucherVersion> read_terms(
+    std::span<const std::pair<std::string, std::string>> fields);
 
 /// Describes the terms in which a voucher in the keyspace differs from `version`: "stock 5 there,
 /// 10 here; …". `there` has the values of term_fields(), in their order. A missing one counts as the

@@ -14,6 +14,7 @@
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/model/failure.h"
+#include "engine/sale/model/order_entry.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/payment_scripts.h"
 #include "engine/sale/stores/archived_vouchers.h"
@@ -255,6 +256,10 @@ OrderChanges::Verdict OrderChanges::judge_ended_hold(const Reply& reply,
   if (!ended) return failure(reply, "reading the end of a hold");
   const auto status = present_status(*ended);
   if (!status.ok()) return failure(status.status());
+  // This very payment, of which the keyspace forgot the id, and which the database has lost.
+  if (ended->how == concat(order_event_name(EventKind::kPaid), " ", request.payment)) {
+    return done(*status, true);
+  }
   ended->order.status = *status;
   return record_surplus(request, ended->order, ended->how);
 }
@@ -488,24 +493,39 @@ absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up_dead(OrderId id, St
 
 // ---- Changes that begin in the database ----
 
-/// Draws a checkpoint, and syncs it and all writes before it: the database must never know one that a
-/// power cut could remove from the log. Errors: as KeyspaceOwner::draw_checkpoint().
-absl::StatusOr<std::int64_t> OrderChanges::draw_checkpoint() {
-  auto checkpoint = owner_.draw_checkpoint(client_);
-  if (!checkpoint.ok()) return checkpoint;
-  if (const Reply synced = client_.sync(); synced.is_error()) {
-    return to_status(synced, "syncing the log");
-  }
-  return checkpoint;
-}
-
 /// Stores an event that begins in the database. kAborted: the epoch has ended.
 absl::StatusOr<OrderResult> OrderChanges::store(const OrderEvent& event, const BatchFence& fence) {
-  const auto results = stores_.apply({&event, 1}, fence);
-  if (!results.ok()) return results.status();
-  owner_.note_recorded(fence.checkpoint);
-  owner_.tell_recorded(client_).IgnoreError();  // it is stored; the next renewal tells it
-  return results->front();
+  ASSIGN_OR_RETURN(const auto results, stores_.apply({&event, 1}, fence));
+  ASSIGN_OR_RETURN(const auto batch, owner_.recorded_with(fence));
+  const auto kind = results.front().kind;
+  const bool is_done =
+      kind == OrderResult::Kind::kStored || kind == OrderResult::Kind::kAlreadyStored;
+  const absl::Status noted = is_done ? note(event, batch) : owner_.tell_recorded(client_, batch);
+  // Pieces that are given back may be sold again before a database that lost the refund has it again.
+  const bool must_be_noted = event.kind == EventKind::kRefundBegun || absl::IsAborted(noted);
+  if (!noted.ok() && must_be_noted) return noted;
+  return results.front();
+}
+
+/// Appends a stored event to the order stream, in case the database loses it. Does nothing for an event without
+/// an order.
+absl::Status OrderChanges::note(const OrderEvent& event, const KeyspaceOwner::Recorded& batch) {
+  if (event.kind == EventKind::kRefundEnded) return owner_.note_change(client_, batch, {});
+  ASSIGN_OR_RETURN(const auto order, stores_.orders.find(event.order.id));
+  if (!order.has_value()) return owner_.tell_recorded(client_, batch);
+  const DecimalText id(order->id);
+  const DecimalText voucher(order->voucher);
+  const DecimalText at(event.at_ms);
+  const std::string user = order->user.text();
+  const std::string_view fields[] = {kEventField, order_event_name(event.kind),
+                                     "id",        id,
+                                     "userId",    user,
+                                     "voucherId", voucher,
+                                     "reason",    event.reason,
+                                     "actor",     event.actor,
+                                     "payment",   event.payment.id,
+                                     kAtField,    at};
+  return owner_.note_change(client_, batch, fields);
 }
 
 /// Applies one event in the present epoch, with a checkpoint: a copy of the database that lacks the
@@ -513,14 +533,14 @@ absl::StatusOr<OrderResult> OrderChanges::store(const OrderEvent& event, const B
 absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
   constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
   for (int i = 1;; ++i) {
-    ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
-    const auto checkpoint = draw_checkpoint();
-    if (absl::IsNotFound(checkpoint.status()) && i < kTries) {
+    const auto fence = owner_.draw_fence(client_);
+    if (absl::IsNotFound(fence.status()) && i < kTries) {
       RETURN_IF_ERROR(owner_.verify(client_));
       continue;
     }
-    if (!checkpoint.ok()) return checkpoint.status();
-    auto result = store(event, {.epoch = state.epoch, .checkpoint = *checkpoint});
+    if (!fence.ok()) return fence.status();
+    RETURN_IF_ERROR(owner_.check_caught_up(client_));
+    auto result = store(event, *fence);
     if (absl::IsAborted(result.status()) && i < kTries) continue;
     return result;
   }
@@ -613,6 +633,7 @@ ChangeResult OrderChanges::confirm_refund(const std::string& payment) {
   if (!known->has_value()) return explain_unknown(payment);
   OrderEvent event{.kind = EventKind::kPaymentRefunded, .at_ms = now_ms()};
   event.payment.id = payment;
+  event.order.id = (*known)->order;
   const auto result = apply(event);
   if (!result.ok()) return failure(result.status());
   if (result->kind == OrderResult::Kind::kRefused) return refused(result->reason);
@@ -630,6 +651,28 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
   if (begun.outcome != ChangeOutcome::kDone) return begun;
   const absl::Status ended = end_refund(order);
   return ended.ok() ? begun : failure(ended);
+}
+
+/// Ends a refund that another call began, which may have ended before it noted that.
+absl::Status OrderChanges::finish_refund(OrderId id) {
+  ASSIGN_OR_RETURN(const auto order, stores_.orders.find(id));
+  if (!order.has_value() || order->status != OrderStatus::kRefunding) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto changes, stores_.orders.payments()->changes(0, kChangesMax, id));
+  const auto begun = std::ranges::find(changes, OrderStatus::kRefunding, &OrderChange::to);
+  if (begun != changes.end()) {
+    const auto fence = owner_.draw_fence(client_);
+    if (absl::IsNotFound(fence.status())) return absl::AbortedError(fence.status().message());
+    if (!fence.ok()) return fence.status();
+    RETURN_IF_ERROR(stores_.orders.record_checkpoint(*fence));
+    ASSIGN_OR_RETURN(const auto batch, owner_.recorded_with(*fence));
+    OrderEvent event{.kind = EventKind::kRefundBegun,
+                     .at_ms = begun->at_ms,
+                     .reason = begun->reason,
+                     .actor = begun->actor};
+    event.order.id = id;
+    RETURN_IF_ERROR(note(event, batch));
+  }
+  return end_refund(id);
 }
 
 /// Gives the pieces of a refunded order back, and records that. Each step may be repeated: the
@@ -650,15 +693,14 @@ absl::Status OrderChanges::end_refund(OrderId id) {
       return absl::AbortedError(concat("voucher ", order.voucher, " is rebuilt again and again"));
     }
     // Reveals a keyspace that loses the given-back pieces and no later write.
-    const auto checkpoint = draw_checkpoint();
-    if (absl::IsNotFound(checkpoint.status())) {
-      return absl::AbortedError(checkpoint.status().message());
-    }
-    if (!checkpoint.ok()) return checkpoint.status();
+    auto fence = owner_.draw_fence(client_);
+    if (absl::IsNotFound(fence.status())) return absl::AbortedError(fence.status().message());
+    if (!fence.ok()) return fence.status();
+    fence->epoch = state.epoch;
     OrderEvent event{.kind = EventKind::kRefundEnded, .at_ms = now_ms()};
     event.order.id = order.id;
     set_keeps(*keeps, event.order);
-    const auto result = store(event, {.epoch = state.epoch, .checkpoint = *checkpoint});
+    const auto result = store(event, *fence);
     if (absl::IsAborted(result.status()) && i < kTries) continue;
     return result.status();
   }
@@ -729,7 +771,7 @@ absl::StatusOr<std::size_t> OrderChanges::finish_refunds() {
     if (!read.ok()) return read;
   }
   for (const OrderId order : begun) {
-    RETURN_IF_ERROR(end_refund(order));
+    RETURN_IF_ERROR(finish_refund(order));
   }
   return begun.size();
 }

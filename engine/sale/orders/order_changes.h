@@ -56,6 +56,9 @@ class OrderChanges {
 
   /// Ends every refund that was begun and not ended, in portions. Returns their number.
   absl::StatusOr<std::size_t> finish_refunds();
+  /// Ends the refund of an order, if it was begun. For a worker that met a refund in the order stream: the
+  /// database may have lost its end.
+  absl::Status end_refund(OrderId id);
 
   /// Does a change once more whose event the keyspace may have lost. May be repeated. A payment
   /// without an order is appended to the order stream nevertheless.
@@ -122,7 +125,6 @@ class OrderChanges {
   absl::StatusOr<std::optional<Order>> find_order(OrderId order);
   absl::StatusOr<Standing> look_up(OrderId order);
   absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
-  absl::StatusOr<std::int64_t> draw_checkpoint();
   absl::StatusOr<OrderResult> store(const OrderEvent& event, const BatchFence& fence);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
@@ -130,7 +132,8 @@ class OrderChanges {
   Verdict judge_unpaid(OrderId order, const std::string& reason);
   ChangeResult explain_unstored(OrderId order);
   ChangeResult explain_unknown(const std::string& payment);
-  absl::Status end_refund(OrderId id);
+  absl::Status finish_refund(OrderId id);
+  absl::Status note(const OrderEvent& event, const KeyspaceOwner::Recorded& batch);
   absl::StatusOr<std::optional<std::int64_t>> give_back(const Order& order, std::int64_t epoch);
   absl::Status pass_epoch(VoucherId voucher, const Reply& outdated);
   ChangeResult repeat_payment(const OrderEvent& event);

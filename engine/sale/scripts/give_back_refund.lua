@@ -13,6 +13,9 @@ local refunds = KEYS[10]
 local order, user, quantity, admitted, id, epoch = unpack(ARGV)
 local rebuilt_in = tonumber(redis.call('HGET', voucher, 'epoch') or 0)
 if rebuilt_in > tonumber(epoch) then return {OUTDATED, rebuilt_in} end
+-- The database was caught up since the last rebuild, which may have counted this order as refunded: the next
+-- rebuild counts it as the database has it.
+if redis.call('HEXISTS', voucher, 'recount') == 1 then return {OUTDATED, 9007199254740991} end
 local keeps = redis.call('HGET', refunds, order)
 if keeps then return {DONE, tonumber(keeps), 0} end
 local terms = read_open_terms(keys)

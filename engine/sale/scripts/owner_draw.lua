@@ -8,4 +8,5 @@ if not of_stream then return LOST end
 if of_stream ~= identity then return ANOTHERS end
 local other = find_other_copy()
 if other then return other end
+tell_recorded()
 return redis.call('HINCRBY', owner, 'checkpoint', 1)

@@ -2,4 +2,7 @@
 -- #include "lease.lua"
 
 if redis.call('HGET', owner, 'identity') ~= identity then return 0 end
-return find_other_copy() or 0
+local other = find_other_copy()
+if other then return other end
+tell_recorded()
+return 0

@@ -2,8 +2,9 @@
 -- difference of the published stocks.
 --
 -- KEYS  1 voucher  2 stock  3 buyers  4 vouchers  5 owner of the stream  6 waiting  7 lost requests
+--       8 applied versions
 -- ARGV  1 may be created (1/0)  2 the most buyers to convert to a hash of counts  3 its id
---       4 the database's identity  5 adopt (1/0)  6… field and value of each of the terms
+--       4 the database's identity  5 adopt (1/0)  6 its title  7… field and value of each of the terms
 -- Returns one of voucher_codes.lua.
 -- #include "voucher_codes.lua"
 
@@ -15,14 +16,20 @@ if not identity then return {UNCLAIMED} end
 if identity ~= ARGV[4] then return {ANOTHERS} end
 
 local new, now, there = {}, {}, {ALREADY_DONE}
-for i = 6, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
+for i = 7, #ARGV, 2 do new[ARGV[i]] = tonumber(ARGV[i + 1]) end
 local hash = redis.call('HGETALL', voucher)
 for i = 1, #hash, 2 do now[hash[i]] = hash[i + 1] end
-for i = 6, #ARGV, 2 do there[#there + 1] = now[ARGV[i]] or false end
+for i = 7, #ARGV, 2 do there[#there + 1] = now[ARGV[i]] or false end
+
+-- A database that loses the version gets it from here.
+local function note_version()
+  redis.call('XADD', KEYS[8], 'MAXLEN', '~', 10000, '*', 'voucher', id, 'title', ARGV[6], unpack(ARGV, 7))
+end
 
 if now.closed then return {REBUILDING} end
 if now.version and tonumber(now.version) >= new.version then
   redis.call('SADD', KEYS[4], id)
+  if tonumber(now.version) == new.version then note_version() end
   return there
 end
 
@@ -106,8 +113,9 @@ else
   redis.call('HDEL', voucher, 'serve')
 end
 
+note_version()
 -- The terms before the stock: a voucher without its stock is rebuilt.
-redis.call('HSET', voucher, 'counted', counted and 1 or 0, unpack(ARGV, 6))
+redis.call('HSET', voucher, 'counted', counted and 1 or 0, unpack(ARGV, 7))
 if is_adopted then redis.call('HSET', voucher, 'adopting', 1) end
 redis.call('SET', stock_key, string.format('%.0f', free))
 if new.total > 0 then

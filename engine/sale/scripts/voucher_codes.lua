@@ -12,4 +12,5 @@ local UNCLAIMED = 8         -- it belongs to none: it lost all of its writes
 local NEEDS_DAYS = 9        -- the limit per day needs the days of earlier purchases: rebuild
 local FOREIGN = 10          -- another system made these keys; {FOREIGN, free, admitted}
 local LOST_REQUESTS = 11    -- restore all idempotency keys first (lost_requests.h)
+local LOST_ORDERS = 12      -- the database lacks orders that the stream no longer has (owner_close.lua)
 -- luacheck: pop

@@ -13,10 +13,10 @@ using namespace lua::voucher_codes;
 /// Puts a version of a voucher in force, if it is newer than the present one. The stock changes by
 /// the difference of the published stocks.
 ///
-/// KEYS voucher, stock, buyers, vouchers, owner of the stream, waiting, lost requests.
+/// KEYS voucher, stock, buyers, vouchers, owner of the stream, waiting, lost requests, applied versions.
 /// ARGV may be created (1/0), the most buyers to convert to a hash of counts, its id, the database's
-/// identity, adopt (1/0: another system's stock and buyers become the voucher's), then field and value
-/// of each of the terms (append_terms()).
+/// identity, adopt (1/0: another system's stock and buyers become the voucher's), its title, then field
+/// and value of each of the terms (append_terms()).
 const Script& apply();
 
 /// Begins a rebuild, which closes admission. load_buyers() then adds buyers. finish_rebuild() puts
@@ -60,9 +60,10 @@ const Script& finish_requests();
 const Script& load_holds();
 /// Ends a rebuild. Returns {0} or {5}.
 ///
-/// KEYS voucher, stock, vouchers, buyers, held, waiting. ARGV token, free, taken, counted, its id, the
-/// number of buyers, given back, withheld (give_back.lua), the database's epoch before the
-/// orders were read, then field and value of each of the terms (append_terms()).
+/// KEYS voucher, stock, vouchers, buyers, held, waiting, owner of the stream. ARGV token, free, taken,
+/// counted, its id, the number of buyers, given back, withheld (give_back.lua), the database's epoch
+/// before the orders were read, read_caught_up() then, then field and value of each of the terms
+/// (append_terms()).
 const Script& finish_rebuild();
 /// Gives a rebuild up, and leaves no key of the voucher. Returns {0} or {5}.
 ///

@@ -151,16 +151,8 @@ absl::Status OrderStore::visit_keys(std::int64_t time_ms, VisitPortion visit) {
   return visit_all([this](const OrderFilter& filter) { return archive()->list_archived(filter); });
 }
 
-/// A fence() may come between, but not often: each is a rebuild or a new connection.
-absl::Status OrderStore::record_checkpoint(std::int64_t checkpoint) {
-  constexpr int kTries = 10;
-  absl::Status recorded;
-  for (int i = 0; i < kTries; ++i) {
-    ASSIGN_OR_RETURN(const auto before, state());
-    recorded = write({}, {.epoch = before.epoch, .checkpoint = checkpoint}).status();
-    if (!absl::IsAborted(recorded)) break;
-  }
-  return recorded;
+absl::Status OrderStore::record_checkpoint(const BatchFence& fence) {
+  return write({}, fence).status();
 }
 
 // ---- For implementations ----
@@ -174,9 +166,20 @@ std::optional<std::int64_t> BatchFence::stock_of(VoucherId voucher) const {
 
 std::string new_database_identity() { return random_name(); }
 
-absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch) {
-  return absl::AbortedError(
-      concat("the batch was read in epoch ", fence.epoch, ", the database is in ", epoch));
+void DatabaseState::record(const BatchFence& fence) {
+  revision = std::max(revision + 1, fence.checkpoint);
+  checkpoint = std::max(checkpoint, fence.checkpoint);
+}
+
+absl::Status check_fence(const BatchFence& fence, const DatabaseState& state) {
+  if (fence.epoch != state.epoch) {
+    return absl::AbortedError(
+        concat("the batch was read in epoch ", fence.epoch, ", the database is in ", state.epoch));
+  }
+  if (fence.session != state.session) {
+    return absl::AbortedError("the connection to the order database was made anew");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace rushgate

@@ -127,14 +127,16 @@ absl::Status for_each_letter_of(Client& client, const std::string& stream, Vouch
 }  // namespace
 
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                          const std::string& reason, const std::optional<SeenEnds>& seen) {
+                          const std::string& reason, const std::optional<SeenEnds>& seen,
+                          bool is_removed) {
   const std::string dead = keys.dead_letters();
   const std::string faults = keys.faults();
   const std::string index = keys.dead_letter_orders();
   const std::string_view names[] = {keys.order_stream, dead, faults, index};
   const std::string voucher = seen ? std::to_string(seen->voucher) : "";
   const std::string seen_to = seen ? seen->to.to_string() : "";
-  std::vector<std::string_view> arguments = {keys.group, entry.id, reason, voucher, seen_to};
+  std::vector<std::string_view> arguments = {keys.group, entry.id, reason,
+                                             voucher,    seen_to,  is_removed ? "1" : "0"};
   append_fields(arguments, entry);
   const Reply buried = client.run(bury_script(), names, arguments);
   if (!buried.is_integer()) return to_status(buried, "burying an order");

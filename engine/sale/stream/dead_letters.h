@@ -28,8 +28,10 @@ struct SeenEnds {
 /// Moves `entry` from the group's pending entries to the dead letters. Returns false if it is not
 /// pending: a worker acknowledged it, or the keyspace lost it. With `seen`, also if an order of the
 /// voucher was cancelled since, or a thousand entries came since: then the refusal may be outdated.
+/// `is_removed`: the stream retains what was acknowledged, and does not keep this entry.
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                          const std::string& reason, const std::optional<SeenEnds>& seen);
+                          const std::string& reason, const std::optional<SeenEnds>& seen,
+                          bool is_removed);
 
 /// Adds an order that the keyspace lost to the dead letters, without stock.
 absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,

@@ -84,6 +84,13 @@ absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKe
   return progress;
 }
 
+absl::StatusOr<std::string> read_caught_up(Client& client, const SaleKeys& keys) {
+  const Reply caught_up = client("HGET", keys.stream_owner(), kCaughtUpField);
+  if (caught_up.is_nil()) return "";
+  if (!caught_up.is_text()) return to_status(caught_up, "looking at the workers' group");
+  return std::string(caught_up.text());
+}
+
 absl::StatusOr<std::vector<StreamId>> read_pending_ids(Client& client, const SaleKeys& keys) {
   constexpr std::string_view kDoing = "reading the pending entries";
   constexpr std::size_t kPortion = 10'000;

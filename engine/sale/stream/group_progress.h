@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +28,12 @@ struct StreamProgress {
   StreamId acknowledged_to = {};  // the group has acknowledged every entry up to this one
 };
 absl::StatusOr<StreamProgress> read_stream_progress(Client& client, const SaleKeys& keys);
+
+/// The field of SaleKeys::stream_owner() that changes whenever a database that lost orders is caught up: then
+/// the group begins again at an earlier entry.
+inline constexpr std::string_view kCaughtUpField = "caught_up";
+/// Returns its value; empty if that has never happened.
+absl::StatusOr<std::string> read_caught_up(Client& client, const SaleKeys& keys);
 
 /// Returns the ids of the group's pending entries, ascending, read in bounded portions. Contains
 /// each entry that is pending during the whole call. Empty where there is no such group.

@@ -177,7 +177,8 @@ absl::StatusOr<bool> QueuedOrders::read_on_until(absl::FunctionRef<bool()> is_me
     ASSIGN_OR_RETURN(const auto news, read_news(after, kPortion));
     const std::lock_guard lock(mutex_);
     if (read_to_ != after) continue;  // another caller has read this portion, or all was forgotten
-    if (news.is_restarted) {
+    const bool is_caught_up = std::exchange(caught_up_, news.caught_up) != news.caught_up;
+    if (news.is_restarted || (is_caught_up && after != StreamId())) {
       begin_from_scratch();
       continue;
     }
@@ -194,13 +195,18 @@ absl::StatusOr<QueuedOrders::News> QueuedOrders::read_news(StreamId after, std::
       Request::of("XRANGE", keys_.order_stream, '(' + after.to_string(), "+", "COUNT", count_max);
   const Request requests[] = {
       Request::of("XREVRANGE", keys_.order_stream, "+", "-", "COUNT", 1),
-      reads_natively_ ? make_queued_entries_request(keys_.order_stream, after, count_max) : range};
+      reads_natively_ ? make_queued_entries_request(keys_.order_stream, after, count_max) : range,
+      Request::of("HGET", keys_.stream_owner(), kCaughtUpField)};
   const std::vector<Reply> replies = client_.pipeline(requests);
   ASSIGN_OR_RETURN(const auto newest, read_queued_entries(replies[0]));
   ASSIGN_OR_RETURN(auto entries, !reads_natively_        ? read_queued_entries(replies[1])
                                  : replies[1].is_error() ? read_queued_entries(client_.call(range))
                                                          : read_native_queued_entries(replies[1]));
+  if (!replies[2].is_nil() && !replies[2].is_text()) {
+    return to_status(replies[2], "reading the queued orders");
+  }
   return News{.is_restarted = !newest.empty() && newest.front().id < after,
+              .caught_up = std::string(replies[2].is_nil() ? "" : replies[2].text()),
               .entries = std::move(entries)};
 }
 

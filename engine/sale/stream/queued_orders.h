@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -122,7 +123,8 @@ class QueuedOrders {
     [[nodiscard]] bool may_have(std::uint32_t user) const;
   };
   struct News {
-    bool is_restarted = false;  // the stream: it ends before the place that was read up to
+    bool is_restarted = false;   // the stream: it ends before the place that was read up to
+    std::string caught_up = {};  // another one: entries that were acknowledged are not any more
     std::vector<QueuedEntry> entries;
   };
   absl::StatusOr<News> read_news(StreamId after, std::size_t count_max);
@@ -153,6 +155,7 @@ class QueuedOrders {
   std::deque<Page> pages_;           // of the unacknowledged entries up to read_to_
   std::size_t read_since_skip_ = 0;  // entries
   std::uint32_t first_page_ = 1;     // the number of the first one
+  std::string caught_up_;            // News, when the entries up to read_to_ were read
 };
 
 }  // namespace rushgate

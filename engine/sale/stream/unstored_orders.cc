@@ -4,7 +4,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "engine/core/base/status_macros.h"
 #include "engine/sale/model/order_entry.h"
+#include "engine/sale/stream/group_progress.h"
 #include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
@@ -27,9 +29,10 @@ struct Others {
   std::vector<OrderEvent>* events = nullptr;
 };
 
-/// Visits the orders of `stream`, each with its entry.
-absl::Status visit_orders(Client& client, const std::string& stream, const Wanted& wanted,
-                          BetweenPortions between_portions, const Others& others,
+/// Visits the orders of `stream` after an entry, each with its entry.
+absl::Status visit_orders(Client& client, const std::string& stream, StreamId after,
+                          const Wanted& wanted, BetweenPortions between_portions,
+                          const Others& others,
                           absl::FunctionRef<void(const Order&, const OrderEntry&)> visit) {
   const auto visit_entry = [&](const OrderEntry& entry) {
     auto event = read_event(entry);
@@ -37,7 +40,7 @@ absl::Status visit_orders(Client& client, const std::string& stream, const Wante
       if (others.unreadable == nullptr) return true;
       others.unreadable->push_back(stream + ": entry " + entry.id +
                                    " is no order: " + std::string(event.status().message()));
-    } else if (wanted.contains(event->order)) {
+    } else if (wanted.contains(event->order) && !begins_in_database(event->kind)) {
       if (event->kind == OrderEvent::Kind::kAdmitted) {
         visit(event->order, entry);
       } else if (others.events != nullptr) {
@@ -46,8 +49,7 @@ absl::Status visit_orders(Client& client, const std::string& stream, const Wante
     }
     return true;
   };
-  return for_each_entry(client, stream, StreamId::min(), StreamId::max(), visit_entry,
-                        between_portions);
+  return for_each_entry(client, stream, after, StreamId::max(), visit_entry, between_portions);
 }
 
 using Visit = absl::FunctionRef<void(const Order&, const OrderEntry&)>;
@@ -68,7 +70,7 @@ absl::StatusOr<UnstoredOrders> read_wanted(
   const auto is_without_stock = [](const OrderEntry& letter) {
     return letter.field(kNoStockField).has_value();
   };
-  absl::Status read = visit_orders(client, keys.dead_letters(), wanted, between_portions, {},
+  absl::Status read = visit_orders(client, keys.dead_letters(), {}, wanted, between_portions, {},
                                    append_to(dead_before));
   if (read.ok()) {
     read = read_queue(unstored, [&](const Order& order, const OrderEntry& entry) {
@@ -78,7 +80,7 @@ absl::StatusOr<UnstoredOrders> read_wanted(
     });
   }
   if (read.ok()) {
-    read = visit_orders(client, keys.dead_letters(), wanted, between_portions,
+    read = visit_orders(client, keys.dead_letters(), {}, wanted, between_portions,
                         {.unreadable = &unstored.unreadable, .events = &unstored.dead_events},
                         [&](const Order& order, const OrderEntry& letter) {
                           met.insert(order.id);
@@ -89,7 +91,7 @@ absl::StatusOr<UnstoredOrders> read_wanted(
   }
   if (read.ok()) {
     // Entries that are not orders were given up: they are not reported any more.
-    read = visit_orders(client, keys.discarded_letters(), wanted, between_portions,
+    read = visit_orders(client, keys.discarded_letters(), {}, wanted, between_portions,
                         {.events = &unstored.discarded_events},
                         [&](const Order& order, const OrderEntry& letter) {
                           const bool is_new = met.insert(order.id).second;
@@ -118,9 +120,15 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
                                                     std::optional<VoucherId> voucher,
                                                     BetweenPortions between_portions) {
   const Wanted wanted{.voucher = voucher, .user = std::nullopt};
+  // Before the stream: an entry that is acknowledged meanwhile is met, or in the database.
+  StreamId after;
+  if (voucher) {
+    ASSIGN_OR_RETURN(const auto progress, read_stream_progress(client, keys));
+    after = progress.acknowledged_to;
+  }
   return read_wanted(
       client, keys, wanted, between_portions, [&](UnstoredOrders& unstored, Visit visit) {
-        return visit_orders(client, keys.order_stream, wanted, between_portions,
+        return visit_orders(client, keys.order_stream, after, wanted, between_portions,
                             {.unreadable = &unstored.unreadable, .events = &unstored.events},
                             visit);
       });
@@ -129,8 +137,10 @@ absl::StatusOr<UnstoredOrders> read_unstored_orders(Client& client, const SaleKe
 absl::StatusOr<UnstoredOrders> read_unstored_orders_with_keys(Client& client, const SaleKeys& keys,
                                                               std::int64_t time_ms) {
   const Wanted wanted{.voucher = std::nullopt, .user = std::nullopt, .with_key_at_ms = time_ms};
+  ASSIGN_OR_RETURN(const auto progress, read_stream_progress(client, keys));
   return read_wanted(client, keys, wanted, do_nothing, [&](UnstoredOrders&, Visit visit) {
-    return visit_orders(client, keys.order_stream, wanted, do_nothing, {}, visit);
+    return visit_orders(client, keys.order_stream, progress.acknowledged_to, wanted, do_nothing, {},
+                        visit);
   });
 }
 

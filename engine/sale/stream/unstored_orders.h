@@ -40,7 +40,8 @@ struct UnstoredOrders {
   std::vector<std::string> unreadable;
 };
 
-/// Reads both streams, of one voucher or of all. An order that moves between the streams meanwhile is
+/// Reads both streams, of one voucher or of all. Of one, leaves out retained entries, up to which
+/// everything is acknowledged: their orders are in the database. An order that moves between the streams meanwhile is
 /// met at least once. A later read of the database finds an order that moves there.
 ///
 /// Reads the whole backlog in bounded portions, and keeps only the requested orders. Entries that

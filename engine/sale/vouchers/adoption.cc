@@ -34,7 +34,8 @@ absl::StatusOr<Users> find_served(Client& client, OrderStore& orders, const Sale
 
 absl::Status write_rows(const SaleStores& stores, std::span<const Order> rows) {
   ASSIGN_OR_RETURN(const auto state, stores.orders.state());
-  const auto results = stores.write(rows, {.epoch = state.epoch, .checkpoint = state.checkpoint});
+  const auto results = stores.write(
+      rows, {.epoch = state.epoch, .checkpoint = state.checkpoint, .session = state.session});
   if (!results.ok()) return results.status();
   for (const OrderResult& result : *results) {
     if (result.kind == OrderResult::Kind::kRefused) {

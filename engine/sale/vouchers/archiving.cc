@@ -215,6 +215,9 @@ absl::StatusOr<std::size_t> Archiving::delete_orders(VoucherId voucher) {
     if (portion < kOrdersPerStep) break;
   }
   RETURN_IF_ERROR(delete_discarded_letters(client_, keys_, voucher));
+  // A database that lacks the orders is not to get them again.
+  RETURN_IF_ERROR(seal(client_));
+  RETURN_IF_ERROR(owner_.mark(client_));
   return deleted;
 }
 

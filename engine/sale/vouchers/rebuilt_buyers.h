@@ -33,6 +33,7 @@ struct RebuiltBuyers {
   bool counted = false;                          // a set cannot hold the counts
   bool with_days = false;                        // there is a limit per day
   std::int64_t epoch = 0;                        // that began before they were read
+  std::string caught_up = {};                    // the owner's field when the streams were read
   std::int64_t now_ms = 0;                       // by the keyspace, before they were read
   absl::flat_hash_map<OrderId, UserId> waiting;  // users, by the orders that they will get
   std::vector<UserId> served;                    // of those: their orders exist

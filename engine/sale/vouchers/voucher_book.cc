@@ -160,6 +160,7 @@ absl::Status VoucherBook::publish(const Voucher& voucher,
   RETURN_IF_ERROR(check_new_terms(voucher));
   VoucherChange change(changing_);
   if (!change.wait(kPatience)) return is_changing();
+  RETURN_IF_ERROR(owner_.check_session(client_));
   return publish_locked(voucher, expected_version);
 }
 
@@ -200,6 +201,7 @@ absl::Status VoucherBook::change(VoucherId voucher,
   constexpr int kTries = 100;
   VoucherChange change(changing_);
   if (!change.wait(kPatience)) return is_changing();
+  RETURN_IF_ERROR(owner_.check_session(client_));
   for (int i = 1;; ++i) {
     ASSIGN_OR_RETURN(auto in_force, stores_.vouchers.applied(voucher));
     if (!in_force.has_value()) return refuse_unknown(voucher);
@@ -357,11 +359,12 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
   const VoucherId id = version.voucher.id;
   ASSIGN_OR_RETURN(const auto identity, owner_.identity());
   const std::vector<std::string> names = {
-      keys_.voucher(id),    keys_.stock(id),   keys_.buyers(id),     keys_.vouchers(),
-      keys_.stream_owner(), keys_.waiting(id), keys_.lost_requests()};
-  std::vector<std::string> arguments = {may_create ? "1" : "0",
-                                        std::to_string(options_.buyers_converted_max),
-                                        std::to_string(id), identity, options_.adopt ? "1" : "0"};
+      keys_.voucher(id),    keys_.stock(id),   keys_.buyers(id),      keys_.vouchers(),
+      keys_.stream_owner(), keys_.waiting(id), keys_.lost_requests(), keys_.applied_versions()};
+  std::vector<std::string> arguments = {
+      may_create ? "1" : "0",     std::to_string(options_.buyers_converted_max),
+      std::to_string(id),         identity,
+      options_.adopt ? "1" : "0", version.voucher.title};
   append_terms(version, arguments);
   return read_voucher_result(
       client_.run(voucher_scripts::apply(), as_views(names), as_views(arguments)),

@@ -19,6 +19,7 @@
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/stream/dead_letters.h"
+#include "engine/sale/stream/group_progress.h"
 #include "engine/sale/stream/unstored_orders.h"
 #include "engine/sale/vouchers/rebuilt_buyers.h"
 #include "engine/sale/vouchers/voucher_replies.h"
@@ -59,6 +60,10 @@ absl::Status VoucherRebuilder::rebuild(const VoucherVersion& version, const Vouc
       return absl::OkStatus();
     case voucher_scripts::kAnothers:
       return anothers_keyspace(keys_);
+    case voucher_scripts::kLostOrders:
+      return absl::FailedPreconditionError(
+          concat("voucher ", id, " is closed: the order database has lost orders that ",
+                 keys_.order_stream, " no longer has"));
     default:
       return being_rebuilt(id);
   }
@@ -94,6 +99,8 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
                                                             LostOrders* lost) {
   const VoucherId id = version.voucher.id;
   const auto renew_claim = [&] { return renew(id, token); };
+  RebuiltBuyers buyers;
+  ASSIGN_OR_RETURN(buyers.caught_up, read_caught_up(client_, keys_));
   // From here on, a batch that a worker read before is refused, unless the worker finds it in the
   // stream once more. So no order reaches the database that is in neither of the stores now.
   ASSIGN_OR_RETURN(const auto fenced, stores_.orders.fence());
@@ -126,7 +133,6 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
     const bool is_discarded = unstored.discarded.contains(event.order.id);
     if (is_discarded && ends_hold(event)) ended.emplace(event.order.id, &event);
   }
-  RebuiltBuyers buyers;
   const auto with_end = [&](Order order) {
     const auto found = ended.find(order.id);
     if (found == ended.end() || order.status != OrderStatus::kUnpaid) return order;
@@ -155,6 +161,9 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
   const OrderFilter filter{
       .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kRowsPerPage};
   RETURN_IF_ERROR(for_each_order(stores_.orders, filter, visit, renew_claim));
+  // A database that has lost orders since lacks some that were acknowledged when the stream was read. Then it is
+  // caught up now, and the script that finishes the rebuild refuses.
+  RETURN_IF_ERROR(owner_.check(client_));
   for (const auto& [order_id, order] : not_stored) {
     buyers.add(with_end(order), version.voucher.limits);
   }
@@ -237,8 +246,9 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
     if (!loaded) return being_rebuilt(id);
   }
 
-  const std::vector<std::string> names = {keys_.voucher(id), keys_.stock(id), keys_.vouchers(),
-                                          keys_.buyers(id),  keys_.held(),    keys_.waiting(id)};
+  const std::vector<std::string> names = {keys_.voucher(id),   keys_.stock(id), keys_.vouchers(),
+                                          keys_.buyers(id),    keys_.held(),    keys_.waiting(id),
+                                          keys_.stream_owner()};
   std::vector<std::string> arguments = {token,
                                         std::to_string(version.voucher.stock - buyers.taken),
                                         std::to_string(buyers.taken),
@@ -247,7 +257,8 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
                                         std::to_string(buyers.bought.size()),
                                         std::to_string(buyers.given_back),
                                         std::to_string(buyers.withheld),
-                                        std::to_string(buyers.epoch)};
+                                        std::to_string(buyers.epoch),
+                                        buyers.caught_up};
   append_terms(version, arguments);
   ASSIGN_OR_RETURN(const auto finished,
                    read_voucher_outcome(client_.run(voucher_scripts::finish_rebuild(),

@@ -9,7 +9,6 @@
 #include "engine/core/base/log.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
-#include "engine/recipes/queues/stream_trim.h"
 #include "engine/sale/holds/holds.h"
 #include "engine/sale/holds/received_payments.h"
 #include "engine/sale/scripts/payment_scripts.h"
@@ -29,16 +28,19 @@ Acknowledger::Acknowledger(Client& client, const SaleKeys& keys, const WorkerOpt
     : client_(client), keys_(keys), options_(options), owner_(owner) {}
 
 absl::Status Acknowledger::acknowledge_stored(const std::vector<DecidedEntry>& decided,
-                                              bool is_redelivery, OrderWorker::Step& step) {
+                                              bool is_redelivery, const BatchFence& fence,
+                                              OrderWorker::Step& step) {
   std::vector<const OrderEntry*> stored;
   stored.reserve(decided.size());
   for (const DecidedEntry& one : decided) {
     if (one.fate == DecidedEntry::Fate::kStored) stored.push_back(one.entry);
   }
+  if (stored.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto batch, owner_.recorded_with(fence));
   std::span<const OrderEntry* const> left = stored;
   while (!left.empty()) {
     const auto portion = left.first(std::min(left.size(), kAcknowledgedPerCall));
-    RETURN_IF_ERROR(acknowledge(portion, is_redelivery));
+    RETURN_IF_ERROR(acknowledge(portion, is_redelivery, batch));
     const auto events =
         std::ranges::count_if(portion, [](const auto* entry) { return is_event(*entry); });
     step.changed += static_cast<std::size_t>(events);
@@ -56,7 +58,7 @@ absl::Status Acknowledger::forget_ends(std::span<const OrderEntry* const> entrie
     const auto event = is_event(*entry) ? read_event(*entry) : absl::NotFoundError("");
     if (!event.ok()) continue;
     if (ends_hold(*event)) ends.push_back(event->order.id);
-    if (event->payment.id.empty()) continue;
+    if (event->payment.id.empty() || begins_in_database(event->kind)) continue;
     if (!payments.empty()) payments += ' ';
     payments += event->payment.id;
   }
@@ -68,7 +70,7 @@ absl::Status Acknowledger::forget_ends(std::span<const OrderEntry* const> entrie
 }
 
 absl::Status Acknowledger::acknowledge(std::span<const OrderEntry* const> entries,
-                                       bool is_redelivery) {
+                                       bool is_redelivery, const KeyspaceOwner::Recorded& batch) {
   RETURN_IF_ERROR(forget_ends(entries));
   std::vector<std::string_view> ids;
   ids.reserve(entries.size());
@@ -83,7 +85,7 @@ absl::Status Acknowledger::acknowledge(std::span<const OrderEntry* const> entrie
     const Reply forgotten = client_.call(std::move(forget));
     if (!forgotten.is_integer()) return to_status(forgotten, "forgetting faults");
   }
-  return owner_.acknowledge(client_, ids);
+  return owner_.acknowledge(client_, batch, ids);
 }
 
 absl::StatusOr<bool> Acknowledger::bury_if_final(DecidedEntry& one,
@@ -91,7 +93,10 @@ absl::StatusOr<bool> Acknowledger::bury_if_final(DecidedEntry& one,
                                                  OrderWorker::Step& step) {
   ASSIGN_OR_RETURN(const auto decided_finally, is_final(one, waiting));
   if (decided_finally) {
-    ASSIGN_OR_RETURN(const auto buried, bury(client_, keys_, *one.entry, one.reason, one.seen));
+    // A retained entry of a dead letter would be delivered again to a database that is caught up.
+    const bool is_removed = options_.trim && options_.retain_ms > 0;
+    ASSIGN_OR_RETURN(const auto buried,
+                     bury(client_, keys_, *one.entry, one.reason, one.seen, is_removed));
     if (buried) {
       ++step.buried;
       if (options_.logger) {
@@ -153,8 +158,9 @@ absl::StatusOr<bool> Acknowledger::is_fault_final(const OrderEntry& entry) {
   return faults.integer() >= options_.attempts_max;
 }
 
-absl::Status Acknowledger::trim() {
-  return options_.trim ? trim_done_entries(client_, keys_.order_stream) : absl::OkStatus();
+absl::StatusOr<bool> Acknowledger::trim() {
+  if (!options_.trim) return false;
+  return owner_.trim(client_, options_.retain_ms, options_.retain_max);
 }
 
 }  // namespace rushgate

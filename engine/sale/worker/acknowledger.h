@@ -22,20 +22,22 @@ class Acknowledger {
   Acknowledger(Client& client, const SaleKeys& keys, const WorkerOptions& options,
                KeyspaceOwner& owner);
 
-  /// Acknowledges the stored entries, and counts them in `step`. A redelivery may have faults, which
-  /// are forgotten.
+  /// Acknowledges the entries that were stored with this fence, and counts them in `step`. A redelivery
+  /// may have faults, which are forgotten. kAborted: the database may have lost them.
   absl::Status acknowledge_stored(const std::vector<DecidedEntry>& decided, bool is_redelivery,
-                                  OrderWorker::Step& step);
+                                  const BatchFence& fence, OrderWorker::Step& step);
   /// Buries an entry that is not stored, if its refusal is final. Returns false if it is to be
   /// written again later: then its order is added to `waiting`. `waiting` has the orders of this
   /// batch that wait for something; orders come before their events.
   absl::StatusOr<bool> bury_if_final(DecidedEntry& one, absl::flat_hash_set<OrderId>& waiting,
                                      OrderWorker::Step& step);
-  /// Removes the entries that every group has acknowledged, if WorkerOptions::trim.
-  absl::Status trim();
+  /// Removes entries that every group has acknowledged, as WorkerOptions say. Returns true if others are
+  /// to be removed later.
+  absl::StatusOr<bool> trim();
 
  private:
-  absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery);
+  absl::Status acknowledge(std::span<const OrderEntry* const> entries, bool is_redelivery,
+                           const KeyspaceOwner::Recorded& batch);
   absl::Status forget_ends(std::span<const OrderEntry* const> entries);
   absl::StatusOr<bool> is_final(DecidedEntry& decided, const absl::flat_hash_set<OrderId>& waiting);
   absl::StatusOr<bool> has_ended_since(SeenEnds& seen);

@@ -59,6 +59,7 @@ BatchReader::BatchReader(Client& client, const Clock& clock, const SaleStores& s
 
 absl::StatusOr<bool> BatchReader::ensure_group() {
   if (group_exists_) return false;
+  ASSIGN_OR_RETURN(const auto checked, stores_.orders.state());
   RETURN_IF_ERROR(owner_.check(client_));
   ASSIGN_OR_RETURN(const auto identity, owner_.identity());
   const std::string owner = keys_.stream_owner();
@@ -74,6 +75,7 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
   if (state.epoch != database_.epoch) read_again();  // the kept batch is of another epoch
   database_ = state;
+  database_.session = checked.session;  // of a later one, the check knows nothing
   consumer_ = consumer_name(options_.consumer, identity);
   group_exists_ = true;
   return true;
@@ -141,7 +143,7 @@ absl::Status BatchReader::restore_released() {
   if (!*restored) return absl::OkStatus();
   const auto state = stores_.orders.state();  // each rebuild began an epoch
   if (!state.ok()) return state.status();
-  database_ = *state;
+  database_.epoch = state->epoch;
   return absl::OkStatus();
 }
 

@@ -40,16 +40,14 @@ void append_results(std::span<const OrderEntry* const> entries,
 
 }  // namespace
 
-BatchWriter::BatchWriter(const SaleStores& stores, KeyspaceOwner& owner, int isolate_after)
-    : stores_(stores), owner_(owner), isolate_after_(isolate_after) {}
+BatchWriter::BatchWriter(const SaleStores& stores, int isolate_after)
+    : stores_(stores), isolate_after_(isolate_after) {}
 
 absl::StatusOr<std::vector<OrderResult>> BatchWriter::try_write(const WriteSpan& writes,
                                                                 const BatchFence& fence) {
   try {
-    auto written = writes.events.empty() ? stores_.write(writes.orders, fence)
-                                         : stores_.apply(writes.events, fence);
-    if (written.ok()) owner_.note_recorded(fence.checkpoint);
-    return written;
+    return writes.events.empty() ? stores_.write(writes.orders, fence)
+                                 : stores_.apply(writes.events, fence);
   } catch (...) {
     return thrown();
   }

@@ -8,7 +8,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/sale/keyspace/keyspace_owner.h"
 #include "engine/sale/worker/batch.h"
 #include <rushgate/order_store.h>
 
@@ -24,7 +23,7 @@ namespace rushgate {
 class BatchWriter {
  public:
   /// `isolate_after` is that of WorkerOptions.
-  BatchWriter(const SaleStores& stores, KeyspaceOwner& owner, int isolate_after);
+  BatchWriter(const SaleStores& stores, int isolate_after);
 
   /// Writes `writes`, and then each of `suspects` alone. Appends the decisions; what is not decided
   /// is to be written again later. kAborted: another epoch has begun, which is no failure. Other
@@ -57,7 +56,6 @@ class BatchWriter {
                              std::vector<DecidedEntry>& decided);
 
   const SaleStores stores_;
-  KeyspaceOwner& owner_;
   const int isolate_after_;
   int failed_writes_ = 0;         // consecutive calls of write_all() with an outage
   std::size_t failed_alone_ = 0;  // orders at its front that failed alone in the last attempt

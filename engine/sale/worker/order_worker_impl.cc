@@ -46,7 +46,7 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       changes_(*client_, clock_, stores, keys, queued_, owner_, vouchers_),
       released_(*client_, stores, keys_, vouchers_, changes_, options_.logger),
       reader_(*client_, clock_, stores, keys_, options_, owner_, released_),
-      writer_(stores, owner_, options_.isolate_after),
+      writer_(stores, options_.isolate_after),
       late_writes_(*client_, clock_, stores, keys_, changes_, writer_),
       acknowledger_(*client_, keys_, options_, owner_),
       timeouts_(*client_, clock_, keys_, vouchers_),
@@ -124,10 +124,29 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
   return step;
 }
 
+/// Looks for a new session of the database now and then, also while there are no orders: the server behind it
+/// may have lost some.
+absl::Status OrderWorker::Impl::look_for_new_session() {
+  constexpr std::int64_t kEveryMs = 5'000;
+  const std::int64_t known = reader_.database().session;
+  const std::int64_t now_ms = clock_.monotonic_ms();
+  if (now_ms < session_at_ms_) return absl::OkStatus();
+  session_at_ms_ = known == 0 ? kNever : now_ms + kEveryMs;
+  if (known == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  if (state.session != known) reader_.forget_group();
+  return absl::OkStatus();
+}
+
 absl::Status OrderWorker::Impl::prepare() {
+  RETURN_IF_ERROR(look_for_new_session());
   ASSIGN_OR_RETURN(const auto was_looked_for, reader_.ensure_group());
-  if (was_looked_for) renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
-  return renew_lease();
+  if (was_looked_for) {
+    renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
+    session_at_ms_ = reader_.database().session == 0 ? kNever : clock_.monotonic_ms();
+  }
+  RETURN_IF_ERROR(renew_lease());
+  return clock_.monotonic_ms() < trim_at_ms_ ? absl::OkStatus() : trim();
 }
 
 /// Renews the lease of the database when it is time, also while there are no orders.
@@ -144,8 +163,8 @@ absl::StatusOr<EntryBatch> OrderWorker::Impl::take_batch(std::int64_t block_ms) 
     if (writer_.is_isolating()) return reader_.extend(*std::move(kept));
     return *std::move(kept);
   }
-  const std::int64_t due_ms =
-      has_payments() ? std::min(renew_at_ms_, timeouts_.next_ms()) : renew_at_ms_;
+  std::int64_t due_ms = std::min({renew_at_ms_, trim_at_ms_, session_at_ms_});
+  if (has_payments()) due_ms = std::min(due_ms, timeouts_.next_ms());
   auto batch = reader_.next(block_ms, due_ms);
   if (reader_.had_none_pending()) writer_.clear_suspects();
   if (batch.ok() && writer_.is_isolating()) writer_.put_tried_last(batch->entries);
@@ -176,14 +195,14 @@ OrderWorker::Step OrderWorker::Impl::process_held(EntryBatch& batch) {
   step.kind = StepKind::kWorked;
   const absl::Status written = writer_.write_all(writes, suspects, fence_, decided);
   if (absl::IsAborted(written)) {
-    // The keyspace may have lost writes since the batch was read, and been rebuilt without it. Its
-    // group may be gone too.
-    released_.add_all(batch);
-    reader_.read_again();
-    reader_.forget_group();
+    give_back(batch);
     return step;
   }
   const absl::Status acknowledged = conclude(decided, batch.is_redelivery, step);
+  if (absl::IsAborted(acknowledged)) {
+    give_back(batch);
+    return pause(acknowledged);
+  }
   if (acknowledged.ok()) {
     keep_undecided(std::move(batch), decided);
   } else {
@@ -195,6 +214,16 @@ OrderWorker::Step OrderWorker::Impl::process_held(EntryBatch& batch) {
   step.kind = pausing.kind;
   step.reason = std::move(pausing.reason);
   return step;
+}
+
+/// Releases a batch. One of the stores may have lost writes since it was read: the keyspace, and been rebuilt
+/// without the batch; its group may be gone too. Or the database, and its group began anew.
+void OrderWorker::Impl::give_back(EntryBatch& batch) {
+  released_.add_all(batch);
+  reader_.read_again();
+  reader_.forget_group();
+  queued_.clear();
+  late_writes_.forget_cancellations();
 }
 
 /// Reads the orders and events of the batch. Entries that cannot be read are refused.
@@ -230,15 +259,20 @@ absl::Status OrderWorker::Impl::prepare_write() {
 
 /// Returns the fence for a batch that was read in this epoch.
 absl::StatusOr<BatchFence> OrderWorker::Impl::draw_fence() {
-  const std::int64_t epoch = reader_.database().epoch;
+  const DatabaseState& database = reader_.database();
+  BatchFence fence{.epoch = database.epoch, .session = database.session};
   const auto drawn = owner_.draw_checkpoint(*client_);
   if (drawn.ok()) renew_at_ms_ = owner_.renewal_after(clock_.monotonic_ms());
-  if (drawn.ok()) return BatchFence{.epoch = epoch, .checkpoint = *drawn};
-  if (!absl::IsNotFound(drawn.status())) return drawn.status();
+  if (!drawn.ok() && !absl::IsNotFound(drawn.status())) return drawn.status();
+  if (drawn.ok()) {
+    fence.checkpoint = *drawn;
+    return fence;
+  }
   // The keyspace lost everything, and nothing was rebuilt in this epoch: the batch can still be
   // saved. A checkpoint that no keyspace has drawn reveals the loss.
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
-  return BatchFence{.epoch = epoch, .checkpoint = state.checkpoint + 1};
+  fence.checkpoint = state.checkpoint + 1;
+  return fence;
 }
 
 /// Acknowledges stored orders, buries refused ones, counts faults, trims the stream. A process that
@@ -247,14 +281,36 @@ absl::Status OrderWorker::Impl::conclude(std::vector<DecidedEntry>& decided, boo
                                          Step& step) {
   RETURN_IF_ERROR(renew_lease());
   report_stored(decided);
-  absl::Status acknowledged = acknowledger_.acknowledge_stored(decided, is_redelivery, step);
+  RETURN_IF_ERROR(end_refunds(decided));
+  absl::Status acknowledged =
+      acknowledger_.acknowledge_stored(decided, is_redelivery, fence_, step);
   if (!acknowledged.ok()) return acknowledged;
   ASSIGN_OR_RETURN(const auto late, late_writes_.write_again(decided, fence_));
   report_stored(late);
-  acknowledged = acknowledger_.acknowledge_stored(late, is_redelivery, step);
+  acknowledged = acknowledger_.acknowledge_stored(late, is_redelivery, fence_, step);
   if (!acknowledged.ok()) return acknowledged;
   RETURN_IF_ERROR(conclude_unstored(decided, step));
-  return step.stored + step.changed + step.buried > 0 ? acknowledger_.trim() : absl::OkStatus();
+  return step.stored + step.changed + step.buried > 0 ? trim() : absl::OkStatus();
+}
+
+/// Trims the stream. Retained entries are looked at once more after a part of the time.
+absl::Status OrderWorker::Impl::trim() {
+  ASSIGN_OR_RETURN(const auto is_due_later, acknowledger_.trim());
+  trim_at_ms_ = is_due_later
+                    ? clock_.monotonic_ms() + std::max<std::int64_t>(options_.retain_ms / 16, 1)
+                    : kNever;
+  return absl::OkStatus();
+}
+
+/// Ends refunds that the database had lost, and has again.
+absl::Status OrderWorker::Impl::end_refunds(const std::vector<DecidedEntry>& decided) {
+  for (const DecidedEntry& one : decided) {
+    if (one.fate != DecidedEntry::Fate::kStored || !is_event(*one.entry)) continue;
+    const auto event = read_event(*one.entry);
+    if (!event.ok() || event->kind != OrderEvent::Kind::kRefundBegun) continue;
+    RETURN_IF_ERROR(changes_.end_refund(event->order.id));
+  }
+  return absl::OkStatus();
 }
 
 /// Buries entries, or lets them be read once more.

@@ -48,16 +48,20 @@ class OrderWorker::Impl {
 
  private:
   Step work(std::int64_t block_ms);
+  absl::Status look_for_new_session();
   absl::Status prepare();
   absl::Status renew_lease();
   absl::StatusOr<EntryBatch> take_batch(std::int64_t block_ms);
   Step process(EntryBatch batch);
+  void give_back(EntryBatch& batch);
+  absl::Status trim();
   Step process_held(EntryBatch& batch);
   void read_all(const EntryBatch& batch, EntryWrites& writes, EntryWrites& suspects,
                 std::vector<DecidedEntry>& decided);
   absl::Status prepare_write();
   absl::StatusOr<BatchFence> draw_fence();
   absl::Status conclude(std::vector<DecidedEntry>& decided, bool is_redelivery, Step& step);
+  absl::Status end_refunds(const std::vector<DecidedEntry>& decided);
   absl::Status conclude_unstored(std::vector<DecidedEntry>& decided, Step& step);
   void report_stored(const std::vector<DecidedEntry>& decided) const;
   void keep_undecided(EntryBatch batch, const std::vector<DecidedEntry>& decided);
@@ -83,6 +87,10 @@ class OrderWorker::Impl {
 
   BatchFence fence_;              // of the batch now written
   std::int64_t renew_at_ms_ = 0;  // monotonic: when to renew the lease of the database
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  std::int64_t session_at_ms_ =
+      kNever;                         // monotonic: when to look for a new session of the database
+  std::int64_t trim_at_ms_ = kNever;  // monotonic: when retained entries are to be removed
 
   int pauses_ = 0;                    // consecutive
   std::int64_t paused_until_ms_ = 0;  // monotonic

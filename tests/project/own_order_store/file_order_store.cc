@@ -106,8 +106,8 @@ void FileOrderStore::apply(const std::string& line) {
     words >> state_.identity;
   } else if (kind == "epoch") {
     words >> state_.epoch;
-  } else if (kind == "checkpoint") {
-    words >> state_.checkpoint;
+  } else if (kind == "recorded") {
+    words >> state_.checkpoint >> state_.revision;
   } else if (kind == "ids") {
     std::int64_t day = 0;
     words >> day;
@@ -131,7 +131,7 @@ absl::Status FileOrderStore::commit(const std::string& lines) {
 absl::StatusOr<std::vector<OrderResult>> FileOrderStore::write(std::span<const Order> orders,
                                                                const BatchFence& fence) {
   const std::lock_guard lock(mutex_);
-  if (fence.epoch != state_.epoch) return stale_batch(fence, state_.epoch);
+  if (absl::Status current = check_fence(fence, state_); !current.ok()) return current;
   std::string lines;
   std::vector<OrderResult> results;
   std::vector<OrderId> inserted;
@@ -142,13 +142,14 @@ absl::StatusOr<std::vector<OrderResult>> FileOrderStore::write(std::span<const O
     inserted.push_back(order.id);
     lines += line_of(order);
   }
-  const std::int64_t checkpoint = std::max(state_.checkpoint, fence.checkpoint);
-  if (checkpoint != state_.checkpoint) absl::StrAppend(&lines, "checkpoint ", checkpoint, "\n");
+  DatabaseState state = state_;
+  state.record(fence);
+  absl::StrAppend(&lines, "recorded ", state.checkpoint, " ", state.revision, "\n");
   if (const absl::Status committed = commit(lines); !committed.ok()) {
     for (const OrderId id : inserted) orders_.erase(id);
     return committed;
   }
-  state_.checkpoint = checkpoint;
+  state_ = state;
   return results;
 }
 

@@ -91,6 +91,7 @@ constexpr Harmless kColumns[] = {
     {"database_state.checkpoint", "?1 < checkpoint",
      "the next batch raises it; until then fewer losses of a keyspace are noticed"},
     {"database_state.epoch", "", "only compared: with a rebuild's, and with that of the same call"},
+    {"database_state.revision", "?1 > revision", "the next batch is above it"},
     {"database_state.only", "", "the schema allows no other value"},
     {"payment_totals.only", "", "the schema allows no other value"},
     {"order_changes.actor", "", kCopy},
@@ -158,7 +159,7 @@ struct HarmlessKey {
 constexpr std::string_view kLeft = "one too many: it is looked up, and found to be nothing";
 
 constexpr std::string_view kLease = "a lease, which its process renews";
-constexpr std::string_view kRecorded = "compared when another copy of the database is opened";
+constexpr std::string_view kBehind = "read if the database loses what it has recorded";
 constexpr std::string_view kGivenUp = "a letter that was given up: only its user and voucher count";
 
 constexpr HarmlessKey kKeys[] = {
@@ -185,8 +186,16 @@ constexpr HarmlessKey kKeys[] = {
     {"stream.orders.database.instance_place removed", kLease},
     {"stream.orders.database.instance_until changed", kLease},
     {"stream.orders.database.instance_until removed", kLease},
-    {"stream.orders.database.recorded changed", kRecorded},
-    {"stream.orders.database.recorded removed", kRecorded},
+    {"stream.orders.database.recorded removed", kBehind},
+    {"stream.orders.database.epoch changed", kBehind},
+    {"stream.orders.database.epoch removed", kBehind},
+    {"stream.orders.database.marks changed", kBehind},
+    {"stream.orders.database.marks removed", kBehind},
+    {"stream.orders.database.retain_ms changed", kBehind},
+    {"stream.orders.database.retain_ms removed", kBehind},
+    {"stream.orders.versions.* changed", kBehind},
+    {"stream.orders.versions entry removed", kBehind},
+    {"stream.orders.versions removed", kBehind},
     {"stream.orders.dead.reason changed", kCopy},
     {"stream.orders.dead.entry changed", "the time of its admission, checked by the window alone"},
     {"stream.orders.dead.reference changed", "the caller's own"},
@@ -694,7 +703,9 @@ class KeyCorruptionTest : public CorruptionTest {
       for (auto& [its_name, value] : entry.fields) {
         if (its_name == name) value = another(value);
       }
-      corrupt(key, concat(kind, ".", name, " changed"), entry.id, [&] { rewrite(key, changed); });
+      const bool is_version = kind == "stream.orders.versions";
+      corrupt(key, concat(kind, ".", is_version ? "*" : name, " changed"), entry.id,
+              [&] { rewrite(key, changed); });
     }
     const std::string id = random_.pick(unread);
     corrupt(key, kind + " entry removed", id, [&] { call({"XDEL", key, id}); });

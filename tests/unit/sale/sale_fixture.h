@@ -62,6 +62,30 @@ class SaleBackend {
     kept_->roll_back();
   }
 
+  /// Copies the file of the database as it is now. Nobody may be writing.
+  void copy_orders(const std::filesystem::path& to) const {
+    for (const char* const suffix : {"", "-wal"}) {
+      const std::string from = orders_file().string() + suffix;
+      if (!std::filesystem::exists(from)) continue;
+      std::filesystem::copy_file(from, to.string() + suffix,
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+  }
+  /// Closes everything, puts a copy in the place of the database's file, and opens everything.
+  void put_orders_back(const std::filesystem::path& copy) {
+    close();
+    orders_.reset();
+    database_.reset();
+    for (const char* const suffix : {"", "-wal", "-shm"}) {
+      const std::string to = orders_file().string() + suffix;
+      std::filesystem::remove(to);
+      if (std::filesystem::exists(copy.string() + suffix)) {
+        std::filesystem::copy_file(copy.string() + suffix, to);
+      }
+    }
+    open();
+  }
+
   [[nodiscard]] const SaleBackendKind& kind() const { return kind_; }
   [[nodiscard]] Backend& keyspace() {
     return backend_in_manual_time_ ? *backend_in_manual_time_ : *backend_;

@@ -152,7 +152,8 @@ TEST_F(ServerCheckTest, ForbiddenCommandsAreNamed) {
   expect_refused_commands("xautoclaim, xinfo|groups, zadd");
   set_user({"-@stream", "+xadd"});
   expect_refused_commands(
-      "xack, xautoclaim, xclaim, xdel, xgroup|create, xgroup|delconsumer, xinfo|consumers, "
+      "xack, xautoclaim, xclaim, xdel, xgroup|create, xgroup|delconsumer, xgroup|setid, "
+      "xinfo|consumers, "
       "xinfo|groups, xinfo|stream, xlen, xpending, xrange, xread, xreadgroup, xrevrange, xtrim");
   EXPECT_EQ(ask({"DBSIZE"}), Reply::integer(0)) << "nothing was written";
 }

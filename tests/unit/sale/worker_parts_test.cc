@@ -206,7 +206,7 @@ class BatchWriterTest : public WorkerPartsTest {
     return ids;
   }
 
-  BatchWriter writer_{stores_, owner_, kIsolateAfter};
+  BatchWriter writer_{stores_, kIsolateAfter};
   std::vector<DecidedEntry> decided_;
 };
 INSTANTIATE_TEST_SUITE_P(Backends, BatchWriterTest, each_embedded_backend(), backend_name);
@@ -274,7 +274,7 @@ TEST_P(BatchWriterTest, StoreThatMiscountsPausesWorker) {
   const EntryBatch batch = read_new();
   MiscountingStore orders(backend_.orders());
   const SaleStores stores{orders, *backend_.orders().vouchers()};
-  BatchWriter writer(stores, owner_, kIsolateAfter);
+  BatchWriter writer(stores, kIsolateAfter);
 
   const absl::Status written = writer.write_all(writes_of(batch), {}, fence(), decided_);
 
@@ -303,7 +303,7 @@ TEST_P(AcknowledgerTest, OnlyStoredEntriesAreAcknowledged) {
   const EntryBatch batch = read_new();
   const std::vector<DecidedEntry> both = {decided(batch.entries[0], Fate::kStored),
                                           decided(batch.entries[1], Fate::kRefused)};
-  EXPECT_EQ(acknowledger_.acknowledge_stored(both, false, step_), absl::OkStatus());
+  EXPECT_EQ(acknowledger_.acknowledge_stored(both, false, fence(), step_), absl::OkStatus());
   EXPECT_EQ(step_.stored, 1U);
   EXPECT_EQ(pending(), 1U);
 }

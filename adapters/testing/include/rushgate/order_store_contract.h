@@ -156,7 +156,10 @@ class OrderStoreTest : public ::testing::TestWithParam<Maker> {
   }
   BatchFence fence_now(const std::map<VoucherId, std::int64_t>& stock) {
     const DatabaseState state = store().state().value();
-    return {.epoch = state.epoch, .checkpoint = state.checkpoint, .stock = stock};
+    return {.epoch = state.epoch,
+            .checkpoint = state.checkpoint,
+            .session = state.session,
+            .stock = stock};
   }
   static std::vector<OrderResult> checked(absl::StatusOr<std::vector<OrderResult>> results,
                                           std::size_t count) {
@@ -805,7 +808,9 @@ TEST_P(OrderStoreTest, GreatestOfAppliedAndPendingStocksCounts) {
 TEST_P(OrderStoreTest, OwnVoucherMustBePublished) {
   if (store().vouchers() == nullptr) GTEST_SKIP() << "keeps no vouchers";
   const Order unknown = order(1, 1, /*voucher=*/99);
-  const auto results = store().write(std::span(&unknown, 1), {.epoch = store().state()->epoch});
+  const DatabaseState now = store().state().value();
+  const auto results =
+      store().write(std::span(&unknown, 1), {.epoch = now.epoch, .session = now.session});
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_EQ(results->at(0).kind, Kind::kRefused);
   EXPECT_EQ(results->at(0).reason, "voucher 99 was never published here");
@@ -837,9 +842,39 @@ TEST_P(OrderStoreTest, CheckpointCommitsWithBatchAndNeverFalls) {
   fence.checkpoint = 3;
   ASSERT_TRUE(store().write({}, fence).ok());
   EXPECT_EQ(store().state()->checkpoint, 7);
-  ASSERT_TRUE(store().record_checkpoint(9).ok());
-  ASSERT_TRUE(store().record_checkpoint(8).ok());
+  fence.checkpoint = 9;
+  ASSERT_TRUE(store().record_checkpoint(fence).ok());
+  fence.checkpoint = 8;
+  ASSERT_TRUE(store().record_checkpoint(fence).ok());
   EXPECT_EQ(store().state()->checkpoint, 9);
+}
+
+/// A batch may be recorded after one with a later checkpoint. A database without it is behind.
+TEST_P(OrderStoreTest, EachBatchRaisesRevision) {
+  const Order first = order(1);
+  BatchFence fence = fence_now({{kVoucher, 5}});
+  DatabaseState expected = store().state().value();
+  for (const std::int64_t checkpoint : {7, 6, 6, 20}) {
+    fence.checkpoint = checkpoint;
+    ASSERT_TRUE(store().write(std::span(&first, 1), fence).ok());
+    expected.record(fence);
+    EXPECT_EQ(store().state()->revision, expected.revision);
+  }
+  ASSERT_TRUE(store().record_checkpoint(fence).ok());
+  EXPECT_EQ(store().state()->revision, 21);
+  ASSERT_TRUE(store().fence().ok());
+  EXPECT_EQ(store().state()->revision, 21);
+}
+
+TEST_P(OrderStoreTest, BatchOfAnotherSessionChangesNothing) {
+  BatchFence fence = fence_now({{kVoucher, 5}});
+  const DatabaseState before = store().state().value();
+  const Order late = order(1);
+  ++fence.session;
+  const auto refused = store().write(std::span(&late, 1), fence);
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_EQ(store().find(late.id).value(), std::nullopt);
+  EXPECT_EQ(store().state()->revision, before.revision);
 }
 
 TEST_P(OrderStoreTest, IdentityStaysAndIsNoOthers) {
@@ -854,7 +889,9 @@ TEST_P(OrderStoreTest, EverythingIsThereAfterReopening) {
   const std::vector<Order> orders = {order(1), order(2, 3), pieces(3, 4, 0)};
   write(orders);
   const DatabaseState fenced = store().fence().value();
-  ASSERT_TRUE(store().record_checkpoint(42).ok());
+  BatchFence fence = fence_now({});
+  fence.checkpoint = 42;
+  ASSERT_TRUE(store().record_checkpoint(fence).ok());
   ASSERT_EQ(store().reserve_ids(20'000, 0, 100).value(), 100);
   if (!reopen()) GTEST_SKIP() << "is lost with its process";
   EXPECT_EQ(store().list({}).value(), orders);
@@ -862,6 +899,7 @@ TEST_P(OrderStoreTest, EverythingIsThereAfterReopening) {
   EXPECT_EQ(store().state()->identity, fenced.identity);
   EXPECT_EQ(store().state()->epoch, fenced.epoch);
   EXPECT_EQ(store().state()->checkpoint, 42);
+  EXPECT_EQ(store().state()->revision, 42);
   EXPECT_EQ(store().reserve_ids(20'000, 0, 100).value(), 200);
   EXPECT_EQ(write_kinds({orders[0], order(1)}),
             (std::vector{Kind::kAlreadyStored, Kind::kRefused}));

@@ -266,6 +266,10 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   /// (OrderEvent::order), until called with an empty predicate.
   void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
 
+  /// Continues with a standby, which may lack what this one has stored lately, in a new session
+  /// (DatabaseState). It must outlive this one, and is no copy in the sense of DatabaseInstance. No other thread may use the store meanwhile.
+  void fail_over_to(OrderStore& standby);
+
   /// Sets a hook that runs around every write and before every list(), on the calling thread. It
   /// may kill the process. kAfterWrite is left out after a failed write. Set it before other
   /// threads use the store.
@@ -290,13 +294,13 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status check_integrity() override;
   /// Returns this if the other store keeps vouchers.
-  VoucherStore* vouchers() override { return inner_.orders.vouchers() ? this : nullptr; }
+  VoucherStore* vouchers() override { return inner_->orders.vouchers() ? this : nullptr; }
   /// Returns this if the other store keeps payments. Otherwise no function of PaymentStore may be
   /// called.
-  PaymentStore* payments() override { return inner_.orders.payments() ? this : nullptr; }
+  PaymentStore* payments() override { return inner_->orders.payments() ? this : nullptr; }
   /// Returns the other store's archive, to which nothing is injected.
-  ArchiveStore* archive() override { return inner_.orders.archive(); }
-  [[nodiscard]] bool takes_user_names() const override { return inner_.orders.takes_user_names(); }
+  ArchiveStore* archive() override { return inner_->orders.archive(); }
+  [[nodiscard]] bool takes_user_names() const override { return inner_->orders.takes_user_names(); }
 
   absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
                                                  const BatchFence& fence) override;
@@ -306,13 +310,15 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
                                                    std::optional<OrderId> order) override;
   absl::StatusOr<std::int64_t> last_position() override;
 
-  absl::StatusOr<DatabaseInstance> instance() override { return inner_.orders.instance(); }
+  absl::StatusOr<DatabaseInstance> instance() override {
+    return session_ > 0 ? DatabaseInstance{} : inner_->orders.instance();
+  }
   absl::StatusOr<DatabaseState> state() override {
     ++states_read_;
-    return inner_.orders.state();
+    return in_session(inner_->orders.state());
   }
   absl::StatusOr<DatabaseState> fence() override;
-  absl::Status record_checkpoint(std::int64_t checkpoint) override;
+  absl::Status record_checkpoint(const BatchFence& fence) override;
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                            std::int64_t count) override;
 
@@ -343,6 +349,11 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
     Poison kind = Poison::kFailsTheBatch;
   };
 
+  absl::StatusOr<DatabaseState> in_session(absl::StatusOr<DatabaseState> state) const {
+    if (state.ok()) state->session += session_;
+    return state;
+  }
+  [[nodiscard]] BatchFence forwarded(BatchFence fence) const;
   Plan next_write();
   // Item is Order or OrderEvent. `forward` writes items to the other store.
   template <class Item, class Forward>
@@ -354,7 +365,8 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   absl::Status voucher_write_error() const;
 
   const std::unique_ptr<OrderStore> owned_;
-  const SaleStores inner_;
+  std::optional<SaleStores> inner_;  // never empty
+  std::int64_t session_ = 0;
   std::function<void(Point)> hook_;
   std::function<void()> read_hook_;
 
@@ -383,7 +395,8 @@ inline absl::StatusOr<BatchFence> ample_fence(OrderStore& store, std::span<const
   constexpr std::int64_t kAmple = std::int64_t{1} << 40;
   const auto state = store.state();
   if (!state.ok()) return state.status();
-  BatchFence fence{.epoch = state->epoch, .checkpoint = state->checkpoint};
+  BatchFence fence{
+      .epoch = state->epoch, .checkpoint = state->checkpoint, .session = state->session};
   VoucherStore* const vouchers = store.vouchers();
   if (vouchers == nullptr) {
     fence.stock.emplace();

@@ -135,6 +135,13 @@ struct OrderEvent {
   std::string reason = {};
   std::string actor = {};  // the author of the change, as in "user", "timeout", "operator anna"
 };
+/// Returns true for the changes that begin in the database. An entry of the order stream has such a change only
+/// so that a database that loses it gets it again.
+constexpr bool begins_in_database(OrderEvent::Kind kind) {
+  using Kind = OrderEvent::Kind;
+  return kind == Kind::kUsed || kind == Kind::kRefundBegun || kind == Kind::kRefundEnded ||
+         kind == Kind::kPaymentRefunded;
+}
 /// Returns "admitted", "paid", "surplus payment", "cancelled", "used", "refund begun", "refund
 /// ended" or "payment refunded".
 std::string_view order_event_name(OrderEvent::Kind kind);

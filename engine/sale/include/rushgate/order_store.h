@@ -61,6 +61,8 @@ class VoucherStore {
   virtual absl::StatusOr<std::vector<VoucherVersion>> all_applied();
 };
 
+struct BatchFence;
+
 /// The state of a database compared with the keyspace that admits its orders. A keyspace can lose
 /// the newest of its writes (a Redis that was restored from a snapshot, an old directory next to a
 /// newer database). The epoch and the checkpoint detect it (docs/how-a-sale-works.md).
@@ -68,6 +70,19 @@ struct DatabaseState {
   std::string identity;         // drawn when the database was created: new_database_identity()
   std::int64_t epoch = 0;       // raised by each fence(); 1 at first
   std::int64_t checkpoint = 0;  // the greatest recorded one; the keyspace must have it too
+  /// Raised by each batch that is recorded: to its checkpoint, or by 1 if that is not above. Batches are
+  /// drawn in one order and recorded in another, so this tells what the checkpoint cannot: a database
+  /// with a smaller one has lost a batch. 0: the store keeps none, and the checkpoint stands for it.
+  std::int64_t revision = 0;
+  /// The number of the connection that writes, if the server behind a new one may have lost batches:
+  /// one that took over is a replica that lagged. Raised whenever that is made anew. Always 0 where
+  /// nothing can come between, as in a file.
+  std::int64_t session = 0;
+
+  /// Returns what the keyspace is told about the recorded batches.
+  [[nodiscard]] std::int64_t recorded() const { return revision != 0 ? revision : checkpoint; }
+  /// Records a batch. Does not check its fence.
+  void record(const BatchFence& fence);
 };
 
 /// One of the copies of a database. Copies share its identity, and only one of them may be open.
@@ -83,6 +98,7 @@ struct DatabaseInstance {
 struct BatchFence {
   std::int64_t epoch = 0;       // as it was before the batch was last seen in the keyspace
   std::int64_t checkpoint = 0;  // drawn for the batch; recorded with it
+  std::int64_t session = 0;     // DatabaseState's, before the checkpoint was drawn
   /// The stock of each published voucher of the batch, if the vouchers are in another store. Empty:
   /// write() reads it from OrderStore::vouchers(), in its transaction.
   std::optional<std::map<VoucherId, std::int64_t>> stock = {};
@@ -134,15 +150,15 @@ class ArchiveStore;  // in <rushgate/archive_store.h>
 /// database with an index or with vouchers overrides some.
 ///
 /// Errors of write() differ by their code. kInvalidArgument: one of the orders is at fault, and the
-/// others may be written without it. kAborted: the epoch is another one. Any other (busy, disk
+/// others may be written without it. kAborted: the epoch or the session is another one. Any other (busy, disk
 /// full, I/O error, no connection, damage, a defect) is no order's fault: the caller writes all of
 /// them again later. An exception counts as such an error.
 class OrderStore {
  public:
   virtual ~OrderStore() = default;
 
-  /// Stores a batch, and raises the checkpoint to the fence's, in one transaction. Returns a result
-  /// for each order; check_order() decides. kAborted if the database's epoch is not the fence's.
+  /// Stores a batch, and records it (DatabaseState::record()), in one transaction. Returns a result for
+  /// each order; check_order() decides. kAborted as check_fence() says.
   virtual absl::StatusOr<std::vector<OrderResult>> write(std::span<const Order> orders,
                                                          const BatchFence& fence) = 0;
   /// Returns the orders that `filter` selects, in ascending order of ids, at most
@@ -196,8 +212,8 @@ class OrderStore {
   /// portions and in any order. Archived orders are among them. One that is archived meanwhile may
   /// be visited twice. Default: lists all orders, and then those of the archive.
   virtual absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit);
-  /// Raises the checkpoint to `checkpoint`, if it is below. Default: writes an empty batch.
-  virtual absl::Status record_checkpoint(std::int64_t checkpoint);
+  /// Records a batch without orders. Errors: as write(). Default: writes an empty batch.
+  virtual absl::Status record_checkpoint(const BatchFence& fence);
   /// Copies the database, as it is at one moment of the call, to a new file. Calls `at_that_moment`
   /// while no change is committed; if it fails, so does the copy. Reads and writes go on otherwise.
   /// The copy is on the disk when the call returns. Default: kUnimplemented.
@@ -244,8 +260,8 @@ absl::Status for_each_order(OrderStore& store, OrderFilter filter,
 
 /// Returns a new identity for DatabaseState: 16 hex digits.
 std::string new_database_identity();
-/// Returns the kAborted error of write() for a batch of another epoch.
-absl::Status stale_batch(const BatchFence& fence, std::int64_t epoch);
+/// Returns the kAborted error of write() for a batch of another epoch or session.
+absl::Status check_fence(const BatchFence& fence, const DatabaseState& state);
 
 /// Returns true if write() failed because of one of its orders.
 inline bool is_fault_of_an_order(const absl::Status& status) {

@@ -40,6 +40,12 @@ struct WorkerOptions {
   /// Removes entries that every group has acknowledged. Off where another system reads the stream
   /// without a group, or with a group that it creates later.
   bool trim = true;
+  /// How long entries stay in the order stream after every group has acknowledged them. So a database
+  /// that lost what it had stored (a replica that lagged takes over, or a backup is restored) is caught
+  /// up from the stream. The same for all workers of a sale. 0: they are removed at once.
+  std::int64_t retain_ms = 0;
+  /// … but no more entries than this, with those that are not stored yet: the oldest go first.
+  std::int64_t retain_max = 1'000'000;
   /// Called on the worker's thread with orders that are in the database, before they are
   /// acknowledged. Called at least once per order; again after a crash, a failed acknowledgement or
   /// an exception of this function. An exception pauses the worker. It is logged once, even if the

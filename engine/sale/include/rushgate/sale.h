@@ -47,6 +47,10 @@ struct SaleOptions {
   /// buyers when the voucher is first published. Voucher::stock must then be the sum of both.
   /// Each buyer gets an order row, unless the order stream brings one.
   bool adopt = false;
+  /// Goes on without orders that the order database lost and the order stream no longer has. Without it,
+  /// open() returns kDataLoss then, and no voucher is sold (docs/operations.md). Their pieces are sold
+  /// again.
+  bool accept_lost_orders = false;
   /// Lets voucher() cache versions: in the keyspace, and up to this number in the process. For
   /// pages that are shown often, or a slow database. All processes that publish must set it too. 0:
   /// each call reads the database.

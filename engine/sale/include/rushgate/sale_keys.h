@@ -62,6 +62,9 @@ struct SaleKeys {
   [[nodiscard]] std::string stream_owner() const { return order_stream + ".database"; }
   /// Names the database that has the vouchers below the prefix. String: its identity.
   [[nodiscard]] std::string prefix_owner() const { return prefix + "database"; }
+  /// Holds the versions of vouchers that were put in force, newest last. Stream: the voucher, its title,
+  /// and the fields of voucher().
+  [[nodiscard]] std::string applied_versions() const { return order_stream + ".versions"; }
   /// Holds the dead letters. Stream.
   [[nodiscard]] std::string dead_letters() const { return order_stream + ".dead"; }
   /// Finds the letter of each dead order. Hash: order -> letter.

@@ -102,7 +102,6 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<DatabaseInstance> instance() override;
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
-  absl::Status record_checkpoint(std::int64_t checkpoint) override;
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                            std::int64_t count) override;
 

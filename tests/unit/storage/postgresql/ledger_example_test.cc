@@ -48,7 +48,8 @@ TEST_F(LedgerExampleTest, EachPaymentIsBookedOnce) {
     const OrderEvent paid{.kind = OrderEvent::Kind::kPaid,
                           .order = orders[static_cast<std::size_t>(id - 1)],
                           .payment = {.id = "p" + std::to_string(id), .amount_cents = 250}};
-    ASSERT_TRUE(store->payments()->apply(std::span(&paid, 1), {.epoch = 1}).ok());
+    const BatchFence fence{.epoch = 1, .session = store->state()->session};
+    ASSERT_TRUE(store->payments()->apply(std::span(&paid, 1), fence).ok());
   };
   pay(1);
   pay(2);

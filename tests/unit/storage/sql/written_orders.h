@@ -38,7 +38,7 @@ inline absl::StatusOr<std::vector<OrderResult>> write_orders(OrderStore& store,
   const auto state = store.state();
   if (!state.ok()) return state.status();
   const std::map<VoucherId, std::int64_t> stock = {{1, 1'000'000}};
-  return store.write(orders, {.epoch = state->epoch, .stock = stock});
+  return store.write(orders, {.epoch = state->epoch, .session = state->session, .stock = stock});
 }
 
 /// Returns how many results are of this kind.

@@ -315,6 +315,7 @@ TEST_F(SqliteVersion4Test, OrdersAndVouchersSurvive) {
   EXPECT_EQ(store->state()->identity, "0123456789abcdef");
   EXPECT_EQ(store->state()->epoch, 3);
   EXPECT_EQ(store->state()->checkpoint, 5);
+  EXPECT_EQ(store->state()->revision, 5);
   EXPECT_EQ(store->reserve_ids(20'000, 0, 0).value(), 100);
   EXPECT_EQ(store->versions(7)->size(), 3U);
   const Voucher expected{
