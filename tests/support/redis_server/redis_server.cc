@@ -123,6 +123,10 @@ std::uintmax_t RedisServer::cut_append_only_file(std::uintmax_t bytes) {
 }
 
 void RedisServer::replicate(const RedisServer& primary) {
+  // After a diskless synchronisation, WAIT counts a replica only from its next acknowledgement on,
+  // which takes up to a second.
+  const Reply set = primary.ask(Request::of("CONFIG", "SET", "repl-diskless-sync", "no"));
+  if (set != Reply::ok()) throw std::runtime_error("CONFIG SET: " + to_debug_string(set));
   const Reply reply = ask(Request::of("REPLICAOF", "127.0.0.1", primary.port_));
   if (reply != Reply::ok()) throw std::runtime_error("REPLICAOF: " + to_debug_string(reply));
   const auto offset_of = [](const RedisServer& server, std::string_view field) {
