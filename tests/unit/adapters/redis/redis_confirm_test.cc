@@ -44,7 +44,7 @@ class RedisConfirmTest : public ::testing::Test {
   }
   /// Waits until a connection of the primary waits for replicas.
   void wait_until_held() const {
-    while (ask(primary_, Request::of("CLIENT", "LIST")).text().find("cmd=wait") ==
+    while (ask(primary_, Request::of("INFO", "clients")).text().find("blocked_clients:0") !=
            std::string::npos) {
       std::this_thread::yield();
     }
