@@ -263,18 +263,8 @@ void MemoryOrderStore::make_payments_due(OrderId order, const std::string& reaso
 }
 
 void MemoryOrderStore::change(Order& order, OrderStatus status, const OrderEvent& event) {
-  record({.order = order.id,
-          .from = order.status,
-          .to = status,
-          .at_ms = event.at_ms,
-          .reason = event.reason,
-          .actor = event.actor});
   count(order, -1);
-  order.status = status;
-  if (!is_live(order)) {
-    order.keeps_stock = event.order.keeps_stock;
-    order.keeps_allowance = event.order.keeps_allowance;
-  }
+  record(change_status(order, status, event));
   count(order, 1);
 }
 

@@ -332,7 +332,7 @@ OrderResult Batch::change(const OrderEvent& event) {
   if (decision.result.kind != OrderResult::Kind::kStored) return decision.result;
   if (decision.payment) put(*decision.payment);
   if (decision.are_payments_due) make_payments_due(event.order.id, event.reason);
-  if (decision.status) change_status(orders_.at(event.order.id), *decision.status, event);
+  if (decision.status) set_status(orders_.at(event.order.id), *decision.status, event);
   return std::move(decision.result);
 }
 
@@ -370,22 +370,11 @@ void Batch::make_payments_due(OrderId order, const std::string& reason) {
   }
 }
 
-void Batch::change_status(KnownOrder& known, OrderStatus status, const OrderEvent& event) {
+void Batch::set_status(KnownOrder& known, OrderStatus status, const OrderEvent& event) {
   assert(!known.is_archived);
-  Order& order = known.order;
-  record({.order = order.id,
-          .from = order.status,
-          .to = status,
-          .at_ms = event.at_ms,
-          .reason = event.reason,
-          .actor = event.actor});
-  count(order, -1);
-  order.status = status;
-  if (!is_live(order)) {
-    order.keeps_stock = event.order.keeps_stock;
-    order.keeps_allowance = event.order.keeps_allowance;
-  }
-  count(order, 1);
+  count(known.order, -1);
+  record(change_status(known.order, status, event));
+  count(known.order, 1);
   known.is_changed = true;
 }
 

@@ -89,7 +89,7 @@ class Batch {
   [[nodiscard]] EventContext context_of(const OrderEvent& event) const;
   void put(const Payment& payment);
   void make_payments_due(OrderId order, const std::string& reason);
-  void change_status(KnownOrder& known, OrderStatus status, const OrderEvent& event);
+  void set_status(KnownOrder& known, OrderStatus status, const OrderEvent& event);
   void count(const Order& order, std::int64_t sign);
   void record(OrderChange change);
 

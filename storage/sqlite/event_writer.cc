@@ -75,20 +75,10 @@ void EventWriter::carry_out(const EventDecision& decision, const OrderEvent& eve
   if (decision.payment) put(*decision.payment, context);
   if (decision.are_payments_due) payments_.make_due(event.order.id, event.reason);
   if (!decision.status) return;
-  const Order& order = *context.order;
-  Order changed = order;
-  changed.status = *decision.status;
-  if (!is_live(changed)) {
-    changed.keeps_stock = event.order.keeps_stock;
-    changed.keeps_allowance = event.order.keeps_allowance;
-  }
-  orders_.change(order, changed, fence);
-  changes_.append({.order = changed.id,
-                   .from = order.status,
-                   .to = changed.status,
-                   .at_ms = event.at_ms,
-                   .reason = event.reason,
-                   .actor = event.actor});
+  Order changed = *context.order;
+  const OrderChange change = change_status(changed, *decision.status, event);
+  orders_.change(*context.order, changed, fence);
+  changes_.append(change);
 }
 
 }  // namespace rushgate

@@ -232,6 +232,21 @@ EventDecision check_event(const OrderEvent& event, const EventContext& context) 
   return decision;
 }
 
+OrderChange change_status(Order& order, OrderStatus status, const OrderEvent& event) {
+  OrderChange change{.order = order.id,
+                     .from = order.status,
+                     .to = status,
+                     .at_ms = event.at_ms,
+                     .reason = event.reason,
+                     .actor = event.actor};
+  order.status = status;
+  if (!is_live(order)) {
+    order.keeps_stock = event.order.keeps_stock;
+    order.keeps_allowance = event.order.keeps_allowance;
+  }
+  return change;
+}
+
 // ---- Versions of vouchers ----
 
 absl::Status check_next_version(const VoucherVersion& version, std::int64_t highest) {

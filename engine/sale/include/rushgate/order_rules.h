@@ -93,6 +93,9 @@ struct EventDecision {
 ///   no valid id.
 /// A payment is never refused for the order's state: one that pays nothing becomes due.
 EventDecision check_event(const OrderEvent& event, const EventContext& context);
+/// Gives `order` the state that check_event() decided on. An order that ends keeps what the event says.
+/// Returns the change to be recorded.
+OrderChange change_status(Order& order, OrderStatus status, const OrderEvent& event);
 
 // ---- Versions of vouchers ----
 
