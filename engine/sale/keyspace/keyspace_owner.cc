@@ -31,6 +31,12 @@
 #include "engine/sale/stream/group_progress.h"
 
 namespace rushgate {
+
+struct LeasedScript {
+  Script script;
+  Script without_memory;  // runs instead if memory is exhausted
+};
+
 namespace {
 
 const Script& claim_script() {
@@ -48,78 +54,50 @@ const Script& declare_lost_script() {
   return *kScript;
 }
 
-// Workers free memory, so they continue when memory is exhausted.
-Script without_memory(std::string_view script) {
-  return Script(concat("#!lua flags=allow-oom\n", script));
-}
-
-const Script& renew_script() {
-  static const Script* const kScript = new Script(lua::kOwnerRenew);
-  return *kScript;
-}
-
-const Script& renew_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(lua::kOwnerRenew));
-  return *kScript;
-}
-
-const Script& draw_script() {
-  static const Script* const kScript = new Script(lua::kOwnerDraw);
-  return *kScript;
-}
-
-const Script& draw_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(lua::kOwnerDraw));
-  return *kScript;
-}
-
-const Script& trim_script() {
-  static const Script* const kScript = new Script(lua::kOwnerTrim);
-  return *kScript;
-}
-
-const Script& trim_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(lua::kOwnerTrim));
-  return *kScript;
-}
-
-const Script& note_change_script() {
-  static const Script* const kScript = new Script(lua::kOwnerNoteChange);
-  return *kScript;
-}
-
-const Script& note_change_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(lua::kOwnerNoteChange));
-  return *kScript;
-}
-
-const Script& mark_script() {
-  static const Script* const kScript = new Script(lua::kOwnerMark);
-  return *kScript;
-}
-
-const Script& rewind_script() {
-  static const Script* const kScript = new Script(lua::kOwnerRewind);
-  return *kScript;
-}
-
-const Script& rewind_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(lua::kOwnerRewind));
-  return *kScript;
-}
-
 const Script& close_script() {
   static const Script* const kScript = new Script(lua::kOwnerClose);
   return *kScript;
 }
 
-const Script& acknowledge_script() {
-  static const Script* const kScript = new Script(lua::kOwnerAcknowledge);
+/// Workers free memory, so they continue when memory is exhausted.
+LeasedScript make_leased(std::string_view text) {
+  return {.script = Script(std::string(text)),
+          .without_memory = Script(concat("#!lua flags=allow-oom\n", text))};
+}
+
+const LeasedScript& renew_script() {
+  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerRenew));
   return *kScript;
 }
 
-const Script& acknowledge_without_memory_script() {
-  static const Script* const kScript = new Script(without_memory(lua::kOwnerAcknowledge));
+const LeasedScript& draw_script() {
+  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerDraw));
+  return *kScript;
+}
+
+const LeasedScript& trim_script() {
+  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerTrim));
+  return *kScript;
+}
+
+const LeasedScript& note_change_script() {
+  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerNoteChange));
+  return *kScript;
+}
+
+const LeasedScript& rewind_script() {
+  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerRewind));
+  return *kScript;
+}
+
+const LeasedScript& acknowledge_script() {
+  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerAcknowledge));
+  return *kScript;
+}
+
+const LeasedScript& mark_script() {
+  static const LeasedScript* const kScript =
+      new LeasedScript{Script(lua::kOwnerMark), Script(lua::kOwnerMark)};  // needs memory
   return *kScript;
 }
 
@@ -346,8 +324,7 @@ absl::Status KeyspaceOwner::tell_recorded(Client& client, const Recorded& batch)
   }
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner};
-  ASSIGN_OR_RETURN(const auto told, run_leased(client, renew_script(),
-                                               renew_without_memory_script(), batch, keys, {}));
+  ASSIGN_OR_RETURN(const auto told, run_leased(client, renew_script(), batch, keys, {}));
   return told.is_integer() ? absl::OkStatus()
                            : to_status(told, "telling the keyspace what was recorded");
 }
@@ -386,9 +363,9 @@ absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
 }
 
 /// Runs a script of lease.lua with its arguments and `more`. Returns its reply, which is no lease of
-/// another copy. Runs `without_memory` instead if memory is short.
-absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& script,
-                                                const Script& without_memory, const Recorded& batch,
+/// another copy.
+absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const LeasedScript& leased,
+                                                const Recorded& batch,
                                                 std::span<const std::string_view> keys,
                                                 std::span<const std::string_view> more) {
   ASSIGN_OR_RETURN(const auto identity, this->identity());
@@ -401,9 +378,9 @@ absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const Script& sc
                                              instance.name, lease_ms,    is_private(),
                                              checkpoint,    recorded,    epoch};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  Reply reply = client.run(script, keys, arguments);
+  Reply reply = client.run(leased.script, keys, arguments);
   if (has_code(reply, redis_error_code::kOutOfMemory)) {
-    reply = client.run(without_memory, keys, arguments);
+    reply = client.run(leased.without_memory, keys, arguments);
   }
   const bool is_other =
       reply.is_aggregate() && !reply.elements().empty() && reply.elements()[0].is_text();
@@ -420,8 +397,7 @@ absl::Status KeyspaceOwner::renew_lease(Client& client) {
 absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner};
-  const auto drawn =
-      run_leased(client, draw_script(), draw_without_memory_script(), untold(), keys, {});
+  const auto drawn = run_leased(client, draw_script(), untold(), keys, {});
   if (!drawn.ok()) return drawn.status();
   if (!drawn->is_integer()) return to_status(*drawn, "drawing a checkpoint");
   if (drawn->integer() == lua::owner_draw::kLost) {
@@ -438,8 +414,7 @@ absl::Status KeyspaceOwner::acknowledge(Client& client, const Recorded& batch,
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner, keys_.order_stream};
   ASSIGN_OR_RETURN(const auto acknowledged,
-                   run_leased(client, acknowledge_script(), acknowledge_without_memory_script(),
-                              batch, keys, more));
+                   run_leased(client, acknowledge_script(), batch, keys, more));
   if (acknowledged == Reply::integer(lua::owner_acknowledge::kCaughtUp)) {
     return lost_meanwhile();
   }
@@ -451,9 +426,7 @@ absl::Status KeyspaceOwner::note_change(Client& client, const Recorded& batch,
                                         std::span<const std::string_view> fields) {
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner, keys_.order_stream};
-  ASSIGN_OR_RETURN(const auto noted,
-                   run_leased(client, note_change_script(), note_change_without_memory_script(),
-                              batch, keys, fields));
+  ASSIGN_OR_RETURN(const auto noted, run_leased(client, note_change_script(), batch, keys, fields));
   if (noted == Reply::integer(lua::owner_note_change::kCaughtUp)) return lost_meanwhile();
   return noted.is_integer() ? absl::OkStatus() : to_status(noted, "noting a change");
 }
@@ -468,8 +441,7 @@ absl::Status KeyspaceOwner::check_caught_up(Client& client) const {
 absl::Status KeyspaceOwner::mark(Client& client) {
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner, keys_.order_stream};
-  ASSIGN_OR_RETURN(const auto marked,
-                   run_leased(client, mark_script(), mark_script(), untold(), keys, {}));
+  ASSIGN_OR_RETURN(const auto marked, run_leased(client, mark_script(), untold(), keys, {}));
   return marked.is_integer() ? absl::OkStatus() : to_status(marked, "marking the order stream");
 }
 
@@ -480,8 +452,7 @@ absl::StatusOr<bool> KeyspaceOwner::trim(Client& client, std::int64_t retain_ms,
   const std::string stream_owner = keys_.stream_owner();
   const std::string_view keys[] = {stream_owner, keys_.order_stream};
   const std::string_view more[] = {retain, most};
-  ASSIGN_OR_RETURN(const auto marks, run_leased(client, trim_script(), trim_without_memory_script(),
-                                                untold(), keys, more));
+  ASSIGN_OR_RETURN(const auto marks, run_leased(client, trim_script(), untold(), keys, more));
   if (!marks.is_integer()) return to_status(marks, "trimming the order stream");
   return marks.integer() > 0;
 }
@@ -546,7 +517,7 @@ absl::StatusOr<Reply> KeyspaceOwner::rewind(Client& client, const DatabaseState&
   const DecimalText caught_up(known.checkpoint);
   const std::string_view more[] = {keys_.group, accept ? "1" : "0", caught_up};
   const Recorded has{.recorded = state.recorded(), .epoch = state.epoch};
-  return run_leased(client, rewind_script(), rewind_without_memory_script(), has, keys, more);
+  return run_leased(client, rewind_script(), has, keys, more);
 }
 
 /// Closes the admission of every voucher: pieces of the lost orders would be sold again by a rebuild.
