@@ -35,21 +35,33 @@ class LiteralWriter final : public sql::ParameterWriter {
   }
 
   void write_table(const sql::Table& table, std::string& text) override {
-    const std::string name = concat("rows_", ++tables_);
-    text += concat("(WITH ", name, " (");
-    for (std::size_t i = 0; i < table.size(); ++i)
-      text += concat(i == 0 ? "" : ", ", table[i].name);
-    text += ") AS (";
-    write_rows(table, text);
-    text += concat(") SELECT * FROM ", name, ") AS ", name);
+    // The first row names the columns. WITH (…) AS (VALUES …) would do so too, but not in a DELETE.
+    text += "(SELECT ";
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      if (i > 0) text += ", ";
+      write_element(table[i], 0, text);
+      text += concat(" AS ", table[i].name);
+    }
+    if (rows_of(table) > 1) {
+      text += " UNION ALL ";
+      write_rows_from(table, 1, text);
+    }
+    text += concat(") AS rows_", ++tables_);
   }
 
   void write_rows(const sql::Table& table, std::string& text) override {
-    const std::size_t count =
-        std::visit([](const auto& values) { return values.size(); }, table.front().values);
+    write_rows_from(table, 0, text);
+  }
+
+ private:
+  static std::size_t rows_of(const sql::Table& table) {
+    return std::visit([](const auto& values) { return values.size(); }, table.front().values);
+  }
+
+  static void write_rows_from(const sql::Table& table, std::size_t first, std::string& text) {
     text += "VALUES ";
-    for (std::size_t row = 0; row < count; ++row) {
-      text += row == 0 ? "(" : ", (";
+    for (std::size_t row = first; row < rows_of(table); ++row) {
+      text += row == first ? "(" : ", (";
       for (std::size_t i = 0; i < table.size(); ++i) {
         if (i > 0) text += ", ";
         write_element(table[i], row, text);
@@ -58,7 +70,6 @@ class LiteralWriter final : public sql::ParameterWriter {
     }
   }
 
- private:
   static void write_element(const sql::Column& column, std::size_t row, std::string& text) {
     if (const auto* const integers = std::get_if<std::vector<std::int64_t>>(&column.values)) {
       text.append(DecimalText((*integers)[row]).view());

@@ -42,6 +42,11 @@ class PostgresqlDatabase final : public sql::Database {
     return concat(" JOIN ", table);
   }
 
+  [[nodiscard]] std::string delete_by_index(std::string_view table, std::string_view /*index*/,
+                                            std::string_view others) const override {
+    return concat("DELETE FROM ", table, " USING ", others, " WHERE");
+  }
+
   [[nodiscard]] std::span<const std::vector<std::string>> migrations() const override {
     return postgresql_migrations();
   }

@@ -54,32 +54,38 @@ absl::StatusOr<Portion> find_portion(Transaction& transaction, std::string_view 
                  .last = rows.front().integer(1)};
 }
 
-/// Statements about the orders of a voucher up to one. In a text, `portion` stands for the condition.
+/// Statements about the orders of a voucher up to one.
 class PortionStatements {
  public:
-  PortionStatements(std::string_view table, VoucherId voucher, OrderId last)
-      : table_(table), voucher_(voucher), last_(last) {}
+  PortionStatements(const Database& database, std::string_view table, VoucherId voucher,
+                    OrderId last)
+      : database_(database), table_(table), voucher_(voucher), last_(last) {}
 
-  void add_for_orders(std::string_view text) {
-    statements_.push_back({concat(text, kPortion), {voucher_, last_}});
-  }
-  void add_for_children(std::string_view text) {
-    statements_.push_back(
-        {concat(text, " order_id IN (SELECT id FROM ", table_, " WHERE ", kPortion, ")"),
-         {voucher_, last_}});
-  }
-  /// Moves rows to another table.
+  /// `text` ends with WHERE.
+  void add_for_orders(std::string_view text) { add(concat(text, kPortion)); }
+  /// Moves the rows of the orders to another table. `condition` is true for those to move, and ends with AND.
   void move_children(std::string_view from, std::string_view to, const std::string& columns,
                      std::string_view condition = "") {
-    add_for_children(concat("INSERT INTO ", to, " (", columns, ") SELECT ", columns, " FROM ", from,
-                            " WHERE ", condition));
-    add_for_children(concat("DELETE FROM ", from, " WHERE ", condition));
+    add(concat("INSERT INTO ", to, " (", columns, ") SELECT ", columns, " FROM ", orders(),
+               database_.join_by_index(from, kByOrder), " ON ", condition, " order_id = wanted"));
+    delete_children(from, condition);
+  }
+  void delete_children(std::string_view from, std::string_view condition = "") {
+    add(concat(database_.delete_by_index(from, kByOrder, orders()), " ", condition,
+               " order_id = wanted"));
   }
   [[nodiscard]] const std::vector<Statement>& statements() const { return statements_; }
 
  private:
-  static constexpr char kPortion[] = "voucher_id = ?1 AND id <= ?2";
+  static constexpr char kPortion[] = " voucher_id = ?1 AND id <= ?2";
+  static constexpr char kByOrder[] = "by_order";
 
+  void add(std::string text) { statements_.push_back({std::move(text), {voucher_, last_}}); }
+  [[nodiscard]] std::string orders() const {
+    return concat("(SELECT id AS wanted FROM ", table_, " WHERE", kPortion, ") AS chosen");
+  }
+
+  const Database& database_;
   const std::string_view table_;
   const VoucherId voucher_;
   const OrderId last_;
@@ -105,36 +111,36 @@ absl::Status archive_voucher(Transaction& transaction, VoucherId voucher, std::i
       {"DELETE FROM live_orders WHERE voucher_id = ?1", {voucher}}});
 }
 
-absl::StatusOr<std::size_t> archive_orders(Transaction& transaction, VoucherId voucher,
-                                           std::size_t count_max) {
+absl::StatusOr<std::size_t> archive_orders(const Database& database, Transaction& transaction,
+                                           VoucherId voucher, std::size_t count_max) {
   ASSIGN_OR_RETURN(const bool is_ready, is_archived(transaction, voucher));
   if (!is_ready) return decided(not_archived_error(voucher));
   ASSIGN_OR_RETURN(const Portion portion, find_portion(transaction, "orders", voucher, count_max));
   if (portion.count == 0) return 0;
   // The payments and changes go first: they are found by the orders. Payments that are due stay.
-  PortionStatements move("orders", voucher, portion.last);
+  PortionStatements move(database, "orders", voucher, portion.last);
   move.move_children("payments", "archived_payments", payment_columns(), "state <> 2 AND");
   move.move_children("order_changes", "archived_changes", change_columns());
   const std::string columns = order_columns();
-  move.add_for_orders(concat("INSERT INTO archived_orders (", columns, ") SELECT ", columns,
-                             " FROM orders WHERE "));
-  move.add_for_orders("DELETE FROM orders WHERE ");
+  move.add_for_orders(
+      concat("INSERT INTO archived_orders (", columns, ") SELECT ", columns, " FROM orders WHERE"));
+  move.add_for_orders("DELETE FROM orders WHERE");
   RETURN_IF_ERROR(transaction.commit(move.statements()));
   return portion.count;
 }
 
-absl::StatusOr<std::size_t> delete_orders(Transaction& transaction, VoucherId voucher,
-                                          std::size_t count_max) {
+absl::StatusOr<std::size_t> delete_orders(const Database& database, Transaction& transaction,
+                                          VoucherId voucher, std::size_t count_max) {
   ASSIGN_OR_RETURN(const bool is_ready, is_archived(transaction, voucher));
   if (!is_ready) return decided(not_archived_error(voucher));
   ASSIGN_OR_RETURN(const Portion unmoved, find_portion(transaction, "orders", voucher, 1));
   if (unmoved.count > 0) return decided(unmoved_orders_error(voucher));
   ASSIGN_OR_RETURN(const Portion portion,
                    find_portion(transaction, "archived_orders", voucher, count_max));
-  PortionStatements remove("archived_orders", voucher, portion.last);
-  remove.add_for_children("DELETE FROM archived_payments WHERE");
-  remove.add_for_children("DELETE FROM archived_changes WHERE");
-  remove.add_for_orders("DELETE FROM archived_orders WHERE ");
+  PortionStatements remove(database, "archived_orders", voucher, portion.last);
+  remove.delete_children("archived_payments");
+  remove.delete_children("archived_changes");
+  remove.add_for_orders("DELETE FROM archived_orders WHERE");
   std::vector<Statement> statements = remove.statements();
   statements.push_back(
       {"UPDATE archived_vouchers SET deleted = 1 WHERE voucher_id = ?1", {voucher}});

@@ -15,10 +15,10 @@ namespace rushgate::sql {
 
 // As in ArchiveStore, in a transaction. Its own errors are decided().
 absl::Status archive_voucher(Transaction& transaction, VoucherId voucher, std::int64_t at_ms);
-absl::StatusOr<std::size_t> archive_orders(Transaction& transaction, VoucherId voucher,
-                                           std::size_t count_max);
-absl::StatusOr<std::size_t> delete_orders(Transaction& transaction, VoucherId voucher,
-                                          std::size_t count_max);
+absl::StatusOr<std::size_t> archive_orders(const Database& database, Transaction& transaction,
+                                           VoucherId voucher, std::size_t count_max);
+absl::StatusOr<std::size_t> delete_orders(const Database& database, Transaction& transaction,
+                                          VoucherId voucher, std::size_t count_max);
 
 /// Returns the query of ArchiveStore::archived_vouchers().
 std::string select_archived_vouchers();

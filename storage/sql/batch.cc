@@ -110,13 +110,9 @@ void Batch::ask(Statement query, void (Batch::*take)(const Rows& rows)) {
 
 void Batch::take_state(const Rows& rows) {
   if (rows.empty()) return;
-  const Row& row = rows.front();
-  state_ = {.identity = row.text(0),
-            .epoch = row.integer(1),
-            .checkpoint = row.integer(2),
-            .revision = row.integer(3),
-            .session = session_};
-  last_change_ = row.integer(4);
+  state_ = to_state(rows.front());
+  state_.session = session_;
+  last_change_ = rows.front().integer(4);
 }
 
 void Batch::ask_for_orders() {
@@ -450,9 +446,10 @@ void Batch::write_payments(std::vector<Statement>& statements) const {
   if (archived.empty()) return;
   statements.push_back(
       {insert_into("archived_payments", payment_columns()), {}, {to_table(archived)}});
-  statements.push_back({"DELETE FROM payments WHERE id IN (SELECT wanted FROM @1)",
-                        {},
-                        {wanted(std::move(archived_ids))}});
+  statements.push_back(
+      {concat(database_.delete_by_index("payments", kById, "@1"), " payments.id = wanted"),
+       {},
+       {wanted(std::move(archived_ids))}});
 }
 
 void Batch::write_changes(std::vector<Statement>& statements) const {

@@ -206,4 +206,11 @@ Table to_table(const VoucherVersion& version) {
   return table;
 }
 
+DatabaseState to_state(const Row& row) {
+  return {.identity = row.text(0),
+          .epoch = row.integer(1),
+          .checkpoint = row.integer(2),
+          .revision = row.integer(3)};
+}
+
 }  // namespace rushgate::sql

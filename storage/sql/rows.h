@@ -32,6 +32,9 @@ std::string version_columns();
 VoucherVersion to_version(const Row& row);
 Table to_table(const VoucherVersion& version);
 
+/// Reads identity, epoch, checkpoint and revision.
+DatabaseState to_state(const Row& row);
+
 /// Returns the values of a user in the columns user_id and user_name.
 inline std::int64_t number_column(const UserId& user) { return user.number(); }
 inline std::string name_column(const UserId& user) { return std::string(user.name()); }

@@ -76,13 +76,6 @@ std::string select_versions(std::string_view rest) {
   return concat("SELECT ", version_columns(), " FROM voucher_versions AS v", rest);
 }
 
-DatabaseState to_state(const Row& row) {
-  return {.identity = row.text(0),
-          .epoch = row.integer(1),
-          .checkpoint = row.integer(2),
-          .revision = row.integer(3)};
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqlOrderStore>> SqlOrderStore::open(
@@ -414,13 +407,13 @@ absl::Status SqlOrderStore::archive_voucher(VoucherId voucher, std::int64_t at_m
 absl::StatusOr<std::size_t> SqlOrderStore::archive_orders(VoucherId voucher,
                                                           std::size_t count_max) {
   return pool_.transact("archiving orders in", [&](Transaction& transaction) {
-    return sql::archive_orders(transaction, voucher, count_max);
+    return sql::archive_orders(pool_.database(), transaction, voucher, count_max);
   });
 }
 
 absl::StatusOr<std::size_t> SqlOrderStore::delete_orders(VoucherId voucher, std::size_t count_max) {
   return pool_.transact("deleting archived orders in", [&](Transaction& transaction) {
-    return sql::delete_orders(transaction, voucher, count_max);
+    return sql::delete_orders(pool_.database(), transaction, voucher, count_max);
   });
 }
 

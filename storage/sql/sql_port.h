@@ -47,6 +47,7 @@ class Row {
   explicit Row(std::vector<Value> values) : values_(std::move(values)) {}
 
   [[nodiscard]] bool is_null(std::size_t column) const { return values_[column].index() == 0; }
+  [[nodiscard]] bool is_text(std::size_t column) const { return values_[column].index() == 2; }
   /// Returns 0 for NULL.
   [[nodiscard]] std::int64_t integer(std::size_t column) const {
     return is_null(column) ? 0 : std::get<std::int64_t>(values_[column]);
@@ -121,6 +122,11 @@ class Database {
   /// one.
   [[nodiscard]] virtual std::string join_by_index(std::string_view table,
                                                   std::string_view index) const = 0;
+
+  /// Returns the beginning of a DELETE of those rows of a table, found by an index, that rows of `others` name:
+  /// "DELETE FROM orders USING @1 WHERE". The condition follows.
+  [[nodiscard]] virtual std::string delete_by_index(std::string_view table, std::string_view index,
+                                                    std::string_view others) const = 0;
 
   // ---- The schema (schema.h) ----
 

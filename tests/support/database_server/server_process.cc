@@ -77,6 +77,11 @@ void own(const fs::path& path) {
   }
 }
 
+std::string database_in(const std::string& url) {
+  const std::size_t begin = url.find("@/") + 2;
+  return url.substr(begin, url.find('?') - begin);
+}
+
 ServerProcess::~ServerProcess() { kill(); }
 
 void ServerProcess::start(std::vector<std::string> words) {
@@ -125,6 +130,8 @@ void ServerProcess::resume() const {
   for (const pid_t child : children_of(pid_)) ::kill(child, SIGCONT);
   ::kill(pid_, SIGCONT);
 }
+
+void ServerProcess::send(int signal) const { ::kill(pid_, signal); }
 
 // The server does not start again before its children have ended.
 void ServerProcess::kill() {

@@ -14,6 +14,9 @@ namespace rushgate::testing {
 /// Gives a file or directory to the user of the servers. Does nothing if that is the user of the test.
 void own(const std::filesystem::path& path);
 
+/// Returns the name of the database in a server's URL.
+std::string database_in(const std::string& url);
+
 /// Ends with this object, and with the thread that started it. Not thread-safe. Errors are
 /// std::runtime_error with the log.
 class ServerProcess {
@@ -32,6 +35,8 @@ class ServerProcess {
   /// Stops the process and its children between two instructions (SIGSTOP).
   void pause() const;
   void resume() const;
+  /// Sends a signal to the process alone.
+  void send(int signal) const;
   /// Kills the process and its children (SIGKILL). Does nothing if it has ended.
   void kill();
 

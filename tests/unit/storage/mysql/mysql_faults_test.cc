@@ -13,7 +13,9 @@
 #include "storage/mysql/mysql_connection.h"
 #include "tests/support/database_server/mariadb_server.h"
 #include "tests/unit/storage/sql/written_orders.h"
+#include <rushgate/archive_store.h>
 #include <rushgate/mysql_order_store.h>
+#include <rushgate/payment_store.h>
 
 namespace rushgate {
 namespace {
@@ -54,9 +56,7 @@ class OtherMysqlSession {
 class MysqlFaultsTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string with(const std::string& option) const { return url_ + "&" + option; }
-  [[nodiscard]] std::string database() const {
-    return url_.substr(url_.find("@/") + 2, url_.find('?') - url_.find("@/") - 2);
-  }
+  [[nodiscard]] std::string database() const { return testing::database_in(url_); }
   std::string execute(const std::string& sql) { return server_.execute(database(), sql); }
 
   testing::MariadbServer& server_ = testing::MariadbServer::of_program();
@@ -176,6 +176,41 @@ TEST_F(MysqlFaultsTest, ChangedSchemaIsNamed) {
   EXPECT_THAT(error_of(*store, 1), HasSubstr("'reference'"));
   execute("ALTER TABLE orders RENAME COLUMN remark TO reference");
   expect_writes(*store, 1);
+}
+
+// A DELETE with a subquery would read, and lock, every payment.
+TEST_F(MysqlFaultsTest, ArchivingReadsOwnPaymentsAlone) {
+  const auto store = open_orders_in_mariadb(url_);
+  constexpr int kOthers = 2'000;
+  constexpr int kOwn = 20;
+  for (const VoucherId id : {1, 2}) {
+    const Voucher voucher{.id = id, .stock = 10'000, .end_ms = 1'000};
+    ASSERT_TRUE(store->vouchers()->record_pending({.voucher = voucher, .version = 1}).ok());
+    ASSERT_TRUE(store->vouchers()->resolve(id, 1, VoucherVersion::State::kApplied, "").ok());
+  }
+  std::vector<OrderEvent> events;
+  for (Order order : orders_from(1, kOthers + kOwn)) {
+    if (order.id > kOthers) order.voucher = 2;
+    events.push_back({.kind = OrderEvent::Kind::kAdmitted, .order = order});
+    events.push_back({.kind = OrderEvent::Kind::kSurplusPayment,
+                      .order = {.id = order.id},
+                      .payment = {.id = "p" + std::to_string(order.id), .amount_cents = 5}});
+    events.push_back({.kind = OrderEvent::Kind::kPaymentRefunded,
+                      .payment = {.id = "p" + std::to_string(order.id)}});
+  }
+  const auto state = store->state().value();
+  ASSERT_TRUE(
+      store->payments()->apply(events, {.epoch = state.epoch, .session = state.session}).ok());
+  ASSERT_TRUE(store->archive()->archive_voucher(2, 2'000).ok());
+  const auto rows_read = [&] {
+    return std::stoll(
+        execute("SELECT variable_value FROM information_schema.global_status WHERE variable_name = "
+                "'rows_read'"));
+  };
+  const std::int64_t before = rows_read();
+  EXPECT_EQ(store->archive()->archive_orders(2, 1'000).value(), std::size_t{kOwn});
+  EXPECT_EQ(store->archive()->delete_orders(2, 1'000).value(), std::size_t{kOwn});
+  EXPECT_LT(rows_read() - before, kOthers / 2);
 }
 
 TEST_F(MysqlFaultsTest, ConstraintOfUsersIsFaultOfOrder) {
