@@ -57,7 +57,10 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
                   "sqlite:path or memory:. With --keyspace too, no DIR is needed")
       ->check(not_empty())
       ->type_name("URL");
-  command.parse_complete_callback([&options] { check_place(options); });
+  // A subcommand of it names its own places.
+  command.parse_complete_callback([&command, &options] {
+    if (command.get_subcommands().empty()) check_place(options);
+  });
   command
       .add_option_function<std::int64_t>(
           "--patience",
@@ -99,7 +102,8 @@ void add_server_option(CLI::App& command, SaleArguments& options) {
       ->check(not_empty())
       ->type_name("FILE")
       ->needs(server);
-  command.parse_complete_callback([&options] {
+  command.parse_complete_callback([&command, &options] {
+    if (!command.get_subcommands().empty()) return;
     check_place(options);
     use_service_of_directory(options);
   });

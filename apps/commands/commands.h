@@ -32,6 +32,7 @@ void add_buy(CLI::App& app, Invocation& invocation);
 void add_work(CLI::App& app, Invocation& invocation);
 void add_audit(CLI::App& app, Invocation& invocation);
 void add_orders(CLI::App& app, Invocation& invocation);
+void add_copy_of_orders(CLI::App& orders, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_watch(CLI::App& app, Invocation& invocation);

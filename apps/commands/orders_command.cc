@@ -232,7 +232,9 @@ void add_orders(CLI::App& app, Invocation& invocation) {
       ->check(is_state())
       ->type_name("created|unpaid|paid|used|refunding|cancelled|refunded|queued|failed");
   command->add_flag("--json", arguments->json, "As a JSON array");
-  command->callback([&invocation, arguments] {
+  add_copy_of_orders(*command, invocation);
+  command->callback([command, &invocation, arguments] {
+    if (!command->get_subcommands().empty()) return;
     invocation.run = [arguments](const std::shared_ptr<spdlog::logger>& logger) {
       arguments->sale.logger = logger;
       return run_orders(*arguments);

@@ -311,7 +311,13 @@ absl::StatusOr<std::int64_t> SqlOrderStore::reserve_ids(std::int64_t day, std::i
   return pool_.transact(
       "reserving order ids in", [&](Transaction& transaction) -> absl::StatusOr<std::int64_t> {
         ASSIGN_OR_RETURN(const auto results,
-                         transaction.run(std::vector{put(0, "reserved_ids.reserved"), read}));
+                         transaction.run(std::vector{
+                             put(0, "reserved_ids.reserved"), read,
+                             Statement{"SELECT identity FROM database_state WHERE only_row = 1"}}));
+        const bool has_identity = !results[2].empty();
+        const absl::Status open =
+            check_open({.identity = has_identity ? results[2].front().text(0) : std::string()});
+        if (!open.ok()) return decided(open);
         const std::int64_t reserved = std::max(above, results[1].front().integer(0)) + count;
         RETURN_IF_ERROR(transaction.commit(
             std::vector{put(reserved, pool_.database().inserted("reserved")),

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/sql/pool.h"
+#include "storage/sql/records.h"
 #include "storage/sql/schema.h"
 #include "storage/sql/sql_port.h"
 #include <rushgate/archive_store.h>
@@ -53,6 +54,7 @@ class SqlOrderStore final : public OrderStore,
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }
+  RecordStore* records() override { return &records_; }
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
@@ -96,6 +98,7 @@ class SqlOrderStore final : public OrderStore,
   absl::StatusOr<std::int64_t> read_integer(Statement query);
 
   Pool pool_;
+  SqlRecords records_{pool_};
 };
 
 }  // namespace rushgate::sql

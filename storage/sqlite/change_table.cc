@@ -32,6 +32,11 @@ OrderChange to_change(const Query& row) {
           .actor = row.text(6)};
 }
 
+void bind_change(Query& query, const OrderChange& change) {
+  query.bind_all(change.position, change.order, static_cast<std::int64_t>(change.from),
+                 static_cast<std::int64_t>(change.to), change.at_ms, change.reason, change.actor);
+}
+
 ChangeReader::ChangeReader(const SQLite::Database& database)
     : last_position_(
           database,

@@ -21,6 +21,7 @@ namespace rushgate {
 inline constexpr char kChangeColumns[] =
     "position, order_id, from_status, to_status, at_ms, reason, actor";
 OrderChange to_change(const Query& row);
+void bind_change(Query& query, const OrderChange& change);
 
 class ChangeReader {
  public:

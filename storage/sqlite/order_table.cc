@@ -269,6 +269,14 @@ std::vector<VoucherId> OrderReader::vouchers_with_orders() {
   }
 }
 
+void bind_order(Query& query, const Order& order) {
+  query.bind_all(order.id, order.user, order.voucher, number_of(order.status), order.limit,
+                 order.admitted_at_ms, to_signed(order.entry.ms), to_signed(order.entry.seq),
+                 order.created_at_ms, order.version, order.price_cents, order.quantity,
+                 order.due_at_ms, order.reference, keeps_of(order), order.idempotency_key,
+                 order.key_expires_at_ms);
+}
+
 // One pass over the table. GROUP BY would sort it.
 std::array<std::int64_t, kOrderStatuses.size()> count_by_status(SQLite::Database& database) {
   std::string sql = "SELECT ";
@@ -302,12 +310,7 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
       write_taken_(database,
                    "INSERT INTO live_orders VALUES (?1, ?2) "
                    "ON CONFLICT DO UPDATE SET live = excluded.live"),
-      insert_(database,
-              "INSERT INTO orders (id, user_id, voucher_id, status, user_limit, admitted_at_ms, "
-              "entry_ms, entry_seq, created_at_ms, voucher_version, price_cents, quantity, "
-              "due_at_ms, reference, keeps, idempotency_key, key_expires_at_ms) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
-              "ON CONFLICT DO NOTHING"),
+      insert_(database, concat(insert_row("orders", kOrderColumns), " ON CONFLICT DO NOTHING")),
       change_(database, "UPDATE orders SET status = ?2, keeps = ?3 WHERE id = ?1"),
       find_(database, concat(kSelectOrders, " WHERE id = ?1")),
       find_archived_(database,
@@ -427,11 +430,8 @@ std::int64_t OrderWriter::count_pieces(const Order& order, std::int64_t orders_m
 }
 
 bool OrderWriter::insert(const Order& order) {
-  Query query(insert_, order.id, order.user, order.voucher, number_of(order.status), order.limit,
-              order.admitted_at_ms, to_signed(order.entry.ms), to_signed(order.entry.seq),
-              order.created_at_ms, order.version, order.price_cents, order.quantity,
-              order.due_at_ms, order.reference, keeps_of(order), order.idempotency_key,
-              order.key_expires_at_ms);
+  Query query(insert_);
+  bind_order(query, order);
   query.next();
   if (insert_.getChanges() == 0) return false;
   has_other_orders_ = has_other_orders_ || (is_live(order) && order.limit != 1);

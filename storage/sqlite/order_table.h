@@ -68,6 +68,8 @@ inline constexpr char kOrderColumns[] =
     "created_at_ms, voucher_version, price_cents, quantity, due_at_ms, reference, keeps, "
     "idempotency_key, key_expires_at_ms";
 Order to_order(const Query& row);
+/// Binds the next values of a query to an order, in the same order.
+void bind_order(Query& query, const Order& order);
 
 // Bits of the column `keeps`.
 inline constexpr std::int64_t kKeepsStock = 1;

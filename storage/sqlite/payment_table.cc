@@ -65,6 +65,12 @@ Payment to_payment(const Query& row) {
           .reason = row.text(6)};
 }
 
+void bind_payment(Query& query, const Payment& payment) {
+  query.bind_all(payment.id, payment.order, payment.amount_cents,
+                 static_cast<std::int64_t>(payment.state), payment.received_at_ms,
+                 payment.refunded_at_ms, payment.reason);
+}
+
 PaymentReader::PaymentReader(const SQLite::Database& database)
     : database_(database), find_(database, concat(kSelectPayments, kFind)) {}
 
@@ -85,9 +91,7 @@ std::vector<Payment> PaymentReader::list(const PaymentFilter& filter) {
 
 PaymentWriter::PaymentWriter(const SQLite::Database& database)
     : find_(database, concat(kSelectPayments, kFind)),
-      put_(database,
-           "INSERT OR REPLACE INTO payments (id, order_id, amount_cents, state, received_at_ms, "
-           "refunded_at_ms, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+      put_(database, insert_row("payments", kPaymentColumns, "INSERT OR REPLACE")),
       make_due_(database,
                 "UPDATE payments SET state = 2, reason = ?2 WHERE order_id = ?1 AND state = 1"),
       archive_(database, concat("INSERT INTO archived_payments (", kPaymentColumns, ") ",
@@ -108,10 +112,9 @@ void PaymentWriter::end_batch() {
 }
 
 void PaymentWriter::put(const Payment& payment) {
-  Query(put_, payment.id, payment.order, payment.amount_cents,
-        static_cast<std::int64_t>(payment.state), payment.received_at_ms, payment.refunded_at_ms,
-        payment.reason)
-      .next();
+  Query query(put_);
+  bind_payment(query, payment);
+  query.next();
 }
 
 void PaymentWriter::archive(const std::string& id) {

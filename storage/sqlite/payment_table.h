@@ -24,6 +24,7 @@ namespace rushgate {
 inline constexpr char kPaymentColumns[] =
     "id, order_id, amount_cents, state, received_at_ms, refunded_at_ms, reason";
 Payment to_payment(const Query& row);
+void bind_payment(Query& query, const Payment& payment);
 /// The table payment_totals sums amounts without their digits from here on.
 inline constexpr std::int64_t kCountedCents = 1'000'000'000;
 

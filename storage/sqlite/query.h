@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
+#include "engine/core/base/concat.h"
 #include <rushgate/user_id.h>
 
 namespace rushgate {
@@ -20,18 +22,33 @@ inline std::int64_t to_limit(std::size_t count_max) {
   return static_cast<std::int64_t>(std::min(count_max, kCountMax));
 }
 
+/// Returns the statement that inserts a row, whose values are ?1, ?2, …
+inline std::string insert_row(std::string_view table, std::string_view columns,
+                              std::string_view verb = "INSERT") {
+  std::string values = "?1";
+  for (std::int64_t i = 2, last = 1 + std::ranges::count(columns, ','); i <= last; ++i) {
+    values += concat(", ?", i);
+  }
+  return concat(verb, " INTO ", table, " (", columns, ") VALUES (", values, ")");
+}
+
 /// Binds `values` to ?1, ?2, …. Its destructor resets the statement, because an unfinished one
 /// would keep its transaction open. Throws SQLite::Exception.
 class Query {
  public:
   template <class... Values>
   explicit Query(SQLite::Statement& statement, const Values&... values) : statement_(statement) {
-    (bind_next(values), ...);
+    bind_all(values...);
   }
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
   ~Query() { statement_.tryReset(); }
 
+  /// Binds further values. Must not be called after next().
+  template <class... Values>
+  void bind_all(const Values&... values) {
+    (bind_next(values), ...);
+  }
   /// Binds a further value. Must not be called after next().
   template <class Value>
   void bind_next(const Value& value) {

@@ -17,10 +17,12 @@
 #include "storage/sqlite/order_copy.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
+#include "storage/sqlite/record_tables.h"
 #include "storage/sqlite/sqlite_connection.h"
 #include "storage/sqlite/sqlite_status.h"
 #include "storage/sqlite/state_table.h"
 #include "storage/sqlite/voucher_table.h"
+#include <rushgate/copy_orders.h>
 #include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
@@ -38,6 +40,7 @@ struct Reader {
   ArchiveReader archive{database};
   VoucherReader vouchers{database};
   StateReader state{database};
+  CopyReader records{database};
 };
 
 struct Writer {
@@ -51,11 +54,12 @@ struct Writer {
   VoucherWriter vouchers{database};
   ArchiveWriter archive{database};
   StateWriter state{database};
+  CopyWriter records{database};
 };
 
 }  // namespace
 
-struct SqliteOrderStore::Impl {
+struct SqliteOrderStore::Impl final : RecordStore {
   std::string file;
   DatabaseInstance instance;  // constant after open()
   SqliteOrderStoreOptions options;
@@ -109,6 +113,69 @@ struct SqliteOrderStore::Impl {
     return catch_errors(doing, file, [&]() -> std::invoke_result_t<Use, SQLite::Database&> {
       ASSIGN_OR_RETURN(SQLite::Database connection, open_reader(file, options));
       return use(connection);
+    });
+  }
+
+  // ---- RecordStore ----
+
+  absl::StatusOr<std::vector<Order>> read_orders(Shelf shelf, OrderId after,
+                                                 std::size_t count_max) override {
+    return read([&](Reader& in) { return in.records.read_orders(shelf, after, count_max); });
+  }
+  absl::StatusOr<std::vector<Payment>> read_payments(Shelf shelf, const std::string& after,
+                                                     std::size_t count_max) override {
+    return read([&](Reader& in) { return in.records.read_payments(shelf, after, count_max); });
+  }
+  absl::StatusOr<std::vector<OrderChange>> read_changes(Shelf shelf, std::int64_t after,
+                                                        std::size_t count_max) override {
+    return read([&](Reader& in) { return in.records.read_changes(shelf, after, count_max); });
+  }
+  absl::StatusOr<SaleRecords> read_sale() override {
+    return read([](Reader& in) { return in.records.read_sale(); });
+  }
+  absl::StatusOr<std::int64_t> count() override {
+    return read_apart("counting the records of",
+                      [](SQLite::Database& connection) -> absl::StatusOr<std::int64_t> {
+                        return count_records(connection);
+                      });
+  }
+  absl::Status replace(Shelf shelf, std::span<const Order> removed,
+                       std::span<const Order> added) override {
+    return replace_records(shelf, removed, added);
+  }
+  absl::Status replace(Shelf shelf, std::span<const Payment> removed,
+                       std::span<const Payment> added) override {
+    return replace_records(shelf, removed, added);
+  }
+  absl::Status replace(Shelf shelf, std::span<const OrderChange> removed,
+                       std::span<const OrderChange> added) override {
+    return replace_records(shelf, removed, added);
+  }
+  absl::Status replace_sale(const SaleRecords& sale) override {
+    return write("copying to", [&](Writer& out) -> absl::Status {
+      out.records.replace_sale(sale);
+      return absl::OkStatus();
+    });
+  }
+  absl::Status close(absl::FunctionRef<absl::Status(const SaleRecords&)> check,
+                     const std::string& identity) override {
+    return write("closing", [&](Writer& out) -> absl::Status {
+      SaleRecords sale = out.records.read_sale();
+      RETURN_IF_ERROR(check(sale));
+      sale.state.identity = identity;
+      ++sale.state.epoch;
+      out.records.write_state(sale.state);
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  template <class Record>
+  absl::Status replace_records(Shelf shelf, std::span<const Record> removed,
+                               std::span<const Record> added) {
+    return write("copying to", [&](Writer& out) -> absl::Status {
+      out.records.replace(shelf, removed, added);
+      return absl::OkStatus();
     });
   }
 };
@@ -245,6 +312,8 @@ absl::Status SqliteOrderStore::check_integrity() {
   return impl_->read_apart("checking", check_whole);
 }
 
+RecordStore* SqliteOrderStore::records() { return impl_.get(); }
+
 absl::StatusOr<DatabaseInstance> SqliteOrderStore::instance() { return impl_->instance; }
 
 // ---- Payments ---------------------------------------------------------------------------------
@@ -326,6 +395,7 @@ absl::StatusOr<std::int64_t> SqliteOrderStore::reserve_ids(std::int64_t day, std
                                                            std::int64_t count) {
   return impl_->write("reserving order ids in",
                       [&](Writer& writer) -> absl::StatusOr<std::int64_t> {
+                        RETURN_IF_ERROR(check_open(writer.state.state()));
                         return writer.state.reserve_ids(day, above, count);
                       });
 }

@@ -163,6 +163,7 @@ absl::Status KeyspaceOwner::check_session(Client& client) {
 
 /// Returns kOurs, kLost or kBehind.
 absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const DatabaseState& state) {
+  RETURN_IF_ERROR(check_open(state));
   const std::string stream_owner = keys_.stream_owner();
   const std::string prefix_owner = keys_.prefix_owner();
   const std::string vouchers = keys_.vouchers();
@@ -289,6 +290,7 @@ absl::StatusOr<std::string> KeyspaceOwner::identity() {
 
 absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  RETURN_IF_ERROR(check_open(state));
   // The server behind a new session may have lost what was recorded in the last one.
   if (state.session != session_) RETURN_IF_ERROR(check(client));
   ASSIGN_OR_RETURN(const auto checkpoint, draw_checkpoint(client));

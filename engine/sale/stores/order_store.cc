@@ -172,6 +172,7 @@ void DatabaseState::record(const BatchFence& fence) {
 }
 
 absl::Status check_fence(const BatchFence& fence, const DatabaseState& state) {
+  RETURN_IF_ERROR(check_open(state));
   if (fence.epoch != state.epoch) {
     return absl::AbortedError(
         concat("the batch was read in epoch ", fence.epoch, ", the database is in ", state.epoch));

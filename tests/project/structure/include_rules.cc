@@ -109,6 +109,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/order_store.h", "engine/sale/stores"},
     PublicHeader{"rushgate/payment_store.h", "engine/sale/stores"},
     PublicHeader{"rushgate/archive_store.h", "engine/sale/stores"},
+    PublicHeader{"rushgate/copy_orders.h", "engine/sale/stores"},
     PublicHeader{"rushgate/order_worker.h", "engine/sale/worker"},
     PublicHeader{"rushgate/order_worker_thread.h", "engine/sale/worker"},
     PublicHeader{"rushgate/sale.h", "engine/sale"},

@@ -1,8 +1,11 @@
 // Several processes with a keyspace on a redis-server and orders on a PostgreSQL: nothing is in a
 // directory.
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,7 +14,9 @@
 #include "apps/exit_code.h"
 #include "tests/support/database_server/postgresql_server.h"
 #include "tests/support/program.h"
+#include "tests/support/random.h"
 #include "tests/support/redis_server/redis_server.h"
+#include <rushgate/random_seed.h>
 
 namespace rushgate {
 namespace {
@@ -74,6 +79,64 @@ TEST_F(DatabaseProgramTest, KeyspaceInDirectoryHasOrdersElsewhere) {
   EXPECT_EQ(run_program(files_.command("audit", {"--orders", orders_})).exit_code, kExitOk);
   EXPECT_TRUE(std::filesystem::exists(files_.sale() / "keyspace"));
   EXPECT_FALSE(std::filesystem::exists(files_.sale() / "orders.db"));
+}
+
+class CopyProgramTest : public DatabaseProgramTest {
+ protected:
+  /// Sells with orders in a directory.
+  void sell_in_directory() const {
+    const auto sold =
+        run_program({"replay", files_.requests(), "--vouchers", files_.vouchers(), "--json",
+                     "--keyspace", redis_.url(), "--dir", files_.sale().string()});
+    ASSERT_EQ(sold.exit_code, kExitOk) << sold.err;
+  }
+  [[nodiscard]] std::vector<std::string> copy(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {
+        "orders", "copy", "sqlite:" + (files_.sale() / "orders.db").string(), orders_, "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  void expect_sells_on_server(int orders) const {
+    const auto audit = run_program(command({"audit"}));
+    EXPECT_EQ(audit.exit_code, kExitOk) << audit.out << audit.err;
+    EXPECT_EQ(run_program(command({"orders", "--json"})).json().size(),
+              static_cast<std::size_t>(orders));
+  }
+};
+
+TEST_F(CopyProgramTest, CopiedSaleContinuesOnServer) {
+  files_.write_requests("0,1000,1\n1,1001,2\n");
+  sell_in_directory();
+  const auto copied = run_program(copy());
+  ASSERT_EQ(copied.exit_code, kExitOk) << copied.err;
+  EXPECT_EQ(copied.json()["orders"], 2);
+  EXPECT_EQ(copied.json()["written"], 2);
+  expect_sells_on_server(2);
+  const auto old =
+      run_program({"audit", "--keyspace", redis_.url(), "--dir", files_.sale().string()});
+  EXPECT_NE(old.exit_code, kExitOk);
+  EXPECT_THAT(old.err, HasSubstr("moved to another database"));
+  SetUp();
+  ASSERT_EQ(run_program(replay()).exit_code, kExitOk);
+  expect_sells_on_server(400);
+  EXPECT_EQ(run_program(copy()).json()["was_complete"], true);
+}
+
+TEST_F(CopyProgramTest, KilledCopyIsCompletedByNextRun) {
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  testing::Random random(seed);
+  sell_in_directory();
+  const auto slow_copy = copy({"--portion", "2"});
+  for (int i = 0; i < 6; ++i) {
+    Program program(slow_copy);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random.below(400)));
+    program.send(SIGKILL);
+    if (program.wait().signal != SIGKILL) break;
+  }
+  const auto copied = run_program(copy());
+  ASSERT_EQ(copied.exit_code, kExitOk) << copied.err;
+  expect_sells_on_server(400);
 }
 
 TEST_F(DatabaseProgramTest, WrongPlaceOfOrdersIsNamed) {

@@ -83,6 +83,8 @@ struct DatabaseState {
   [[nodiscard]] std::int64_t recorded() const { return revision != 0 ? revision : checkpoint; }
   /// Records a batch. Does not check its fence.
   void record(const BatchFence& fence);
+
+  friend bool operator==(const DatabaseState&, const DatabaseState&) = default;
 };
 
 /// One of the copies of a database. Copies share its identity, and only one of them may be open.
@@ -141,6 +143,7 @@ using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
 
 class PaymentStore;  // in <rushgate/payment_store.h>
 class ArchiveStore;  // in <rushgate/archive_store.h>
+class RecordStore;   // in <rushgate/copy_orders.h>
 
 /// Keeps orders, and the state of the database. Thread-safe. A call that fails has changed nothing,
 /// and a change is on the disk when its call returns. A database that is lost with its process
@@ -190,6 +193,8 @@ class OrderStore {
   /// Returns the archive of ended sales in the same database. find() and the payment port find
   /// archived orders too. Default: null, it keeps none: no sale can be archived.
   virtual ArchiveStore* archive() { return nullptr; }
+  /// Returns the records of the same database, for copy_orders(). Default: null, it cannot be copied.
+  virtual RecordStore* records() { return nullptr; }
   /// Returns false if the database has numbers as user ids only: the sale refuses names then.
   [[nodiscard]] virtual bool takes_user_names() const { return true; }
   /// Returns the order with this id; empty if there is none. Default: one list().
@@ -260,8 +265,11 @@ absl::Status for_each_order(OrderStore& store, OrderFilter filter,
 
 /// Returns a new identity for DatabaseState: 16 hex digits.
 std::string new_database_identity();
-/// Returns the kAborted error of write() for a batch of another epoch or session.
+/// Returns the error of write() for a batch of another epoch or session (kAborted), and that of check_open().
 absl::Status check_fence(const BatchFence& fence, const DatabaseState& state);
+/// Returns kFailedPrecondition if no sale may use the database: copy_orders() has moved it, or has not
+/// finished it yet.
+absl::Status check_open(const DatabaseState& state);
 
 /// Returns true if write() failed because of one of its orders.
 inline bool is_fault_of_an_order(const absl::Status& status) {

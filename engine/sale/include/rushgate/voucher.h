@@ -65,6 +65,8 @@ struct VoucherVersion {
   std::int64_t version = 0;
   State state = State::kPending;
   std::string reason = {};  // set if it was refused
+
+  friend bool operator==(const VoucherVersion&, const VoucherVersion&) = default;
 };
 
 /// Returns "pending", "applied" or "refused".

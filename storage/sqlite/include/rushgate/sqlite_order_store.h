@@ -82,6 +82,7 @@ class SqliteOrderStore final : public OrderStore,
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }
+  RecordStore* records() override;
 
   absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
                                                  const BatchFence& fence) override;
