@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "storage/sql/integrity.h"
 #include "storage/sql/pool.h"
 #include "storage/sql/records.h"
 #include "storage/sql/schema.h"
@@ -51,6 +52,7 @@ class SqlOrderStore final : public OrderStore,
   absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status() override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
+  absl::Status check_integrity() override { return sql::check_integrity(pool_); }
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }

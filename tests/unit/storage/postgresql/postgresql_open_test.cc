@@ -56,21 +56,6 @@ TEST_F(PostgresqlOpenTest, NewerTablesAreRefused) {
   EXPECT_THAT(message_of(url_), HasSubstr("written by a newer Rushgate"));
 }
 
-TEST_F(PostgresqlOpenTest, IndexAndReaderOfUsersChangeNothing) {
-  const auto store = open_orders_at(url_);
-  execute(
-      "CREATE INDEX mine ON orders (created_at_ms); CREATE ROLE reader LOGIN; "
-      "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
-  EXPECT_TRUE(write_orders(*store, orders_from(1, 3)).ok());
-  std::string url = url_;
-  url.replace(url.find("rushgate@"), 9, "reader@");
-  const auto reader = open_postgresql_order_store(url, {.read_only = true});
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  EXPECT_EQ((*reader)->list({})->size(), 3U);
-  EXPECT_THAT(write_orders(**reader, orders_from(4, 1)).status().ToString(),
-              HasSubstr("permission denied"));
-}
-
 TEST_F(PostgresqlOpenTest, PeopleReadOrdersAsText) {
   const auto store = open_orders_at(url_);
   std::vector<Order> orders = orders_from(1, 2);
