@@ -8,7 +8,9 @@
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <utility>
 
+#include "absl/strings/str_split.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/status_macros.h"
 #include "storage/postgresql/postgresql_status.h"
@@ -30,12 +32,14 @@ std::string message_of(const PGconn* connection) {
 /// Sets the time-outs of this transaction, and no others: a connection of pgbouncer is shared. The shortest
 /// one has the most telling message. A commit must be on the disk, whatever the database's default is. While a sale fills
 /// its tables, their statistics are old, so plans that read whole tables are forbidden where an index will do.
+/// The first column says which server it is, by its start: that of a pgbouncer's connection may change.
 sql::Statement settings_of_transaction(std::chrono::milliseconds timeout) {
   const auto ms = [](std::chrono::milliseconds time) {
     return concat("'", std::max<std::int64_t>(time.count(), 1), "'");
   };
   return {
-      concat("SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', "
+      concat("SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, "
+             "set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', "
              "'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', "
              "true), set_config('statement_timeout', ",
              ms(timeout), ", true), set_config('lock_timeout', ", ms(timeout * 3 / 4),
@@ -43,6 +47,31 @@ sql::Statement settings_of_transaction(std::chrono::milliseconds timeout) {
              ", true), set_config('synchronous_commit', CASE WHEN "
              "current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE "
              "current_setting('synchronous_commit') END, true)")};
+}
+
+using PqParameters = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns the parameters of each host in a list. libpq tries the next host itself, but would wait for one that
+/// hangs until the time for all of them has passed. (It chooses among all of them if one only prefers a standby.)
+std::vector<PqParameters> for_each_host(const PqParameters& parameters) {
+  std::size_t hosts = 1;
+  for (const auto& [keyword, value] : parameters) {
+    if (keyword == "target_session_attrs" && value == "prefer-standby") return {parameters};
+    const bool lists_hosts = keyword == "host" || keyword == "hostaddr";
+    const auto commas = static_cast<std::size_t>(std::ranges::count(value, ','));
+    if (lists_hosts) hosts = std::max(hosts, 1 + commas);
+  }
+  if (hosts == 1) return {parameters};
+  std::vector<PqParameters> each(hosts);
+  for (const auto& [keyword, value] : parameters) {
+    const bool is_list = keyword == "host" || keyword == "hostaddr" || keyword == "port";
+    const std::vector<std::string> parts =
+        is_list ? absl::StrSplit(value, ',') : std::vector<std::string>{value};
+    for (std::size_t i = 0; i < hosts; ++i) {
+      each[i].emplace_back(keyword, parts[parts.size() == hosts ? i : 0]);
+    }
+  }
+  return each;
 }
 
 /// Returns when a call gives up: later than the server does.
@@ -59,9 +88,20 @@ PostgresqlConnection::PostgresqlConnection(PGconn* connection, std::chrono::mill
 
 absl::StatusOr<std::unique_ptr<sql::Connection>> PostgresqlConnection::open(
     const PostgresqlSettings& settings) {
+  std::string why;
+  for (const PqParameters& host : for_each_host(settings.parameters)) {
+    auto opened = open_one(host, settings);
+    if (opened.ok()) return opened;
+    why += concat(why.empty() ? "" : "; ", opened.status().message());
+  }
+  return absl::UnavailableError(why);
+}
+
+absl::StatusOr<std::unique_ptr<sql::Connection>> PostgresqlConnection::open_one(
+    const PqParameters& parameters, const PostgresqlSettings& settings) {
   std::vector<const char*> keywords;
   std::vector<const char*> values;
-  for (const auto& [keyword, value] : settings.parameters) {
+  for (const auto& [keyword, value] : parameters) {
     keywords.push_back(keyword.c_str());
     values.push_back(value.c_str());
   }
@@ -106,12 +146,21 @@ absl::StatusOr<std::vector<sql::Rows>> PostgresqlConnection::run(
     auto rows = read_rows(deadline);
     if (is_lost_) return rows.status();
     if (!rows.ok()) error.Update(rows.status());  // the first one
+    const bool are_settings = has_settings && i == before - 1;
+    if (error.ok() && are_settings) RETURN_IF_ERROR(check_server(rows->front().integer(0)));
     const bool is_asked = i >= before && i < count - after;
     if (error.ok() && is_asked) results.push_back(*std::move(rows));
   }
   RETURN_IF_ERROR(read_end(deadline));
   if (!error.ok()) return error;
   return results;
+}
+
+/// A server that took over behind a proxy may have lost commits, so its session is another one (DatabaseState).
+absl::Status PostgresqlConnection::check_server(std::int64_t started_us) {
+  const auto before = std::exchange(server_started_us_, started_us);
+  if (!before || *before == started_us) return absl::OkStatus();
+  return lost(absl::UnavailableError("another server replies than before, or it was restarted"));
 }
 
 void PostgresqlConnection::roll_back() {

@@ -53,6 +53,11 @@ void MariadbServer::start() {
       "--innodb-log-file-size=32M",
       "--max-connections=40",
       std::string("--innodb-flush-log-at-trx-commit=") + (options_.is_durable ? "1" : "0")};
+  if (options_.port != 0) {
+    words.insert(words.end(), {"--skip-networking=0", "--bind-address=127.0.0.1",
+                               "--port=" + std::to_string(options_.port), "--log-bin=binlog",
+                               "--server-id=1", "--sync-binlog=0"});
+  }
   words.insert(words.end(), options_.settings.begin(), options_.settings.end());
   process_.start(std::move(words));
   process_.wait_until([&] { return connect(socket(), "") != nullptr; });
@@ -82,6 +87,32 @@ std::string MariadbServer::execute(const std::string& database, const std::strin
 void MariadbServer::restart() {
   process_.kill();
   start();
+}
+
+void MariadbServer::replicate(MariadbServer& primary) {
+  primary.execute("", "CREATE USER replica@'%' IDENTIFIED BY 'replica'");
+  primary.execute("", "GRANT REPLICATION SLAVE ON *.* TO replica@'%'");
+  execute("", "SET GLOBAL server_id = 2");
+  execute("", "SET GLOBAL read_only = 1");
+  execute("", "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = " +
+                  std::to_string(primary.options_.port) +
+                  ", MASTER_USER = 'replica', MASTER_PASSWORD = 'replica', MASTER_LOG_FILE = "
+                  "'binlog.000001', MASTER_LOG_POS = 4");
+  execute("", "START SLAVE");
+  wait_until_current(primary);
+}
+
+void MariadbServer::wait_until_current(MariadbServer& primary) {
+  const std::string position = primary.execute("", "SELECT @@gtid_binlog_pos");
+  const std::string reached = execute("", "SELECT master_gtid_wait('" + position + "', 60)");
+  if (reached != "0") throw std::runtime_error("the replica does not follow");
+}
+
+void MariadbServer::cut_off() { execute("", "STOP SLAVE"); }
+
+void MariadbServer::promote() {
+  execute("", "RESET SLAVE ALL");
+  execute("", "SET GLOBAL read_only = 0");
 }
 
 }  // namespace rushgate::testing

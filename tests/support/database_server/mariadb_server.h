@@ -14,6 +14,7 @@ struct MariadbServerOptions {
   bool is_durable = false;  // flushes each commit, as in production: for restart()
   TemporaryDirectory::Where where = TemporaryDirectory::Where::kInMemory;
   std::vector<std::string> settings = {};  // "--max-connections=5"
+  int port = 0;  // of 127.0.0.1, where it listens as the primary of replicas; 0: it has none
 };
 
 /// Runs MariaDB on a unix socket in a directory of its own, as an unprivileged user. It ends with this
@@ -38,8 +39,18 @@ class MariadbServer {
   /// Stops the server between two instructions.
   void pause() const { process_.pause(); }
   void resume() const { process_.resume(); }
+  void kill() { process_.kill(); }
   /// Kills the server, and starts it again.
   void restart();
+
+  /// Makes this new server a replica of a server with a port.
+  void replicate(MariadbServer& primary);
+  /// Returns when this replica has everything that its primary has committed.
+  void wait_until_current(MariadbServer& primary);
+  /// Lets this replica receive nothing any more.
+  void cut_off();
+  /// Makes this replica a server that takes writes, with what it has received.
+  void promote();
 
  private:
   void start();

@@ -43,12 +43,42 @@ PostgresqlServer::PostgresqlServer(PostgresqlServerOptions options)
   start();
 }
 
+PostgresqlServer::PostgresqlServer(const PostgresqlServer& primary, Standby /*tag*/)
+    : options_(primary.options_), directory_(options_.where) {
+  own(directory_.path());
+  own(sockets_.path());
+  process_.run({(find_programs() / "pg_basebackup").string(), "-D", data().string(), "-h",
+                primary.sockets_.path().string(), "-U", kUser, "-R", "-X", "stream",
+                "--checkpoint=fast", "--no-sync"});
+  start();
+}
+
+std::unique_ptr<PostgresqlServer> PostgresqlServer::make_standby(const PostgresqlServer& primary) {
+  return std::unique_ptr<PostgresqlServer>(new PostgresqlServer(primary, Standby()));
+}
+
+void PostgresqlServer::wait_until_current(PostgresqlServer& primary) {
+  const std::string position =
+      primary.execute(primary.url("postgres"), "SELECT pg_current_wal_lsn()");
+  process_.wait_until([&] {
+    return execute(url("postgres"), "SELECT pg_last_wal_replay_lsn() >= '" + position + "'") == "t";
+  });
+}
+
+void PostgresqlServer::cut_off() {
+  process_.kill();
+  fs::remove(data() / "postmaster.pid");
+  start({"primary_conninfo="});
+}
+
+void PostgresqlServer::promote() { execute(url("postgres"), "SELECT pg_promote(true, 60)"); }
+
 PostgresqlServer& PostgresqlServer::of_program() {
   static PostgresqlServer server;
   return server;
 }
 
-void PostgresqlServer::start() {
+void PostgresqlServer::start(const std::vector<std::string>& more) {
   const std::string sync = options_.is_durable ? "on" : "off";
   std::vector<std::string> settings = {
       "listen_addresses=",   "unix_socket_directories=" + sockets_.path().string(),
@@ -56,6 +86,7 @@ void PostgresqlServer::start() {
       "shared_buffers=32MB", "autovacuum_naptime=10min",
       "max_connections=40",  "deadlock_timeout=50ms"};
   settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
+  settings.insert(settings.end(), more.begin(), more.end());
   std::vector<std::string> words = {(find_programs() / "postgres").string(), "-D", data().string()};
   for (std::string& setting : settings) {
     words.emplace_back("-c");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,23 @@ class PostgresqlServer {
   /// Stops the server and its backends between two instructions.
   void pause() const { process_.pause(); }
   void resume() const { process_.resume(); }
+  void kill() { process_.kill(); }
   /// Kills the server, and starts it again.
   void restart();
 
+  /// Makes a streaming standby of a server.
+  static std::unique_ptr<PostgresqlServer> make_standby(const PostgresqlServer& primary);
+  /// Returns when this standby has everything that its primary has committed.
+  void wait_until_current(PostgresqlServer& primary);
+  /// Lets this standby receive nothing any more.
+  void cut_off();
+  /// Makes this standby a primary with what it has received.
+  void promote();
+
  private:
-  void start();
+  struct Standby {};
+  PostgresqlServer(const PostgresqlServer& primary, Standby);
+  void start(const std::vector<std::string>& more = {});
 
   const PostgresqlServerOptions options_;
   const TemporaryDirectory directory_;
