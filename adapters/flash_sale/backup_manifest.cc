@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
 #include "engine/core/base/concat.h"
 #include "engine/core/base/make_directory.h"
 
@@ -62,9 +63,8 @@ absl::StatusOr<BackupManifest> read_manifest(const std::filesystem::path& dir) {
   std::ifstream in(file);
   if (!in) return absl::NotFoundError(concat("there is no complete backup in ", dir.string()));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return manifest_damage(file);
   try {
+    const auto json = parse_trusted_json(text);
     if (json.at("format").get<int>() > kBackupFormat) {
       return absl::UnimplementedError(concat(file.string(), " is of a newer Rushgate"));
     }

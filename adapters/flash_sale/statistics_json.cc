@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/flash_sale/sale_json.h"
 #include "adapters/flash_sale/utc_time.h"
 
@@ -114,7 +115,7 @@ std::string label_text(std::string_view text) {
   const std::string quoted =
       nlohmann::ordered_json(text.substr(0, kBytesMax))
           .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
-  return nlohmann::ordered_json::parse(quoted).get<std::string>();
+  return parse_trusted_json(quoted).get<std::string>();
 }
 
 nlohmann::ordered_json to_json(const LatencyFigures& latency) {

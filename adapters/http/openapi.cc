@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/http/route.h"
 #include "engine/core/base/concat.h"
 #include <rushgate/engine.h>
@@ -439,7 +440,7 @@ std::string make_document() {
            {{"type", "http"},
             {"scheme", "bearer"},
             {"description", "A signed token of a user."}}}}},
-        {"schemas", Json::parse(kSchemas)}}}};
+        {"schemas", parse_trusted_json(kSchemas)}}}};
   return document.dump(1) + '\n';
 }
 

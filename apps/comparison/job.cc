@@ -2,9 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
+
 namespace rushgate::comparison {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 std::string Job::line() const {
   return json{{"strategy", strategy},
@@ -26,7 +28,7 @@ std::string Job::line() const {
 }
 
 Job Job::from_line(const std::string& line) {
-  const json fields = json::parse(line);
+  const json fields = parse_trusted_json(line);
   return {.strategy = fields.at("strategy"),
           .dir = fields.at("dir").get<std::string>(),
           .keyspace_url = fields.at("keyspace_url"),
@@ -51,7 +53,7 @@ std::string JobResult::line() const {
 }
 
 JobResult JobResult::from_line(const std::string& line) {
-  const json fields = json::parse(line);
+  const json fields = parse_trusted_json(line);
   return {.served = fields.at("served"),
           .turned_away = fields.at("turned_away"),
           .seconds = fields.at("seconds"),

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "adapters/flash_sale/json_text.h"
 #include "apps/audit_text.h"
 #include "apps/order_json.h"
 #include "apps/patience.h"
@@ -93,7 +94,7 @@ absl::StatusOr<std::optional<SecondActReport>> SecondAct::load() {
   if (reply.is_nil()) return std::nullopt;
   if (!reply.is_text()) return absl::UnavailableError(to_debug_string(reply));
   try {
-    return second_act_from_json(Json::parse(reply.text()));
+    return second_act_from_json(parse_trusted_json(reply.text()));
   } catch (const Json::exception& error) {
     return absl::DataLossError(fmt::format("{}: {}", kRecord, error.what()));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
 #include "apps/order_json.h"
 
 namespace rushgate {
@@ -22,7 +23,7 @@ absl::StatusOr<std::optional<RunRecord>> RunBook::load() {
   if (reply.is_nil()) return std::optional<RunRecord>();
   if (!reply.is_text()) return unexpected(key_, reply);
   try {
-    const Json json = Json::parse(reply.text());
+    const Json json = parse_trusted_json(reply.text());
     RunRecord record;
     json.at("vouchers").get_to(record.vouchers_hash);
     json.at("starts").get_to(record.starts);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/flash_sale/sale_directory.h"
 #include "storage/rocksdb/directory_lock.h"
 
@@ -66,8 +68,10 @@ ServedDirectory::~ServedDirectory() {
 std::optional<ServedAddress> find_service(const fs::path& dir) {
   std::ifstream in(dir / kServiceName);
   if (!in) return std::nullopt;
-  const auto json = nlohmann::json::parse(in, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto parsed = parse_json(text);
+  if (!parsed.ok() || !parsed->is_object()) return std::nullopt;
+  const nlohmann::ordered_json& json = *parsed;
   const std::string holder = json.value("holder", "");
   if (holder.empty() || holder != holder_of(dir)) return std::nullopt;
   ServedAddress address{.url = json.value("url", "")};
