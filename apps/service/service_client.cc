@@ -9,11 +9,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <fmt/format.h>
 
+#include "adapters/flash_sale/json_text.h"
+#include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 
@@ -21,40 +24,39 @@ namespace rushgate {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
 namespace beast_http = boost::beast::http;
 
-using HttpRequest = beast_http::request<beast_http::string_body>;
+using boost::system::error_code;
 using HttpResponse = beast_http::response<beast_http::string_body>;
 
 constexpr std::string_view kProblemPrefix = "urn:rushgate:problem:";
 constexpr std::uint64_t kResponseBytesMax = std::uint64_t{64} * 1'024 * 1'024;
 
-using TlsStream = asio::ssl::stream<beast::tcp_stream>;
+using TlsStream = asio::ssl::stream<asio::ip::tcp::socket>;
 
-/// One request and its response. Any step that fails ends it.
+/// One request and its response. Any step that fails ends it. Beast parses the response; its operations on
+/// streams would cost the compiler more than the rest of the program's unit.
 template <class Stream>
 class HttpExchange {
  public:
   template <class... Tls>
-  explicit HttpExchange(const HttpRequest& request, Tls&... tls)
+  explicit HttpExchange(const std::string& request, Tls&... tls)
       : request_(request), stream_(io_, tls...) {
     parser_.body_limit(kResponseBytesMax);
+    parser_.eager(true);
   }
 
-  boost::system::error_code run(const std::string& host, const std::string& port,
-                                std::chrono::seconds patience) {
-    boost::system::error_code error;
+  error_code run(const std::string& host, const std::string& port, std::chrono::seconds patience) {
+    error_code error;
     const auto addresses = asio::ip::tcp::resolver(io_).resolve(host, port, error);
     if (!error) prepare(host, error);
     if (error) return error;
-    beast::get_lowest_layer(stream_).expires_after(patience);
-    beast::get_lowest_layer(stream_).async_connect(
-        addresses, [this](const boost::system::error_code& failed, const auto&) {
-          if (go_on(failed)) shake_hands();
-        });
-    io_.run();
-    return error_;
+    asio::async_connect(stream_.lowest_layer(), addresses,
+                        [this](const error_code& failed, const auto&) {
+                          if (go_on(failed)) shake_hands();
+                        });
+    io_.run_for(patience);
+    return io_.stopped() ? error_ : asio::error::timed_out;
   }
   [[nodiscard]] const HttpResponse& response() const { return parser_.get(); }
 
@@ -62,7 +64,7 @@ class HttpExchange {
   static constexpr bool kIsTls = std::is_same_v<Stream, TlsStream>;
 
   /// Names the host, which the certificate must be for.
-  void prepare(const std::string& host, boost::system::error_code& error) {
+  void prepare(const std::string& host, error_code& error) {
     if constexpr (kIsTls) {
       stream_.set_verify_callback(asio::ssl::host_name_verification(host), error);
       asio::ip::make_address(host, error);  // an address is no name
@@ -76,33 +78,58 @@ class HttpExchange {
 
   void shake_hands() {
     if constexpr (kIsTls) {
-      stream_.async_handshake(asio::ssl::stream_base::client, [this](const auto& failed) {
-        if (go_on(failed)) exchange();
+      stream_.async_handshake(asio::ssl::stream_base::client, [this](const error_code& failed) {
+        if (go_on(failed)) send();
       });
     } else {
-      exchange();
+      send();
     }
   }
 
-  void exchange() {
-    beast_http::async_write(stream_, request_, [this](const auto& unsent, std::size_t) {
-      if (!go_on(unsent)) return;
-      beast_http::async_read(stream_, buffer_, parser_,
-                             [this](const auto& unread, std::size_t) { go_on(unread); });
-    });
+  void send() {
+    asio::async_write(stream_, asio::buffer(request_),
+                      [this](const error_code& failed, std::size_t) {
+                        if (go_on(failed)) receive();
+                      });
   }
 
-  bool go_on(const boost::system::error_code& error) {
+  void receive() {
+    constexpr std::size_t kPortion = 65'536;
+    stream_.async_read_some(received_.prepare(kPortion),
+                            [this](const error_code& failed, std::size_t bytes) {
+                              received_.commit(bytes);
+                              if (failed == asio::error::eof && parser_.got_some()) {
+                                parser_.put_eof(error_);
+                              } else if (go_on(failed) && parse()) {
+                                receive();
+                              }
+                            });
+  }
+
+  /// Returns true if the response goes on.
+  bool parse() {
+    while (received_.size() > 0 && !parser_.is_done()) {
+      received_.consume(parser_.put(received_.data(), error_));
+      if (error_ == beast_http::error::need_more) {
+        error_ = {};
+        return true;
+      }
+      if (error_) return false;
+    }
+    return !parser_.is_done();
+  }
+
+  bool go_on(const error_code& error) {
     error_ = error;
     return !error;
   }
 
-  const HttpRequest& request_;
+  const std::string& request_;
   asio::io_context io_;
   Stream stream_;
-  beast::flat_buffer buffer_;
+  boost::beast::flat_buffer received_;
   beast_http::response_parser<beast_http::string_body> parser_;
-  boost::system::error_code error_;
+  error_code error_;
 };
 
 /// Returns what a client of TLS trusts.
@@ -187,19 +214,17 @@ absl::StatusOr<ServiceAnswer> ServiceClient::call(const std::string& method,
                                                   const std::string& target, const Json& body,
                                                   const Fields& fields,
                                                   std::chrono::seconds patience) const {
-  constexpr unsigned kVersion = 11;
-  HttpRequest request(beast_http::string_to_verb(method), target, kVersion);
   const bool is_ipv6 = host_.find(':') != std::string::npos;
-  request.set(beast_http::field::host,
-              is_ipv6 ? fmt::format("[{}]:{}", host_, port_) : fmt::format("{}:{}", host_, port_));
-  request.set(beast_http::field::connection, "close");
-  if (!token_.empty()) request.set(beast_http::field::authorization, "Bearer " + token_);
-  for (const auto& [name, value] : fields) request.set(name, value);
+  std::string request = concat(method, " ", target, " HTTP/1.1\r\nHost: ", is_ipv6 ? "[" : "",
+                               host_, is_ipv6 ? "]" : "", ":", port_, "\r\nConnection: close\r\n");
+  if (!token_.empty()) request += concat("Authorization: Bearer ", token_, "\r\n");
+  for (const auto& [name, value] : fields) request += concat(name, ": ", value, "\r\n");
+  std::string text;
   if (!body.is_null()) {
-    request.set(beast_http::field::content_type, "application/json");
-    request.body() = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+    request += "Content-Type: application/json\r\n";
   }
-  request.prepare_payload();
+  request += concat("Content-Length: ", text.size(), "\r\n\r\n", text);
   const auto exchange = [&](auto&& http) -> absl::StatusOr<ServiceAnswer> {
     if (const auto error = http.run(host_, port_, patience)) {
       const bool is_distrust = error.category() == asio::error::get_ssl_category();
@@ -208,15 +233,15 @@ absl::StatusOr<ServiceAnswer> ServiceClient::call(const std::string& method,
           fmt::format("{}: {}", url_, error.message()));
     }
     const HttpResponse& response = http.response();
-    ServiceAnswer answer{.status = response.result_int(),
-                         .json = Json::parse(response.body(), nullptr, false)};
-    if (!answer.json.is_discarded()) return answer;
-    return absl::UnknownError(
-        fmt::format("{}: the reply to {} {} is no JSON: is this a service of "
-                    "a sale?",
-                    url_, method, target));
+    try {
+      return ServiceAnswer{.status = response.result_int(),
+                           .json = parse_trusted_json(response.body())};
+    } catch (const Json::exception&) {
+      return absl::UnknownError(fmt::format(
+          "{}: the reply to {} {} is no JSON: is this a service of a sale?", url_, method, target));
+    }
   };
-  return tls_ == nullptr ? exchange(HttpExchange<beast::tcp_stream>(request))
+  return tls_ == nullptr ? exchange(HttpExchange<asio::ip::tcp::socket>(request))
                          : exchange(HttpExchange<TlsStream>(request, *tls_));
 }
 
