@@ -137,7 +137,7 @@ bool is_integer(char letter) {
 // ---- Numbers ----
 
 /// As x86-64 casts it: in Redis that is left to the machine.
-std::uint64_t truncate(lua_Number number) {
+std::uint64_t truncate_to_bits(lua_Number number) {
   constexpr lua_Number kLimit = 9'223'372'036'854'775'808.0;  // 2^63
   constexpr std::uint64_t kIndefinite = std::uint64_t{1} << 63;
   if (std::isnan(number) || number < -kLimit) return kIndefinite;
@@ -215,7 +215,7 @@ void add_value(Packing& packing, const Option& option) {
       return add_text(packing, option);
     default:
       if (!is_integer(option.letter)) return packing.format.set(option.letter);
-      return packing.add(option, truncate(packing.take_number()));
+      return packing.add(option, truncate_to_bits(packing.take_number()));
   }
 }
 
@@ -270,7 +270,7 @@ std::size_t read_counted_text(Unpacking& unpacking, std::size_t length) {
     if (unpacking.values == 0 || lua_isnumber(lua, -1) == 0) {
       luaL_error(lua, "format 'c0' needs a previous size");
     }
-    length = truncate(lua_tonumber(lua, -1));
+    length = truncate_to_bits(lua_tonumber(lua, -1));
     lua_pop(lua, 1);
     --unpacking.values;
     unpacking.need(length);

@@ -15,7 +15,7 @@ std::string_view take_until(std::string_view& text, std::string_view separators)
   return part;
 }
 
-bool set_flag(ScriptFlags& flags, std::string_view name) {
+bool set_shebang_flag(ScriptFlags& flags, std::string_view name) {
   for (const NamedScriptFlag& flag : kScriptFlags) {
     if (flag.name != name) continue;
     flags.*flag.member = true;
@@ -30,7 +30,7 @@ bool set_flags(ScriptFlags& flags, std::string_view list, Reply& error) {
   while (more) {
     more = list.find(',') != std::string_view::npos;
     const std::string_view name = take_until(list, ",");
-    if (set_flag(flags, name)) continue;
+    if (set_shebang_flag(flags, name)) continue;
     error = script_errors::shebang_flag(name);
     return false;
   }

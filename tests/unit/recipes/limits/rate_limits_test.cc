@@ -17,7 +17,7 @@ namespace rushgate {
 namespace {
 
 template <class Limiter>
-Permission take(Limiter& limiter, std::string_view name = "n") {
+Permission take_permission(Limiter& limiter, std::string_view name = "n") {
   const auto permission = limiter.take(name);
   EXPECT_TRUE(permission.ok()) << permission.status();
   return permission.value_or(Permission{});
@@ -35,18 +35,18 @@ INSTANTIATE_TEST_SUITE_P(Backends, TokenBucketTest, all_recipe_kinds(), recipe_n
 TEST_P(TokenBucketTest, BurstIsFollowedByRate) {
   const auto limiter = bucket(3, 300);
   for (int left = 2; left >= 0; --left) {
-    const Permission permission = take(*limiter);
+    const Permission permission = take_permission(*limiter);
     EXPECT_TRUE(permission.granted);
     EXPECT_EQ(permission.remaining, left);
   }
-  const Permission refused = take(*limiter);
+  const Permission refused = take_permission(*limiter);
   EXPECT_FALSE(refused.granted);
   EXPECT_EQ(refused.retry_after_ms, 100);
   advance_ms(99);
-  EXPECT_EQ(take(*limiter).retry_after_ms, 1);
+  EXPECT_EQ(take_permission(*limiter).retry_after_ms, 1);
   advance_ms(1);
-  EXPECT_TRUE(take(*limiter).granted);
-  EXPECT_FALSE(take(*limiter).granted);
+  EXPECT_TRUE(take_permission(*limiter).granted);
+  EXPECT_FALSE(take_permission(*limiter).granted);
 }
 
 TEST_P(TokenBucketTest, TokensAreTakenTogetherOrNot) {
@@ -76,14 +76,14 @@ TEST_P(TokenBucketTest, BucketsOfBatchAreTakenInOrder) {
 
 TEST_P(TokenBucketTest, NamesHaveSeparateBuckets) {
   const auto limiter = bucket(1, 1'000);
-  EXPECT_TRUE(take(*limiter, "a").granted);
-  EXPECT_TRUE(take(*limiter, "b").granted);
-  EXPECT_FALSE(take(*limiter, "a").granted);
+  EXPECT_TRUE(take_permission(*limiter, "a").granted);
+  EXPECT_TRUE(take_permission(*limiter, "b").granted);
+  EXPECT_FALSE(take_permission(*limiter, "a").granted);
 }
 
 TEST_P(TokenBucketTest, FullBucketIsNoKey) {
   const auto limiter = bucket(2, 100);
-  EXPECT_TRUE(take(*limiter).granted);
+  EXPECT_TRUE(take_permission(*limiter).granted);
   EXPECT_EQ((*client_)("EXISTS", "token-bucket:n"), Reply::integer(1));
   advance_ms(60);
   EXPECT_EQ((*client_)("EXISTS", "token-bucket:n"), Reply::integer(0));
@@ -91,11 +91,11 @@ TEST_P(TokenBucketTest, FullBucketIsNoKey) {
 
 TEST_P(TokenBucketTest, ClockBackRefusesForOneRefillAtMost) {
   const auto limiter = bucket(2, 1'000);
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(take(*limiter).granted);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(take_permission(*limiter).granted);
   set_now_ms(clock_.now_ms() - 3'600'000);
-  EXPECT_FALSE(take(*limiter).granted);
+  EXPECT_FALSE(take_permission(*limiter).granted);
   advance_ms(500);
-  EXPECT_TRUE(take(*limiter).granted);
+  EXPECT_TRUE(take_permission(*limiter).granted);
 }
 
 TEST_P(TokenBucketTest, RateHoldsBelowOneMicrosecondPerToken) {
@@ -174,15 +174,15 @@ INSTANTIATE_TEST_SUITE_P(Backends, SlidingWindowTest, all_recipe_kinds(), recipe
 
 TEST_P(SlidingWindowTest, ExactGrantExpiresWithWindow) {
   const auto limiter = window(Kind::kExact, 2, 1'000);
-  EXPECT_EQ(take(*limiter).remaining, 1);
+  EXPECT_EQ(take_permission(*limiter).remaining, 1);
   advance_ms(600);
-  EXPECT_EQ(take(*limiter).remaining, 0);
-  EXPECT_EQ(take(*limiter).retry_after_ms, 400);
+  EXPECT_EQ(take_permission(*limiter).remaining, 0);
+  EXPECT_EQ(take_permission(*limiter).retry_after_ms, 400);
   advance_ms(399);
-  EXPECT_FALSE(take(*limiter).granted);
+  EXPECT_FALSE(take_permission(*limiter).granted);
   advance_ms(1);
-  EXPECT_TRUE(take(*limiter).granted);
-  EXPECT_EQ(take(*limiter).retry_after_ms, 600);
+  EXPECT_TRUE(take_permission(*limiter).granted);
+  EXPECT_EQ(take_permission(*limiter).retry_after_ms, 600);
 }
 
 /// The classic way counts per second, and grants twice as many around a second's end.
@@ -202,8 +202,8 @@ TEST_P(SlidingWindowTest, NoBurstAroundFixedWindowEnd) {
   for (int i = 0; i < 20; ++i) {
     if (i == 10) advance_ms(200);
     if (fixed()) ++fixed_grants;
-    if (take(*exact).granted) ++exact_grants;
-    if (take(*approximate, "other").granted) ++approximate_grants;
+    if (take_permission(*exact).granted) ++exact_grants;
+    if (take_permission(*approximate, "other").granted) ++approximate_grants;
   }
   EXPECT_EQ(fixed_grants, 2 * kMaximum) << "the wrong way, within 200 ms";
   EXPECT_EQ(exact_grants, kMaximum);
@@ -221,7 +221,7 @@ TEST_P(SlidingWindowTest, ExactNeverGrantsMoreInAnyWindow) {
   for (int i = 0; i < 500; ++i) {
     advance_ms(random.between(0, 150));
     while (!grants.empty() && grants.front() <= clock_.now_ms() - kWindowMs) grants.pop_front();
-    const Permission permission = take(*limiter);
+    const Permission permission = take_permission(*limiter);
     ASSERT_EQ(permission.granted, grants.size() < kMaximum) << "step " << i;
     if (permission.granted) {
       grants.push_back(clock_.now_ms());
@@ -238,18 +238,18 @@ TEST_P(SlidingWindowTest, ApproximateGrantsAtReportedTime) {
   testing::Random random(seed);
   int refusals = 0;
   for (int i = 0; i < 300; ++i) {
-    const Permission permission = take(*limiter);
+    const Permission permission = take_permission(*limiter);
     if (permission.granted) continue;
     ++refusals;
     ASSERT_GT(permission.retry_after_ms, 0);
     if (permission.retry_after_ms > 1) {
       advance_ms(permission.retry_after_ms - 1);
-      ASSERT_FALSE(take(*limiter).granted) << "step " << i << ": earlier than it said";
+      ASSERT_FALSE(take_permission(*limiter).granted) << "step " << i << ": earlier than it said";
       advance_ms(1);
     } else {
       advance_ms(1);
     }
-    ASSERT_TRUE(take(*limiter).granted) << "step " << i << ": later than it said";
+    ASSERT_TRUE(take_permission(*limiter).granted) << "step " << i << ": later than it said";
     advance_ms(random.between(0, 300));
   }
   EXPECT_GT(refusals, 50);
@@ -259,19 +259,19 @@ TEST_P(SlidingWindowTest, ClockBackRefusesForOneWindowAtMost) {
   for (const Kind kind : {Kind::kExact, Kind::kApproximate}) {
     const auto limiter = window(kind, 2, 1'000);
     const std::string name = kind == Kind::kExact ? "exact" : "approximate";
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(take(*limiter, name).granted);
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(take_permission(*limiter, name).granted);
     set_now_ms(clock_.now_ms() - 3'600'000);
-    EXPECT_FALSE(take(*limiter, name).granted) << name;
+    EXPECT_FALSE(take_permission(*limiter, name).granted) << name;
     advance_ms(2'000);
-    EXPECT_TRUE(take(*limiter, name).granted) << name;
+    EXPECT_TRUE(take_permission(*limiter, name).granted) << name;
   }
 }
 
 TEST_P(SlidingWindowTest, IdleWindowIsNoKey) {
   const auto exact = window(Kind::kExact, 2, 1'000);
   const auto approximate = window(Kind::kApproximate, 2, 1'000);
-  EXPECT_TRUE(take(*exact, "exact").granted);
-  EXPECT_TRUE(take(*approximate, "approximate").granted);
+  EXPECT_TRUE(take_permission(*exact, "exact").granted);
+  EXPECT_TRUE(take_permission(*approximate, "approximate").granted);
   advance_ms(2'001);
   EXPECT_EQ((*client_)("EXISTS", "sliding-window:exact", "sliding-window:approximate"),
             Reply::integer(0));
@@ -302,8 +302,8 @@ void SlidingWindowNativeTest::compare(Kind kind) {
     if (what == 1) embedded_->advance_ms(10 * step_ms);
     if (what > 10) embedded_->advance_ms(step_ms);
     server_.set_now_ms(clock_.now_ms());
-    const Permission our = take(*ours);
-    const Permission their = take(*theirs);
+    const Permission our = take_permission(*ours);
+    const Permission their = take_permission(*theirs);
     ASSERT_EQ(our.granted, their.granted) << "step " << i;
     ASSERT_EQ(our.remaining, their.remaining) << "step " << i;
     ASSERT_EQ(our.retry_after_ms, their.retry_after_ms) << "step " << i;
