@@ -192,7 +192,7 @@ void run_next(fuzz::Input& input, fuzz::OpenedEngine& engine, bool rolls_back) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(commands) {
   rushgate::fuzz::Input input(data, size);
   rushgate::MemoryStore store({.keep_state = true});
   const bool rolls_back = size % 2 == 1;

@@ -1,4 +1,4 @@
-// Feeds the files of a folder to a fuzzer without libFuzzer. Then feeds RUSHGATE_FUZZ_INPUTS
+// Feeds the files of a folder to one of the fuzzers without libFuzzer. Then feeds RUSHGATE_FUZZ_INPUTS
 // (default 10,000) random mutations of them.
 #include <unistd.h>
 
@@ -26,7 +26,7 @@
 // NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): theirs
 extern "C" void __sanitizer_set_death_callback(void (*)()) __attribute__((weak));
 
-namespace rushgate {
+namespace rushgate::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,7 +104,7 @@ std::string made_of(std::span<const std::string> corpus, Random& random) {
   return bytes;
 }
 
-void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(fuzz::to_input(bytes), bytes.size()); }
+void feed(Fuzzer fuzzer, const std::string& bytes) { fuzzer(to_input(bytes), bytes.size()); }
 
 /// The command that repeats the current input.
 char to_run_again[80];
@@ -132,7 +132,7 @@ void name_input_at_the_end() {
   }
 }
 
-void feed_made_inputs(std::span<const std::string> corpus) {
+void feed_made_inputs(Fuzzer fuzzer, std::span<const std::string> corpus) {
   const char* const chosen = std::getenv("RUSHGATE_FUZZ_INPUTS");
   const std::uint64_t usual = testing::is_full_run() ? 10'000 : 4'000;
   const std::uint64_t inputs = chosen == nullptr ? usual : std::strtoull(chosen, nullptr, 10);
@@ -142,11 +142,11 @@ void feed_made_inputs(std::span<const std::string> corpus) {
     std::snprintf(to_run_again, sizeof(to_run_again), "%s RUSHGATE_FUZZ_INPUTS=1\n",
                   seed_text(seed).c_str());
     Random random(seed);
-    feed(made_of(corpus, random));
+    feed(fuzzer, made_of(corpus, random));
   }
 }
 
-int run(const char* folder) {
+int run(Fuzzer fuzzer, const char* folder) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());  // makes a seed reproducible everywhere
@@ -155,21 +155,25 @@ int run(const char* folder) {
     std::printf("%s\n", path.c_str());
     std::fflush(stdout);  // visible even if this input crashes
     std::ifstream in(path, std::ios::binary);
-    feed(corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+    const std::istreambuf_iterator<char> begin(in);
+    feed(fuzzer, corpus.emplace_back(begin, std::istreambuf_iterator<char>()));
   }
   if (corpus.empty()) {
     std::fprintf(stderr, "%s: nothing is there\n", folder);
     return 1;
   }
-  feed_made_inputs(corpus);
+  feed_made_inputs(fuzzer, corpus);
   return 0;
 }
 
 }  // namespace
-}  // namespace rushgate
+}  // namespace rushgate::fuzz
 
 int main(int argc, char** argv) {
-  if (argc == 2) return rushgate::run(argv[1]);
-  std::fprintf(stderr, "usage: %s <folder>\n", argv[0]);
+  const auto& fuzzers = rushgate::fuzz::fuzzers();
+  const auto fuzzer = argc == 3 ? fuzzers.find(argv[1]) : fuzzers.end();
+  if (fuzzer != fuzzers.end()) return rushgate::fuzz::run(fuzzer->second, argv[2]);
+  std::fprintf(stderr, "usage: %s <fuzzer> <folder>\n", argv[0]);
+  for (const auto& [name, function] : fuzzers) std::fprintf(stderr, "  %s\n", name.data());
   return 2;
 }

@@ -28,7 +28,7 @@ void restore(fuzz::OpenedEngine& engine, const std::string& payload) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(dump) {
   std::string payload(rushgate::fuzz::to_text(data, size));
   rushgate::rdb::seal(payload);
   rushgate::MemoryStore store({.keep_state = true});

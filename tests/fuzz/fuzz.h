@@ -5,13 +5,31 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 
-/// Each fuzzer defines this function, in libFuzzer's form. Returns 0. An error ends the process.
-// NOLINTNEXTLINE(readability-identifier-naming): theirs
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+/// Begins a fuzzer, which is a function of `data` and `size` in libFuzzer's form: it returns 0, and an
+/// error ends the process. libFuzzer has a program for each, the corpora one for all.
+#ifdef RUSHGATE_LIBFUZZER
+#define RUSHGATE_FUZZER(name) \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+#else
+#define RUSHGATE_FUZZER(name)                                         \
+  static int fuzz_##name(const std::uint8_t* data, std::size_t size); \
+  [[maybe_unused]] static const bool has_fuzzer_##name =              \
+      ::rushgate::fuzz::fuzzers().emplace(#name, fuzz_##name).second; \
+  static int fuzz_##name(const std::uint8_t* data, std::size_t size)
+#endif
 
 namespace rushgate::fuzz {
+
+using Fuzzer = int (*)(const std::uint8_t* data, std::size_t size);
+
+/// Returns the fuzzers of this program by their names.
+inline std::map<std::string_view, Fuzzer>& fuzzers() {
+  static std::map<std::string_view, Fuzzer> all;
+  return all;
+}
 
 inline std::string_view to_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};

@@ -54,7 +54,7 @@ bool matches(std::string_view pattern, std::string_view text) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(glob) {
   constexpr std::size_t kLong = 24;  // the literal implementation is too slow for more
   rushgate::fuzz::Input input(data, size);
   const std::string_view pattern = input.text();

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/http/sale_service.h"
 #include "tests/fuzz/fuzz.h"
 #include <rushgate/flash_sale.h>
@@ -80,7 +81,7 @@ void check_answer(const http::HttpAnswer& answer) {
     fuzz::expect(answer.status == 200, "a refusal is JSON");  // a page, or the metrics
     return;
   }
-  const auto json = nlohmann::ordered_json::parse(answer.body, nullptr, false);
+  const auto json = parse_trusted_json(answer.body);
   fuzz::expect(json.is_object(), "the body is an object");
   if (answer.status < 400) return;
   fuzz::expect(answer.type == "application/problem+json", "a refusal is a problem");
@@ -98,7 +99,7 @@ void check_answer(const http::HttpAnswer& answer) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(http) {
   using namespace rushgate;
   const std::string_view text = fuzz::to_text(data, size);
   if (text.size() > HttpServer::kBodyBytesMax) return 0;

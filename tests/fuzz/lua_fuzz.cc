@@ -88,7 +88,7 @@ class Machine {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(lua) {
   using rushgate::kOnBytes;
   rushgate::fuzz::Input input(data, size);
   const std::size_t choice = input.byte();

@@ -53,7 +53,7 @@ void read_reals(const std::string& text) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(numbers) {
   const std::string text(rushgate::fuzz::to_text(data, size));
   rushgate::read_integers(text);
   rushgate::read_ids(text);

@@ -30,7 +30,7 @@ class OpenedEngine {
   [[nodiscard]] Engine& engine() { return *engine_; }
 
   template <class... Args>
-  Reply call(const Args&... args) {
+  Reply call(Args... args) {
     return run(Request::of(args...));
   }
   Reply run(const Request& request) { return client_->call(request); }

@@ -99,7 +99,7 @@ void work(Store& store) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(records) {
   rushgate::fuzz::Input input(data, size);
   rushgate::MemoryStore store({.keep_state = true});
   if (store.commit(rushgate::batch_of(input)).ok()) rushgate::work(store);

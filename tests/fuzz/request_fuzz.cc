@@ -56,7 +56,7 @@ void find_in(std::string_view bytes, const std::vector<std::size_t>& sizes,
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(request) {
   rushgate::fuzz::Input input(data, size);
   std::vector<std::size_t> sizes;
   for (int i = 0; i < 4; ++i) sizes.push_back(input.byte() % 64U + 1U);

@@ -38,7 +38,7 @@ void write_again(const std::vector<Entry>& entries) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(stream_segment) {
   rushgate::fuzz::Input input(data, size);
   const std::uint8_t ms = input.byte();
   const std::uint8_t seq = input.byte();

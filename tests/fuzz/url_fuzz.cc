@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 #include <rushgate/open_backend.h>
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(url) {
   using namespace rushgate;
   const std::string text(fuzz::to_text(data, size));
   const auto url = BackendUrl::parse(text);

@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 #include <rushgate/flash_sale.h>
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(vouchers) {
   using namespace rushgate;
   const auto vouchers = parse_vouchers(fuzz::to_text(data, size), "f");
   if (!vouchers.ok()) {

@@ -20,7 +20,7 @@ std::string quoted(std::string_view word) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(words) {
   rushgate::Request words;
   if (!rushgate::split_quoted(rushgate::fuzz::to_text(data, size), words)) return 0;
   std::string line;
