@@ -73,7 +73,7 @@ double milliseconds_to_open(const std::filesystem::path& dir) {
 
 /// Removes many sets of one member by `command`.
 void flush(const std::string& command, bool is_among_others) {
-  const TemporaryDirectory scratch;
+  const TemporaryDirectory scratch(TemporaryDirectory::Where::kOnDisk);
   const std::filesystem::path dir = scratch.path() / "keyspace";
   {
     Opened opened(dir);
@@ -100,7 +100,7 @@ void flush(const std::string& command, bool is_among_others) {
 /// Deletes collections of `elements` elements, each with one DEL. `fill` is a command that adds
 /// many elements, each followed by `behind` unless that is empty.
 void delete_each(const std::string& fill, int elements, int count, const std::string& behind) {
-  const TemporaryDirectory scratch;
+  const TemporaryDirectory scratch(TemporaryDirectory::Where::kOnDisk);
   const std::filesystem::path dir = scratch.path() / "keyspace";
   {
     Opened opened(dir);
@@ -126,7 +126,7 @@ void delete_each(const std::string& fill, int elements, int count, const std::st
 
 /// Adds the only element of a collection and removes it, repeatedly.
 void fill_and_empty(const std::vector<std::string>& fill, const std::vector<std::string>& empty) {
-  const TemporaryDirectory scratch;
+  const TemporaryDirectory scratch(TemporaryDirectory::Where::kOnDisk);
   const std::filesystem::path dir = scratch.path() / "keyspace";
   const std::string name = fill[0] + " and " + empty[0];
   {
@@ -159,7 +159,7 @@ void fill_and_empty(const std::vector<std::string>& fill, const std::vector<std:
 /// the next request. `fill` is a command that adds many elements, each between `before` and
 /// `behind` unless these are empty.
 void unlink(const std::string& fill, const std::string& before, const std::string& behind) {
-  const TemporaryDirectory scratch;
+  const TemporaryDirectory scratch(TemporaryDirectory::Where::kOnDisk);
   Opened opened(scratch.path() / "keyspace");
   constexpr int kAtOnce = 1'000;
   for (int first = 0; first < kElements; first += kAtOnce) {

@@ -28,6 +28,7 @@ testing::RedisServerOptions server_options(PeerDurability durability,
   testing::RedisServerOptions options;
   options.append_only = true;
   options.patience = kToLoadItsFile;
+  options.where = TemporaryDirectory::Where::kInTmp;  // with a disk to synchronise
   options.arguments = {"--appendfsync",
                        durability == PeerDurability::kAlways ? "always" : "everysec"};
   if (rewrites == RedisPeer::Rewrites::kNone) {

@@ -36,7 +36,7 @@ class StoredBackend final : public Backend {
     return *std::move(store);
   }
 
-  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInMemory};
+  const TemporaryDirectory directory_;
   EmbeddedBackend engine_;
 };
 

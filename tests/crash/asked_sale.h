@@ -193,7 +193,7 @@ class AskedSale {
   const bool has_own_orders_;
   const bool takes_payments_;
   const SalePlan plan_;
-  const RecoveryDirectory directory_;
+  const TemporaryDirectory directory_;
   std::map<std::int64_t, std::set<OrderId>> said_;  // by row
   std::vector<AcceptedRow> last_;                   // the accepted rows of the last process
   std::map<OrderId, std::set<RowReport>> changes_;

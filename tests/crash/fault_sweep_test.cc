@@ -283,7 +283,7 @@ class SweptSale {
   }
 
   MemoryStore kept_{{.keep_state = true}};
-  std::optional<RecoveryDirectory> on_disk_;
+  std::optional<TemporaryDirectory> on_disk_;
   ManualClock clock_;
   FaultyOrderStore orders_;
   bool is_poisonous_ = false;
@@ -415,7 +415,7 @@ TEST_P(DiskSweepTest, FailingDatabaseDiskLosesAndDoublesNothing) {
     nth = places.next();
     ASSERT_LT(nth, kCallsMax);
     SCOPED_TRACE("call " + std::to_string(nth));
-    const RecoveryDirectory directory;
+    const TemporaryDirectory directory;
     SqliteOrderStoreOptions options;
     options.busy_timeout_ms = 1;
     options.vfs = disk.name();

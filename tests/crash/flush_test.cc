@@ -115,7 +115,7 @@ class FlushTest : public ::testing::TestWithParam<Flush> {
     for (int i = 0; i < 200; ++i) client("RPUSH", "list0", i);
   }
 
-  RecoveryDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_P(FlushTest, InterruptedAnywhereRemovesAllOrNothing) {

@@ -211,7 +211,7 @@ class CutSale {
 
   const Durability durability_;
   std::mt19937_64 random_;
-  RecoveryDirectory directory_;
+  TemporaryDirectory directory_;
   std::shared_ptr<faults::PowerCutFileSystem> disk_;
   std::size_t log_bytes_max_ = 0;
   ManualClock clock_;

@@ -18,12 +18,6 @@
 
 namespace rushgate {
 
-/// A directory in memory: no power cut here is real.
-class RecoveryDirectory : public TemporaryDirectory {
- public:
-  RecoveryDirectory() : TemporaryDirectory(Where::kInMemory) {}
-};
-
 /// An engine in manual mode, the sale on it, and two workers: the contents of one process.
 class RunningSale {
  public:

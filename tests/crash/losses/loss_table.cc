@@ -146,8 +146,8 @@ Result count(const std::filesystem::path& dir, const std::vector<OrderId>& accep
 // ---- Embedded -----------------------------------------------------------------------------------
 
 Result run_embedded(const Setting& setting, Fault fault, std::int64_t stock, std::int64_t moment) {
-  const TemporaryDirectory directory;
-  const TemporaryDirectory notes;
+  const TemporaryDirectory directory(TemporaryDirectory::Where::kOnDisk);
+  const TemporaryDirectory notes(TemporaryDirectory::Where::kOnDisk);
   Victim victim{.dir = directory.path(),
                 .durability = setting.durability,
                 .stock = stock,
@@ -190,7 +190,8 @@ class Servers {
         needs_replica_(!setting.url_options.empty()),
         options_{.arguments = setting.arguments,
                  .can_lose_power = fault == Fault::kPowerCut,
-                 .listens_on_tcp = fault == Fault::kFailover || fault == Fault::kPartition} {
+                 .listens_on_tcp = fault == Fault::kFailover || fault == Fault::kPartition,
+                 .where = TemporaryDirectory::Where::kInTmp} {
     server_ = std::make_unique<RedisServer>(options_);
     url_ = server_->url() + setting.url_options;
     if (!options_.listens_on_tcp) return;
@@ -249,7 +250,7 @@ class Servers {
 };
 
 Result run_on_redis(const Setting& setting, Fault fault, std::int64_t stock, std::int64_t moment) {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory(TemporaryDirectory::Where::kOnDisk);
   Servers servers(setting, fault);
   std::vector<OrderId> accepted;
   std::atomic<std::int64_t> count_accepted = 0;

@@ -81,10 +81,15 @@ PostgresqlServer& PostgresqlServer::of_program() {
 void PostgresqlServer::start(const std::vector<std::string>& more) {
   const std::string sync = options_.is_durable ? "on" : "off";
   std::vector<std::string> settings = {
-      "listen_addresses=",   "unix_socket_directories=" + sockets_.path().string(),
-      "fsync=" + sync,       "full_page_writes=" + sync,
-      "shared_buffers=32MB", "autovacuum_naptime=10min",
-      "max_connections=40",  "deadlock_timeout=50ms"};
+      "listen_addresses=",
+      "unix_socket_directories=" + sockets_.path().string(),
+      "fsync=" + sync,
+      "full_page_writes=" + sync,
+      "shared_buffers=32MB",
+      "autovacuum_naptime=10min",
+      "max_connections=40",
+      "deadlock_timeout=50ms",
+      "dynamic_shared_memory_type=mmap"};  // a killed server would leave a file in /dev/shm
   settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
   settings.insert(settings.end(), more.begin(), more.end());
   std::vector<std::string> words = {(find_programs() / "postgres").string(), "-D", data().string()};

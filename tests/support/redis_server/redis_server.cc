@@ -89,6 +89,16 @@ void RedisServer::flush_all() {
   if (reply != Reply::ok()) throw std::runtime_error("FLUSHALL: " + to_debug_string(reply));
 }
 
+void RedisServer::clear() {
+  RawConnection connection(socket_path());
+  for (const Request& request :
+       {Request::of("FLUSHALL"), Request::of("SCRIPT", "FLUSH"), Request::of("FUNCTION", "FLUSH"),
+        Request::of("CONFIG", "RESETSTAT")}) {
+    const Reply reply = connection.call(request);
+    if (reply != Reply::ok()) throw std::runtime_error("clearing: " + to_debug_string(reply));
+  }
+}
+
 void RedisServer::kill() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);

@@ -24,6 +24,7 @@ struct RedisServerOptions {
   std::chrono::seconds patience{20};  // until the first reply
   std::string sentinel = {};          // makes it a sentinel with these lines of configuration
   bool manual_clock = false;          // starts at ManualClock::kStartMs, moved by set_now_ms()
+  TemporaryDirectory::Where where = TemporaryDirectory::Where::kShort;
 };
 
 /// Returns a port of 127.0.0.1 that nobody listens on.
@@ -55,6 +56,8 @@ class RedisServer {
 
   /// Deletes all keys. The server must have no password.
   void flush_all();
+  /// Deletes all keys, scripts, functions and statistics.
+  void clear();
 
   /// Stops the server between two instructions (SIGSTOP). Connections stay open without replies.
   void pause();
@@ -104,7 +107,7 @@ class RedisServer {
 
   const RedisServerOptions options_;
   const int port_;  // 0: none
-  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
+  const TemporaryDirectory directory_{options_.where};
   pid_t pid_ = -1;  // -1: not running
 };
 

@@ -4,13 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include "tests/support/redis_server/redis_server.h"
+#include "tests/support/redis_server/lent_redis_server.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
@@ -47,8 +48,7 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
  protected:
   RecipeTest() {
     if (GetParam() == RecipeKind::kRedis) {
-      server_ = std::make_unique<rushgate::testing::RedisServer>(
-          rushgate::testing::RedisServerOptions{.manual_clock = true});
+      server_.emplace(rushgate::testing::LentRedisServer::Time::kManual);
     }
     backend_ = open();
     client_ = backend_->open_client();
@@ -57,7 +57,7 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
   /// Opens the backend. On Redis, opens that of another process.
   std::unique_ptr<Backend> open() {
     if (GetParam() == RecipeKind::kRedis) {
-      return value(RedisBackend::open(*RedisOptions::from_url(server_->url())));
+      return value(RedisBackend::open(*RedisOptions::from_url((*server_)->url())));
     }
     std::unique_ptr<Store> store = std::make_unique<MemoryStore>();
     if (GetParam() == RecipeKind::kRocksDb) store = value(RocksDbStore::open(directory_.path()));
@@ -69,12 +69,12 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
   void advance_ms(std::int64_t duration_ms) {
     if (engine_ != nullptr) return engine_->advance_ms(duration_ms);
     clock_.advance_ms(duration_ms);
-    server_->set_now_ms(clock_.now_ms());
+    (*server_)->set_now_ms(clock_.now_ms());
   }
   /// Sets only the time of day.
   void set_now_ms(std::int64_t now_ms) {
     clock_.set_now_ms(now_ms);
-    if (server_) server_->set_now_ms(now_ms);
+    if (server_) (*server_)->set_now_ms(now_ms);
   }
 
   template <class T>
@@ -85,8 +85,8 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
 
   ManualClock clock_;
   TemporaryDirectory directory_;
-  std::unique_ptr<rushgate::testing::RedisServer> server_;  // on Redis
-  Engine* engine_ = nullptr;                                // elsewhere: backend_
+  std::optional<rushgate::testing::LentRedisServer> server_;  // on Redis
+  Engine* engine_ = nullptr;                                  // elsewhere: backend_
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Client> client_;
 };

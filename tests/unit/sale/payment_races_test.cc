@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -79,6 +80,7 @@ class RaceSale {
   [[nodiscard]] Sale& sale() { return *sale_; }
   [[nodiscard]] OrderWorker& worker(std::size_t i) { return *workers_.at(i); }
   VoucherId next_voucher() { return ++voucher_; }
+  [[nodiscard]] VoucherId vouchers() const { return voucher_; }
 
   /// Stores everything. Expects that nothing is buried, and that no fault is counted.
   void drain() {
@@ -123,7 +125,7 @@ class RaceSale {
   }
 
   const SaleBackendKind& kind_;
-  const TemporaryDirectory directory_{TemporaryDirectory::Where::kInMemory};
+  const TemporaryDirectory directory_;
   ManualClock clock_;
   const std::unique_ptr<TestKeyspace> keyspace_;
   std::unique_ptr<OrderStore> orders_;
@@ -360,16 +362,19 @@ TEST_P(PaymentRacesTest, EveryOrderOfThreeOperationsHasOneWinner) {
   const auto is_left_out = [&](Operation operation) {
     return opens_slowly && operation == Operation::kRestart;
   };
+  // More vouchers would lengthen the audits of a sale by more than its opening takes.
+  constexpr VoucherId kVouchersMax = 16;
+  std::optional<RaceSale> sale;
   for (const Operation first : kOperations) {
     for (const Operation second : kOperations) {
       if (first == second || HasFailure()) continue;
-      RaceSale sale(*GetParam());  // few vouchers keep its audits short
-      run(sale, {first, second});
+      if (!sale || sale->vouchers() >= kVouchersMax) sale.emplace(*GetParam());
+      run(*sale, {first, second});
       if (is_left_out(first) || is_left_out(second)) continue;
       for (const Operation third : kOperations) {
         if (third == first || third == second || is_left_out(third) || ++race != wanted) continue;
         wanted = races.next();
-        run(sale, {first, second, third});
+        run(*sale, {first, second, third});
       }
     }
   }

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "tests/support/hooked_backend.h"
+#include "tests/support/redis_server/lent_redis_server.h"
 #include "tests/support/redis_server/raw_connection.h"
-#include "tests/support/redis_server/redis_server.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
@@ -102,31 +102,34 @@ std::unique_ptr<TestKeyspace> make_rocksdb(const fs::path& dir, ManualClock* clo
 class RedisKeyspace final : public TestKeyspace {
  public:
   explicit RedisKeyspace(ManualClock* clock)
-      : clock_(clock), server_({.manual_clock = clock != nullptr}) {}
+      : clock_(clock), server_(clock != nullptr ? Lent::Time::kManual : Lent::Time::kReal) {}
 
   std::unique_ptr<Backend> open() override {
-    return opened(RedisBackend::open(*RedisOptions::from_url(server_.url())));
+    return opened(RedisBackend::open(*RedisOptions::from_url(server_->url())));
   }
   std::unique_ptr<Backend> open_another(Backend& /*opened*/) override { return open(); }
 
   void save() override {
-    const Reply saved = testing::RawConnection(server_.socket_path()).call(Request::of("SAVE"));
+    server_.keep();
+    const Reply saved = testing::RawConnection(server_->socket_path()).call(Request::of("SAVE"));
     if (saved != Reply::ok()) throw std::runtime_error(to_debug_string(saved));
   }
-  void roll_back() override { server_.restart(); }
+  void roll_back() override { server_->restart(); }
 
   void advance_ms(Backend& /*opened*/, std::int64_t duration_ms) override {
     clock_->advance_ms(duration_ms);
-    server_.set_now_ms(clock_->now_ms());
+    server_->set_now_ms(clock_->now_ms());
   }
   void set_now_ms(std::int64_t now_ms) override {
     clock_->set_now_ms(now_ms);
-    server_.set_now_ms(now_ms);
+    server_->set_now_ms(now_ms);
   }
 
  private:
+  using Lent = testing::LentRedisServer;
+
   ManualClock* const clock_;
-  testing::RedisServer server_;
+  Lent server_;
 };
 
 std::unique_ptr<TestKeyspace> make_redis(const fs::path& /*dir*/, ManualClock* clock) {

@@ -256,7 +256,7 @@ TEST_P(IdGeneratorOnRedisTest, RestoredSnapshotRepeatsNoId) {
   advance_ms(10'000);
   ASSERT_EQ((*client_)("SAVE"), Reply::ok());
   seen.add(first, 150);
-  server_->restart();
+  (*server_)->restart();
   std::int64_t id = 0;
   for (int i = 0; i < 150; ++i) {
     auto next = second.next_id();

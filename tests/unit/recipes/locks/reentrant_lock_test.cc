@@ -671,7 +671,7 @@ TEST_P(ReentrantLockOnRedisTest, WaiterTriesAgainAfterReconnection) {
   const PendingLock waiter = begin(lock_, kOther);
   while ((*client_)("PUBSUB", "NUMSUB", kLockChannel).elements()[1] != Reply::integer(2)) {
   }
-  server_->restart();
+  (*server_)->restart();
   const auto acquired = waiter.result();
   EXPECT_TRUE(acquired.ok() && *acquired) << acquired.status();
   EXPECT_EQ(messages, 0) << "the wrong way";

@@ -117,7 +117,7 @@ TEST_F(SqliteOpenTest, ConcurrentOpenersCreateOneDatabase) {
   constexpr int kFiles = 40;
   constexpr int kProcesses = 4;
   for (int number = 0; number < kFiles; ++number) {
-    const TemporaryDirectory directory(TemporaryDirectory::Where::kInMemory);
+    const TemporaryDirectory directory;
     std::latch start(kProcesses);
     std::vector<std::thread> processes;
     for (int i = 0; i < kProcesses; ++i) {

@@ -31,7 +31,7 @@ std::vector<Order> next_batch(std::mt19937_64& random, OrderId& id, std::int64_t
 
 // Arguments: orders per batch, limit.
 void BM_Write(benchmark::State& state) {
-  const TemporaryDatabase database;
+  const TemporaryDatabase database(TemporaryDirectory::Where::kOnDisk);
   const auto store = SqliteOrderStore::open(database.file()).value();
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;
@@ -52,7 +52,7 @@ BENCHMARK(BM_Write)->Args({1'000, 3})->Iterations(500)->UseRealTime();
 
 // Argument: orders per batch. As BM_Write, each order with an idempotency key.
 void BM_WriteWithKeys(benchmark::State& state) {
-  const TemporaryDatabase database;
+  const TemporaryDatabase database(TemporaryDirectory::Where::kOnDisk);
   const auto store = SqliteOrderStore::open(database.file()).value();
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;
@@ -72,7 +72,7 @@ BENCHMARK(BM_WriteWithKeys)->Arg(1'000)->Iterations(500)->UseRealTime();
 
 // Argument: orders per batch. As BM_Write, in events.
 void BM_ApplyAdmitted(benchmark::State& state) {
-  const TemporaryDatabase database;
+  const TemporaryDatabase database(TemporaryDirectory::Where::kOnDisk);
   const auto store = SqliteOrderStore::open(database.file()).value();
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;
@@ -91,7 +91,7 @@ BENCHMARK(BM_ApplyAdmitted)->Arg(1'000)->Iterations(500)->UseRealTime();
 
 // Argument: orders per batch. Pays each of half a million unpaid orders.
 void BM_Pay(benchmark::State& state) {
-  const TemporaryDatabase database;
+  const TemporaryDatabase database(TemporaryDirectory::Where::kOnDisk);
   const auto store = SqliteOrderStore::open(database.file()).value();
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;
@@ -114,7 +114,7 @@ BENCHMARK(BM_Pay)->Arg(1'000)->Iterations(500)->UseRealTime();
 
 // Stores the same batch repeatedly.
 void BM_Redeliver(benchmark::State& state) {
-  const TemporaryDatabase database;
+  const TemporaryDatabase database(TemporaryDirectory::Where::kOnDisk);
   const auto store = SqliteOrderStore::open(database.file()).value();
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;
@@ -128,7 +128,7 @@ BENCHMARK(BM_Redeliver)->Arg(1'000)->UseRealTime();
 
 // Measures the query of a client that polls for its order.
 void BM_Find(benchmark::State& state) {
-  const TemporaryDatabase database;
+  const TemporaryDatabase database(TemporaryDirectory::Where::kOnDisk);
   const auto store = SqliteOrderStore::open(database.file()).value();
   std::mt19937_64 random(1);
   OrderId id = 1'000'000'000'000;

@@ -1,11 +1,9 @@
 // A path for a database during one test.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
-#include <string>
-#include <system_error>
+
+#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 
@@ -13,23 +11,14 @@ namespace rushgate {
 /// end.
 class TemporaryDatabase {
  public:
-  TemporaryDatabase() {
-    std::string name = std::filesystem::temp_directory_path() / "rushgate-orders-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    directory_ = name;
-  }
-  TemporaryDatabase(const TemporaryDatabase&) = delete;
-  TemporaryDatabase& operator=(const TemporaryDatabase&) = delete;
-  ~TemporaryDatabase() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
+  explicit TemporaryDatabase(TemporaryDirectory::Where where = TemporaryDirectory::Where::kInMemory)
+      : directory_(where) {}
 
-  [[nodiscard]] std::filesystem::path file() const { return directory_ / "orders.db"; }
-  [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
+  [[nodiscard]] std::filesystem::path file() const { return directory() / "orders.db"; }
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_.path(); }
 
  private:
-  std::filesystem::path directory_;
+  const TemporaryDirectory directory_;
 };
 
 }  // namespace rushgate
