@@ -1,7 +1,7 @@
 #include "tests/bench/page_figures.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <regex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -63,23 +63,31 @@ struct Quantity {
 
 /// Reads "284 k admissions/s", "284 k", or a duration, which becomes one in microseconds.
 Quantity read_quantity(const std::string& text) {
-  static const std::regex pattern(R"((\S+)( [kMG])?(?: (.+))?)");
-  std::smatch match;
-  if (!std::regex_match(text, match, pattern)) fail(text);
-  const double value = number(match.str(1), match.str(2));
-  const auto us = microseconds_in(match.str(3));
-  return us ? Quantity{value * *us, "µs"} : Quantity{value, match.str(3)};
+  const std::size_t digits_end = std::min(text.find(' '), text.size());
+  std::string unit = text.substr(digits_end);
+  const bool has_scale = unit.size() > 1 && string_view("kMG").find(unit[1]) != string_view::npos &&
+                         (unit.size() == 2 || unit[2] == ' ');
+  const std::string scale = unit.substr(0, has_scale ? 2 : 0);
+  unit.erase(0, std::min(scale.size() + 1, unit.size()));  // with the blank before it
+  if (digits_end == 0) fail(text);
+  const double value = number(text.substr(0, digits_end), scale);
+  const auto us = microseconds_in(unit);
+  return us ? Quantity{value * *us, "µs"} : Quantity{value, std::move(unit)};
 }
 
 /// Reads "284 k admissions/s (263 k … 303 k)" into `side` of the comparison, and the unit.
 void read_samples(const std::string& cell, const char* side, json& comparison) {
-  static const std::regex pattern(R"((.+) \((.+) … (.+)\))");
-  std::smatch match;
-  if (!std::regex_match(cell, match, pattern)) fail(cell);
-  const Quantity median = read_quantity(match.str(1));
+  constexpr string_view kOpen = " (";
+  constexpr string_view kTo = " … ";
+  const std::size_t open = cell.rfind(kOpen);
+  const std::size_t to = cell.rfind(kTo);
+  if (to == std::string::npos || open > to || !cell.ends_with(')')) fail(cell);
+  const std::size_t least = open + kOpen.size();
+  const std::size_t most = to + kTo.size();
+  const Quantity median = read_quantity(cell.substr(0, open));
   comparison[side] = {{"median", median.value},
-                      {"min", read_quantity(match.str(2)).value},
-                      {"max", read_quantity(match.str(3)).value}};
+                      {"min", read_quantity(cell.substr(least, to - least)).value},
+                      {"max", read_quantity(cell.substr(most, cell.size() - 1 - most)).value}};
   comparison["unit"] = median.unit;
 }
 

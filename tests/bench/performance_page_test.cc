@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "tests/bench/document.h"
 #include "tests/bench/page_figures.h"
 #include "tests/bench/report.h"
+#include "tests/support/patterns.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rushgate::bench {
@@ -62,11 +62,10 @@ std::string drawn(const json& report, const std::string& name) {
 /// Returns the values of an attribute, in the order of the shapes.
 std::vector<double> values(const std::string& svg, const std::string& shape,
                            const std::string& attribute) {
-  const std::regex pattern("<" + shape + " [^>]*\\b" + attribute + "=\"([0-9.]+)\"");
   std::vector<double> found;
-  for (std::sregex_iterator at(svg.begin(), svg.end(), pattern); at != std::sregex_iterator();
-       ++at) {
-    found.push_back(std::stod(at->str(1)));
+  for (const std::string& value :
+       testing::find_all(svg, "<" + shape + " [^>]*\\b" + attribute + "=\"([0-9.]+)\"")) {
+    found.push_back(std::stod(value));
   }
   return found;
 }

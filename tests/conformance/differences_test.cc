@@ -32,11 +32,11 @@ class DifferencesTest : public ::testing::Test {
   }
 
   template <class... Args>
-  Reply call(const Args&... args) {
+  Reply call(Args... args) {
     return client_->call(Request::of(args...));
   }
   template <class... Args>
-  std::string shown(const Args&... args) {
+  std::string shown(Args... args) {
     return to_debug_string(call(args...));
   }
   /// Returns the value of a field of INFO.
@@ -49,7 +49,7 @@ class DifferencesTest : public ::testing::Test {
   }
   /// Submits a blocking command and records its reply.
   template <class... Args>
-  void wait_with(Client& client, std::optional<Reply>& answer, const Args&... args) {
+  void wait_with(Client& client, std::optional<Reply>& answer, Args... args) {
     client.submit(Request::of(args...), [&answer](Reply reply) { answer = std::move(reply); });
     ASSERT_FALSE(answer.has_value());
   }

@@ -12,7 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/flash_sale/json_text.h"
+
 namespace rushgate::testing {
+
+nlohmann::ordered_json HttpReply::json() const { return parse_trusted_json(body); }
 
 std::string HttpReply::problem() const {
   constexpr std::string_view kBegin = "urn:rushgate:problem:";

@@ -18,7 +18,7 @@ struct HttpReply {
   std::string body;
 
   /// Returns the body as JSON. Throws if it is none.
-  [[nodiscard]] nlohmann::ordered_json json() const { return nlohmann::ordered_json::parse(body); }
+  [[nodiscard]] nlohmann::ordered_json json() const;
   /// Returns a header field; empty if it is missing.
   [[nodiscard]] std::string field(const std::string& name) const {
     const auto found = fields.find(name);

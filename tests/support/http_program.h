@@ -3,7 +3,6 @@
 
 #include <csignal>
 #include <cstdint>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 
 #include "apps/exit_code.h"
 #include "tests/support/http_client.h"
+#include "tests/support/patterns.h"
 #include "tests/support/program.h"
 
 namespace rushgate::testing {
@@ -51,12 +51,10 @@ class HttpProgram {
 
   void wait_until_it_listens() {
     program_.wait_for_error_text("serving HTTP on 127.0.0.1 port ");
-    std::smatch port;
     const std::string text = error_text();
-    if (!std::regex_search(text, port, std::regex("HTTP on [0-9.]+ port ([0-9]+)\n"))) {
-      throw std::runtime_error("no HTTP: " + text);
-    }
-    port_ = static_cast<std::uint16_t>(std::stoi(port.str(1)));
+    const std::vector<std::string> ports = find_all(text, "HTTP on [0-9.]+ port ([0-9]+)\n");
+    if (ports.empty()) throw std::runtime_error("no HTTP: " + text);
+    port_ = static_cast<std::uint16_t>(std::stoi(ports.front()));
   }
 
   Program program_;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "adapters/flash_sale/json_text.h"
 #include <rushgate/flash_sale.h>
 
 namespace rushgate {
@@ -41,6 +42,8 @@ std::string contents(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json ProgramResult::json() const { return parse_trusted_json(out); }
 
 Program::Program(const std::vector<std::string>& arguments, int stderr_fd) {
   start(arguments, stderr_fd, output_.path() / "out");

@@ -19,7 +19,7 @@ struct ProgramResult {
   std::string out;
   std::string err;
 
-  [[nodiscard]] nlohmann::ordered_json json() const { return nlohmann::ordered_json::parse(out); }
+  [[nodiscard]] nlohmann::ordered_json json() const;
 };
 
 /// A run of the program. The destructor ends it by SIGKILL.

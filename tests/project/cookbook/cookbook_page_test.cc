@@ -3,17 +3,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "tests/project/cookbook/counting_store.h"
 #include "tests/support/command_output.h"
 #include "tests/support/temporary_directory.h"
-#include <rushgate/memory_store.h>
-#include <rushgate/store_contract.h>
 
 namespace rushgate {
 namespace {
@@ -113,26 +109,4 @@ TEST_P(PageTest, PageShowsOutputOfPrograms) {
 }
 
 }  // namespace
-
-namespace store_contract {
-namespace {
-
-class CountingSubject final : public Subject {
- public:
-  Store& store() override { return store_; }
-  void reopen() override {}
-
- private:
-  CommitCounts counts_;
-  CountingStore store_{std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true}),
-                       counts_};
-};
-
-INSTANTIATE_TEST_SUITE_P(Counting, StoreTest,
-                         ::testing::Values(Maker{
-                             "Counting", [] { return std::make_unique<CountingSubject>(); }}),
-                         name_of);
-
-}  // namespace
-}  // namespace store_contract
 }  // namespace rushgate

@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/flash_sale/json_text.h"
 #include "tests/support/http_program.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/sweep.h"
@@ -157,7 +158,7 @@ class Clients {
   void note_change(const std::string& event) {
     const std::size_t data = event.find("data: ");
     if (data == std::string::npos) return;  // a comment
-    Json change = Json::parse(event.substr(data + 6));
+    Json change = parse_trusted_json(event.substr(data + 6));
     EXPECT_GT(change["position"], position_);
     position_ = change["position"];
     seen_.insert(change["order"].get<std::string>());

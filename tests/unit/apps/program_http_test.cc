@@ -2,7 +2,6 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "apps/exit_code.h"
 #include "tests/support/command_output.h"
 #include "tests/support/http_program.h"
+#include "tests/support/patterns.h"
 #include "tests/support/program.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
@@ -31,13 +31,12 @@ std::string page_text() {
 
 /// Returns the commands of the page's examples.
 std::string curl_examples() {
-  const std::string text = page_text();
-  const std::regex block(R"(<!-- curl -->\n((?:    [^\n]*\n)+))");
   std::string commands;
-  for (std::sregex_iterator at(text.begin(), text.end(), block), end; at != end; ++at) {
-    commands += at->str(1);
+  for (const std::string& block :
+       testing::find_all(page_text(), R"(<!-- curl -->\n((?:    [^\n]*\n)+))")) {
+    commands += block;
   }
-  return std::regex_replace(commands, std::regex("    curl "), "curl -sS --fail-with-body ");
+  return testing::replace_all(commands, "    curl ", "curl -sS --fail-with-body ");
 }
 
 /// Returns the program behind the comment of this name.
@@ -53,8 +52,8 @@ TEST(ProgramHttpTest, ExamplesOfThePageSucceed) {
   HttpProgram served({"--dir", files.sale().string()});
   std::string commands = curl_examples();
   ASSERT_THAT(commands, HasSubstr("Idempotency-Key"));
-  commands = std::regex_replace(commands, std::regex("127.0.0.1:8080"),
-                                "127.0.0.1:" + std::to_string(served.port()));
+  commands = testing::replace_all(commands, "127.0.0.1:8080",
+                                  "127.0.0.1:" + std::to_string(served.port()));
   int status = -1;
   const std::string output = testing::output_of("set -e\n" + commands, &status);
   EXPECT_EQ(status, 0) << output;
@@ -84,7 +83,7 @@ TEST_P(ProgramHttpClientTest, ExampleBuysOnce) {
   const std::string output =
       testing::output_of("RUSHGATE_URL=http://127.0.0.1:" + std::to_string(served.port()) + " " +
                          GetParam().command + " " + program);
-  EXPECT_TRUE(std::regex_match(output, std::regex("[0-9]+ [Tt]rue\n"))) << output;
+  EXPECT_THAT(output, ::testing::MatchesRegex("[0-9]+ [Tt]rue\n"));
   EXPECT_EQ(served.call("GET", "/v1/vouchers/7").json()["free"], 4);
   served.stop();
 }

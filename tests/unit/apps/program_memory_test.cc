@@ -57,7 +57,7 @@ class ProgramMemoryTest : public ::testing::Test {
   }
 
   template <class... Args>
-  Reply call(const Args&... args) {
+  Reply call(Args... args) {
     return bystander_->call(Request::of(args...));
   }
   /// Returns when the server has served all requests that it can serve.

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
 #include "apps/exit_code.h"
 #include "tests/support/http_program.h"
 #include "tests/support/program.h"
@@ -43,7 +44,7 @@ TEST(ProgramOperationsTest, CommandsAskTheServiceOfTheirDirectory) {
   ASSERT_EQ(served.call("PUT", "/v1/vouchers/7", kTerms).status, 201);
   const std::string order = buy_at(served, "anna");
   const ProgramResult vouchers = run_program(files.command("vouchers", {"--json"}));
-  EXPECT_EQ(nlohmann::json::parse(vouchers.out)[0]["free"], 4) << vouchers.err;
+  EXPECT_EQ(parse_trusted_json(vouchers.out)[0]["free"], 4) << vouchers.err;
   EXPECT_EQ(run_program(files.command("status", {order})).exit_code, kExitOk);
   EXPECT_EQ(run_program(files.command("audit")).exit_code, kExitOk);
   EXPECT_EQ(run_program(files.command("close", {"7"})).exit_code, kExitOk);
@@ -68,7 +69,7 @@ TEST(ProgramOperationsTest, BackupOfServiceIsRestored) {
   ASSERT_EQ(served.call("PUT", "/v1/vouchers/7", kTerms).status, 201);
   const std::string order = buy_at(served, "anna");
   ASSERT_EQ(served.call("POST", "/v1/backup").status, 202);
-  nlohmann::json state = {{"state", "running"}};
+  nlohmann::ordered_json state = {{"state", "running"}};
   while (state["state"] == "running") state = served.call("GET", "/v1/backup").json();
   EXPECT_EQ(state["state"], "done") << state;
 
@@ -86,7 +87,7 @@ TEST(ProgramOperationsTest, BackupOfServiceIsRestored) {
   const ProgramResult again =
       run_program(files.command("backup", {backups.path().string(), "--keep", "1", "--json"}));
   EXPECT_EQ(again.exit_code, kExitOk) << again.err;
-  EXPECT_TRUE(nlohmann::json::parse(again.out)["has_keyspace"]);
+  EXPECT_TRUE(parse_trusted_json(again.out)["has_keyspace"]);
 }
 
 /// Runs `backup … --json`, and returns the path that it reports.

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -10,6 +9,7 @@
 
 #include "apps/exit_code.h"
 #include "tests/support/command_output.h"
+#include "tests/support/patterns.h"
 #include "tests/support/program.h"
 
 namespace rushgate {
@@ -21,13 +21,12 @@ using ::testing::HasSubstr;
 std::string redis_cli_examples(const std::string& socket) {
   std::ifstream in(std::string(RUSHGATE_ROOT) + "/docs/sale-commands.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const std::regex block(R"(<!-- redis-cli -->\n((?:    [^\n]*\n)+))");
   std::string commands = "set -e\n";
-  for (std::sregex_iterator at(text.begin(), text.end(), block), end; at != end; ++at) {
-    commands += at->str(1);
+  for (const std::string& block :
+       testing::find_all(text, R"(<!-- redis-cli -->\n((?:    [^\n]*\n)+))")) {
+    commands += block;
   }
-  return std::regex_replace(commands, std::regex("    redis-cli "),
-                            "redis-cli -e -s " + socket + " ");
+  return testing::replace_all(commands, "    redis-cli ", "redis-cli -e -s " + socket + " ");
 }
 
 TEST(ProgramSaleCommandsTest, ExamplesOfThePageSucceed) {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "apps/comparison/charts.h"
 #include "apps/comparison/comparison_report.h"
 #include "apps/strategies/strategies.h"
+#include "tests/support/patterns.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rushgate {
@@ -42,14 +42,14 @@ std::int64_t number(std::string text) {
 
 /// Returns the results in the table of the page: rates and faults.
 std::vector<StrategyResult> results_of(const std::string& page) {
-  const std::regex row(R"(\n\| (\w+) \| [^|]* \| ([\d,]+)/s \|[^|]*\|[^|]*\|(.*)\|)");
+  constexpr const char* kRow = R"(\n\| (\w+) \| [^|]* \| ([\d,]+)/s \|[^|]*\|[^|]*\|(.*)\|)";
   std::vector<StrategyResult> results;
-  for (std::sregex_iterator at(page.begin(), page.end(), row); at != std::sregex_iterator(); ++at) {
-    const std::string letter = at->str(1);
+  for (const std::vector<std::string>& row : testing::find_groups(page, kRow)) {
+    const std::string& letter = row[1];
     StrategyResult result{.kind = strategies::find_strategy(letter)};
     EXPECT_NE(result.kind, nullptr) << letter;
-    result.rushes = {{.served = number(at->str(2)), .seconds = 1}};
-    std::istringstream cells(at->str(3));
+    result.rushes = {{.served = number(row[2]), .seconds = 1}};
+    std::istringstream cells(row[3]);
     for (const Fault fault : comparison::kFaults) {
       std::string cell;
       std::getline(cells, cell, '|');
@@ -98,11 +98,9 @@ TEST(StrategiesPageTest, ChartsShowTable) {
 
 /// Returns the widths of the bars.
 std::vector<double> bar_widths(const std::string& chart) {
-  const std::regex bar("<rect x=[^>]* width=\"([0-9.]+)\"");
   std::vector<double> widths;
-  for (std::sregex_iterator at(chart.begin(), chart.end(), bar); at != std::sregex_iterator();
-       ++at) {
-    widths.push_back(std::stod(at->str(1)));
+  for (const std::string& width : testing::find_all(chart, "<rect x=[^>]* width=\"([0-9.]+)\"")) {
+    widths.push_back(std::stod(width));
   }
   return widths;
 }

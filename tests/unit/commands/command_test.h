@@ -46,21 +46,21 @@ class CommandTest : public ::testing::Test {
     EXPECT_EQ(dump(loaded), dump(keyspace_)) << "the store and the memory differ";
   }
 
-  /// Runs a command: run("SET", "key", 5).
+  /// Runs a command: run("SET", "key", 5). By value, so that literals of all lengths share the templates.
   template <class... Args>
-  Reply run(const Args&... args) {
+  Reply run(Args... args) {
     return run_request(Request::of(args...));
   }
 
   /// Runs a command and returns its reply as to_debug_string() formats it.
   template <class... Args>
-  std::string text(const Args&... args) {
+  std::string text(Args... args) {
     return to_debug_string(run(args...));
   }
 
   /// Runs a command once, without the checks of run(), which read the whole keyspace.
   template <class... Args>
-  Reply run_unchecked(const Args&... args) {
+  Reply run_unchecked(Args... args) {
     return run_once(Request::of(args...));
   }
 

@@ -58,7 +58,7 @@ class FieldExpiryTest : public CommandTest {
   std::string ttls() { return text("HPTTL", "h", "FIELDS", 3, "a", "b", "c"); }
   /// Runs a command once, and returns its events.
   template <class... Args>
-  Names events_of(const Args&... args) {
+  Names events_of(Args... args) {
     Events events(keyspace().events());
     const Request request = Request::of(args...);
     CommandContext context(services(), session(), request, CommandContext::Origin::kClient, false);
@@ -328,7 +328,7 @@ class ExpiredFieldTest : public FieldExpiryTest {
     advance_ms(1);
   }
   template <class... Args>
-  std::string after_expiry(const Args&... args) {
+  std::string after_expiry(Args... args) {
     expire();
     return text(args...);
   }

@@ -12,12 +12,12 @@ namespace {
 class BlockedClientsTest : public ManualEngineTest {
  protected:
   template <class... Args>
-  static void submit(Client& client, std::optional<std::string>& reply, const Args&... args) {
+  static void submit(Client& client, std::optional<std::string>& reply, Args... args) {
     client.submit(Request::of(args...),
                   [&reply](const Reply& got) { reply = to_debug_string(got); });
   }
   template <class... Args>
-  std::string call(const Args&... args) {
+  std::string call(Args... args) {
     return to_debug_string((*client_)(args...));
   }
 };

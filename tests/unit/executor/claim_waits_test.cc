@@ -29,7 +29,7 @@ class ClaimWaitsTest : public ManualEngineTest {
     call("XREADGROUP", "GROUP", "g", "one", "STREAMS", key, ">");
   }
   template <class... Args>
-  std::string call(const Args&... args) {
+  std::string call(Args... args) {
     return to_debug_string((*client_)(args...));
   }
   /// A request of another client. `reply` is empty while it waits.
@@ -38,7 +38,7 @@ class ClaimWaitsTest : public ManualEngineTest {
     std::string reply;
   };
   template <class... Args>
-  Wait& wait(const Args&... args) {
+  Wait& wait(Args... args) {
     Wait& wait = waits_.emplace_back();
     wait.client = engine_->open_client();
     wait.client->submit(Request::of(args...),

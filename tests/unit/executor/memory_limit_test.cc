@@ -18,7 +18,7 @@ constexpr std::uint64_t kBytesMax = 1'000'000;
 class MemoryLimitTest : public ::testing::Test {
  protected:
   template <class... Args>
-  Reply run(const Args&... args) {
+  Reply run(Args... args) {
     return client_->call(Request::of(args...));
   }
   /// Returns a field of INFO.

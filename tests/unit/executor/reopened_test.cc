@@ -29,12 +29,12 @@ class ReopenedTest : public ::testing::Test {
     client_ = engine_->open_client();
   }
   template <class... Args>
-  std::string call(const Args&... args) {
+  std::string call(Args... args) {
     return to_debug_string((*client_)(args...));
   }
   /// Submits a request and stores its reply in `received` when it arrives.
   template <class... Args>
-  void submit(std::optional<std::string>& received, const Args&... args) {
+  void submit(std::optional<std::string>& received, Args... args) {
     client_->submit(Request::of(args...),
                     [&received](const Reply& reply) { received = to_debug_string(reply); });
   }

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 template <class... Args>
-std::string reply_while_busy(ServedSession& session, const Args&... args) {
+std::string reply_while_busy(ServedSession& session, Args... args) {
   const Request request = Request::of(args...);
   ServedSession::Batch batch{.session = &session, .requests = {&request, 1}};
   ServedSession::reply_while_busy(batch);
@@ -34,7 +34,7 @@ class Asking {
   explicit Asking(Engine& engine) : engine_(engine) {}
 
   template <class... Args>
-  void add(const Args&... args) {
+  void add(Args... args) {
     sessions_.push_back(std::make_unique<ServedSession>(engine_, ServedSessionOptions{}));
     requests_.push_back(Request::of(args...));
     batches_.push_back({.session = sessions_.back().get(), .requests = {&*requests_.back(), 1}});

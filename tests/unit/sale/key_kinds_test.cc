@@ -1,6 +1,5 @@
 // Every kind of key of a sale: how it looks after a loss, a rebuild and an archiving. The table of
 // docs/format.md has the same rows.
-#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/base/concat.h"
+#include "tests/support/patterns.h"
 #include "tests/unit/sale/documents.h"
 #include "tests/unit/sale/payments_fixture.h"
 
@@ -91,9 +91,8 @@ std::set<std::string> names_in_header() {
   std::string text = document("engine/sale/include/rushgate/sale_keys.h");
   text.resize(text.find(" private:"));
   std::set<std::string> names = {"id_prefix", "order_stream"};
-  const std::regex function(R"(std::string (\w+)\([^)]*\) const)");
-  for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
-    names.insert((*it)[1]);
+  for (const std::string& name : testing::find_all(text, R"(std::string (\w+)\([^)]*\) const)")) {
+    names.insert(name);
   }
   return names;
 }

@@ -22,7 +22,7 @@ class ScriptingCommandsTest : public ::testing::Test, private BusyMonitor {
       : lua_(limits, *this, nullptr) {}
 
   template <class... Args>
-  Reply run(const Args&... args) {
+  Reply run(Args... args) {
     const Request request = Request::of(args...);
     CommandContext context(services_, session_, request, CommandContext::Origin::kClient, false);
     return run_command(context);
@@ -30,7 +30,7 @@ class ScriptingCommandsTest : public ::testing::Test, private BusyMonitor {
 
   /// Runs a command and returns its reply as to_debug_string() formats it.
   template <class... Args>
-  std::string text(const Args&... args) {
+  std::string text(Args... args) {
     return to_debug_string(run(args...));
   }
 

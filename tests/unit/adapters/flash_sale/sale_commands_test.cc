@@ -52,7 +52,7 @@ class SaleCommandsTest : public ::testing::Test {
     ASSERT_TRUE(published.ok()) << published;
   }
   template <class... Args>
-  Reply call(const Args&... args) {
+  Reply call(Args... args) {
     return client_->call(Request::of(args...));
   }
   /// Returns the value of a field of a map, as RESP2 has it.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/flash_sale/json_text.h"
 #include "tests/unit/adapters/http/served_sale.h"
 
 namespace rushgate {
@@ -37,7 +38,7 @@ class Listener {
       line.pop_back();
       if (line.starts_with("id: ")) event.id = line.substr(4);
       if (line.starts_with("event: ")) event.name = line.substr(7);
-      if (line.starts_with("data: ")) event.data = Json::parse(line.substr(6));
+      if (line.starts_with("data: ")) event.data = parse_trusted_json(line.substr(6));
     }
     return event.id.empty() ? next() : event;  // after a comment
   }

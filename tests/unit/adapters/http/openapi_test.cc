@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,9 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "adapters/flash_sale/json_text.h"
 #include "adapters/http/problem.h"
 #include "adapters/http/route.h"
 #include "tests/support/command_output.h"
+#include "tests/support/patterns.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/adapters/http/served_sale.h"
 
@@ -55,7 +56,7 @@ class Description {
     note(route + " " + status, contents[reply.field("content-type")]["schema"], reply.json());
     if (reply.status < 300 && !body.empty() && operation.contains("requestBody")) {
       note(route, operation["requestBody"]["content"]["application/json"]["schema"],
-           Json::parse(body));
+           parse_trusted_json(body));
     }
     if (reply.status >= 400) {
       EXPECT_THAT(replies[status]["description"].get<std::string>(),
@@ -128,7 +129,7 @@ class OpenapiTest : public ::testing::Test {
       const std::size_t at = path.find(part);
       if (at != std::string::npos) path.replace(at, std::string(part).size(), "999");
     }
-    return std::regex_replace(path, std::regex("[{][a-z]+[}]"), "1-1");
+    return testing::replace_all(path, "[{][a-z]+[}]", "1-1");
   }
 
   const ServedSale served_{with_tokens()};

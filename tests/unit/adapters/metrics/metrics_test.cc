@@ -4,7 +4,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,8 +13,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "adapters/flash_sale/json_text.h"
 #include "tests/support/command_output.h"
 #include "tests/support/http_client.h"
+#include "tests/support/patterns.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/flash_sale.h>
@@ -244,10 +245,9 @@ std::string read_text(const std::filesystem::path& file) {
 /// Returns the names of metrics in a text: words that begin with one of these prefixes. Those of a
 /// histogram lack their suffix.
 std::set<std::string> metrics_in(const std::string& text) {
-  const std::regex name("\\b(?:rushgate|process)_[a-z_]+");
   std::set<std::string> names;
-  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) {
-    names.insert(std::regex_replace(at->str(), std::regex("(_seconds)_(bucket|sum|count)$"), "$1"));
+  for (const std::string& name : testing::find_all(text, "\\b(?:rushgate|process)_[a-z_]+")) {
+    names.insert(testing::replace_all(name, "(_seconds)_(bucket|sum|count)$", "$1"));
   }
   return names;
 }
@@ -277,7 +277,7 @@ std::set<std::string> scraped_metrics() {
 TEST(OperationsFilesTest, AlertsAndDashboardUseMetricsThatExist) {
   const std::set<std::string> scraped = scraped_metrics();
   EXPECT_THAT(scraped, ::testing::IsSupersetOf(metrics_in(read_text(kOperations / "alerts.yml"))));
-  const auto dashboard = nlohmann::json::parse(read_text(kOperations / "dashboard.json"));
+  const auto dashboard = parse_trusted_json(read_text(kOperations / "dashboard.json"));
   std::set<std::string> shown;
   for (const auto& panel : dashboard["panels"]) {
     for (const auto& target : panel["targets"]) {
@@ -300,7 +300,7 @@ TEST(OperationsFilesTest, DashboardFitsGrafanasModel) {
 }
 
 TEST(OperationsFilesTest, DashboardsPanelsFillTheGridOnce) {
-  const auto dashboard = nlohmann::json::parse(read_text(kOperations / "dashboard.json"));
+  const auto dashboard = parse_trusted_json(read_text(kOperations / "dashboard.json"));
   std::set<int> ids;
   std::set<std::pair<int, int>> taken;  // cells of the grid
   for (const auto& panel : dashboard["panels"]) {
@@ -317,8 +317,8 @@ TEST(OperationsFilesTest, DashboardsPanelsFillTheGridOnce) {
 }
 
 TEST(OperationsFilesTest, PrometheusTakesDashboardsExpressions) {
-  const auto dashboard = nlohmann::json::parse(read_text(kOperations / "dashboard.json"));
-  auto rules = nlohmann::json::array();
+  const auto dashboard = parse_trusted_json(read_text(kOperations / "dashboard.json"));
+  auto rules = nlohmann::ordered_json::array();
   for (const auto& panel : dashboard["panels"]) {
     for (const auto& target : panel["targets"]) {
       rules.push_back({{"record", "panel:" + std::to_string(rules.size())},
@@ -327,7 +327,8 @@ TEST(OperationsFilesTest, PrometheusTakesDashboardsExpressions) {
   }
   const TemporaryDirectory dir;
   const std::string file = (dir.path() / "rules.yml").string();
-  std::ofstream(file) << nlohmann::json{{"groups", {{{"name", "panels"}, {"rules", rules}}}}};
+  std::ofstream(file) << nlohmann::ordered_json{
+      {"groups", {{{"name", "panels"}, {"rules", rules}}}}};
   int status = 0;
   const std::string output = output_of("promtool check rules " + file, &status);
   EXPECT_EQ(status, 0) << output;
@@ -337,9 +338,8 @@ TEST(OperationsFilesTest, PageHasEveryMetricAndAlert) {
   const std::string page = read_text(std::filesystem::path(RUSHGATE_ROOT) / "docs/operations.md");
   for (const std::string& name : scraped_metrics()) EXPECT_THAT(page, HasSubstr(name));
   const std::string alerts = read_text(kOperations / "alerts.yml");
-  const std::regex alert("alert: ([A-Za-z]+)");
-  for (std::sregex_iterator at(alerts.begin(), alerts.end(), alert), end; at != end; ++at) {
-    EXPECT_THAT(page, HasSubstr((*at)[1].str()));
+  for (const std::string& alert : testing::find_all(alerts, "alert: ([A-Za-z]+)")) {
+    EXPECT_THAT(page, HasSubstr(alert));
   }
 }
 
@@ -354,8 +354,8 @@ TEST(OperationsFilesTest, PromtoolTakesAlertsWithTheirTests) {
 TEST(OperationsFilesTest, SystemdTakesUnit) {
   const TemporaryDirectory dir;
   const std::filesystem::path unit = dir.path() / "rushgate.service";
-  std::ofstream(unit) << std::regex_replace(read_text(kOperations / "rushgate.service"),
-                                            std::regex("/usr/local/bin/rushgate"), "/bin/true");
+  std::ofstream(unit) << testing::replace_all(read_text(kOperations / "rushgate.service"),
+                                              "/usr/local/bin/rushgate", "/bin/true");
   int status = 0;
   const std::string output = output_of("systemd-analyze verify " + unit.string(), &status);
   EXPECT_EQ(status, 0) << output;

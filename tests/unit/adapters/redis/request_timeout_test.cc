@@ -12,7 +12,7 @@ namespace rushgate {
 namespace {
 
 template <class... Args>
-std::optional<std::int64_t> block_ms(const Args&... args) {
+std::optional<std::int64_t> block_ms(Args... args) {
   return block_timeout_ms(Request::of(args...));
 }
 

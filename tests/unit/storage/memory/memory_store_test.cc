@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/project/cookbook/counting_store.h"
 #include <rushgate/memory_store.h>
 #include <rushgate/store_contract.h>
 
@@ -18,9 +19,26 @@ class MemorySubject final : public Subject {
   MemoryStore store_{{.keep_state = true}};
 };
 
-INSTANTIATE_TEST_SUITE_P(Memory, StoreTest,
-                         ::testing::Values(Maker{"Memory",
-                                                 [] { return std::make_unique<MemorySubject>(); }}),
+/// The store of docs/cookbook.md, which forwards to another.
+class CountingSubject final : public Subject {
+ public:
+  Store& store() override { return store_; }
+  void reopen() override {}
+
+ private:
+  CommitCounts counts_;
+  CountingStore store_{std::make_unique<MemoryStore>(MemoryStoreOptions{.keep_state = true}),
+                       counts_};
+};
+
+template <class MadeSubject>
+std::unique_ptr<Subject> make() {
+  return std::make_unique<MadeSubject>();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreTest,
+                         ::testing::Values(Maker{"Memory", make<MemorySubject>},
+                                           Maker{"Counting", make<CountingSubject>}),
                          name_of);
 
 TEST(MemoryStoreTest, StateIsDroppedByDefault) {

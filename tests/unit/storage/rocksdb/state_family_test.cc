@@ -172,7 +172,7 @@ class WatchedEngine {
   }
 
   template <class... Args>
-  void call(const Args&... args) {
+  void call(Args... args) {
     const Reply reply = (*client_)(args...);
     if (!reply.is_error()) return;
     EXPECT_THAT(std::string(reply.text()), Not(StartsWith("OUTCOMEUNKNOWN")));
