@@ -58,13 +58,16 @@ T take(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
+/// Before a retry: another process needs the processor to become available.
+void wait_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
 /// Retries while a Redis is unreachable or another process makes the same change. If that takes too
 /// long, the watching process kills this one.
 template <class Attempt>
 auto when_available(Attempt attempt) {
   auto result = attempt();
   while (absl::IsUnavailable(result.status()) || absl::IsAborted(result.status())) {
-    std::this_thread::yield();
+    wait_a_moment();
     result = attempt();
   }
   return take(std::move(result));
@@ -126,7 +129,7 @@ BuyResult buy_patiently(Sale& sale, bool is_on_redis, const SalePlan::Row& row,
     const bool is_gone =
         result.outcome == Outcome::kUnavailable || result.outcome == Outcome::kOutcomeUnknown;
     if (result.outcome != Outcome::kOverloaded && !(is_on_redis && is_gone)) return result;
-    std::this_thread::yield();
+    wait_a_moment();
   }
 }
 
@@ -214,7 +217,7 @@ class ProcessOfSale {
         const OrderWorker::Step step = worker->step();
         if (step.kind == OrderWorker::Step::Kind::kIdle) break;
         if (is_on_redis_ && step.kind == OrderWorker::Step::Kind::kPaused) {
-          std::this_thread::yield();
+          wait_a_moment();
           continue;
         }
         if (!step.reason.empty() || step.buried + step.faulted > 0) fail("worker: " + step.reason);
@@ -285,7 +288,7 @@ class ProcessOfSale {
     while (result.outcome == ChangeOutcome::kOverloaded ||
            result.outcome == ChangeOutcome::kUnavailable ||
            result.outcome == ChangeOutcome::kOutcomeUnknown) {
-      std::this_thread::yield();
+      wait_a_moment();
       result = change();
     }
     return result;

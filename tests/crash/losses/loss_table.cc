@@ -166,7 +166,9 @@ Result run_embedded(const Setting& setting, Fault fault, std::int64_t stock, std
 /// Waits for `condition`, at most for `patience`.
 void wait_for(std::chrono::milliseconds patience, absl::FunctionRef<bool()> condition) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  while (!condition() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 std::int64_t info(const RedisServer& server, std::string_view field) {

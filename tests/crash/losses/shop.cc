@@ -115,7 +115,7 @@ void Shop::drain() {
   while (Steady::now() < deadline) {
     const auto progress = read_stream_progress(*client_, SaleKeys{});
     if (progress.ok() && progress->acknowledged_to >= progress->last) return;
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   throw std::runtime_error("orders stay in the stream: " + worker_->pause_reason());
 }

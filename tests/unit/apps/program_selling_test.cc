@@ -260,7 +260,7 @@ TEST(WorkProgramTest, OrdersOfOtherSellerAreStored) {
     const auto order = (*stored)->find(kOrder);
     ASSERT_TRUE(order.ok()) << order.status();
     is_stored = order->has_value();
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(is_stored) << work.error_text();
   work.send(SIGTERM);

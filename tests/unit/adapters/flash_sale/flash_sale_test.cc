@@ -1,5 +1,6 @@
 // A whole sale in one object: its location, its refusals, and the workers that store its orders.
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -165,7 +166,7 @@ TEST_F(FlashSaleTest, DrainOutlastsRestartOfRedis) {
   ASSERT_TRUE(sale->publish(coffee()).ok());
   const BuyResult bought = sale->buy(7, 1);
   server.kill();
-  while (sale->health().ok()) std::this_thread::yield();
+  while (sale->health().ok()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   bool is_back = false;
   const absl::Status drained = sale->drain([&](const std::string& /*note*/) {
     if (!std::exchange(is_back, true)) server.restart();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -51,7 +52,7 @@ inline void wait_for_blocked(const std::string& socket_path) {
   testing::RawConnection connection(socket_path);
   while (connection.call(Request::of("CLIENT", "LIST")).text().find(" flags=b") ==
          std::string::npos) {
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

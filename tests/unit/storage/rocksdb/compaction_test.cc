@@ -104,7 +104,7 @@ TEST_F(CompactionTest, StreamDoesNotWaitForState) {
   while (store->work().flushes < flushes + kTables) commit_segment(*store);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (store->work().compactions == 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_GT(store->work().compactions, 0U)
       << "the stream is compacted while that of the state blocks";
