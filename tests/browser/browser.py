@@ -60,6 +60,17 @@ SMALL = r'''
     .map((element) => element.outerHTML.slice(0, 120));
 '''
 
+# Returns the first visible element with this text in it. To ask the driver about one element after the
+# other would take most of the tests' time.
+VISIBLE = r'''
+  const [selector, text] = arguments;
+  return [...document.querySelectorAll(selector)].find((element) => {
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && box.height > 0 && (text === null || element.innerText.includes(text)) &&
+           element.checkVisibility({checkOpacity: true, visibilityProperty: true});
+  }) ?? null;
+'''
+
 NAMED_ROLES = {'button', 'link', 'textbox', 'searchbox', 'checkbox', 'combobox', 'dialog', 'img', 'image',
                'spinbutton', 'tab', 'table', 'grid', 'radio', 'progressbar', 'timer'}
 
@@ -102,15 +113,11 @@ class Browser:
 
     def find(self, selector, text=None):
         """Returns the visible element, once it is there, with this text in it."""
-        def look():
-            for element in self.driver.find_elements(By.CSS_SELECTOR, selector):
-                if element.is_displayed() and (text is None or text in element.text):
-                    return element
-            return None
-        return eventually(look, lambda: f'{selector} with {text!r}; the page has: {self.text()[:600]}')
+        return eventually(lambda: self.run(VISIBLE, selector, text),
+                          lambda: f'{selector} with {text!r}; the page has: {self.text()[:600]}')
 
     def has(self, selector):
-        return any(one.is_displayed() for one in self.driver.find_elements(By.CSS_SELECTOR, selector))
+        return self.run(VISIBLE, selector, None) is not None
 
     def click(self, selector, text=None):
         """Clicks, again if the page replaced the element meanwhile."""

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/random.h"
+#include "tests/support/sweep.h"
 #include "tests/unit/script/lua_comparison.h"
 #include <rushgate/random_seed.h>
 
@@ -128,12 +129,11 @@ std::string random_script(Random& random) {
 }
 
 TEST_F(LuaJsonTest, RandomValuesEncodeAsByLuaCjson) {
-  constexpr int kScripts = 3'000;
-  for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
-    SCOPED_TRACE(seed_text(seed));
-    Random random(seed);
-    for (int i = 0; i < kScripts && !HasFailure(); ++i) expect_as_lua(random_script(random));
-  }
+  const int scripts = testing::is_full_run() ? 6'000 : 1'500;
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  Random random(seed);
+  for (int i = 0; i < scripts && !HasFailure(); ++i) expect_as_lua(random_script(random));
 }
 
 // ---- decode ----
@@ -284,12 +284,11 @@ std::string random_decoding(Random& random) {
 }
 
 TEST_F(LuaJsonTest, RandomDocumentsDecodeAsByLuaCjson) {
-  constexpr int kScripts = 10'000;
-  for (const std::uint64_t seed : {std::uint64_t{1}, random_seed()}) {
-    SCOPED_TRACE(seed_text(seed));
-    Random random(seed);
-    for (int i = 0; i < kScripts && !HasFailure(); ++i) expect_as_lua(random_decoding(random));
-  }
+  const int scripts = testing::is_full_run() ? 20'000 : 5'000;
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  Random random(seed);
+  for (int i = 0; i < scripts && !HasFailure(); ++i) expect_as_lua(random_decoding(random));
 }
 
 TEST_F(LuaJsonTest, ArgumentsDecodeAsByLuaCjson) {
