@@ -12,6 +12,10 @@
 
 namespace rushgate::testing {
 
+/// A reply usually comes sooner. To ask on another connection whether the client is blocked takes as long
+/// as the request.
+constexpr std::chrono::milliseconds kUsualPatience{1};
+
 /// A keyspace with numbered client sessions, each of which begins at its first use. Not
 /// thread-safe. Throws std::runtime_error on failure, for instance if no reply comes.
 class Backend {

@@ -75,8 +75,7 @@ void RedisBackend::send_pipelined(int number, std::span<const Request> requests)
   is_drained_ = false;
   // The server reads its sockets in no particular order, so this waits for the effect on this one.
   RawConnection& connection = *session.connection;
-  while (!connection.has_reply() && !connection.has_ended() && !is_blocked(session)) {
-    std::this_thread::yield();
+  while (!connection.has_reply(kUsualPatience) && !connection.has_ended() && !is_blocked(session)) {
   }
 }
 

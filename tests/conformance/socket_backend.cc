@@ -34,6 +34,7 @@ void SocketBackend::send(int number, const Request& request) {
 void SocketBackend::send_pipelined(int number, std::span<const Request> requests) {
   session(number).send(requests);
   is_drained_ = false;
+  if (requests.size() == 1 && session(number).has_reply(kUsualPatience)) return;
   has_answer(number);
 }
 

@@ -121,9 +121,9 @@ std::string RawConnection::receive_to_barrier(bool in_transaction) {
   }
 }
 
-bool RawConnection::has_reply() {
+bool RawConnection::has_reply(std::chrono::milliseconds patience) {
   while (!parse_raw_reply(received_)) {
-    if (has_ended_ || !read_some(std::chrono::milliseconds(0))) return false;
+    if (has_ended_ || !read_some(patience)) return false;
   }
   return true;
 }

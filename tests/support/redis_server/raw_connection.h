@@ -48,8 +48,8 @@ class RawConnection {
   /// Returns the bytes of all replies and messages before those to send_barrier().
   std::string receive_to_barrier(bool in_transaction = false);
 
-  /// Returns true if receive() would return at once.
-  bool has_reply();
+  /// Returns true if receive() would return at once. Waits for the reply for `patience`.
+  bool has_reply(std::chrono::milliseconds patience = {});
 
   /// Returns true if the server has closed the connection, as far as the calls above have noticed.
   [[nodiscard]] bool has_ended() const { return has_ended_; }
