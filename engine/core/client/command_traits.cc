@@ -1,11 +1,8 @@
 #include "engine/core/client/command_traits.h"
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
+#include "engine/core/client/command_names.h"
 
 namespace rushgate {
 namespace {
@@ -66,56 +63,24 @@ constexpr std::array kNamed = {
     NamedCommandTraits{"xreadgroup", kMayBlockByOption},
 };
 
-constexpr std::size_t kNameMax = std::ranges::max(kNamed, {}, [](const NamedCommandTraits& named) {
-                                   return named.name.size();
-                                 }).name.size();
-
-const CommandTraits* find_traits(std::string_view name) {
-  static const auto by_name = [] {
-    absl::flat_hash_map<std::string_view, CommandTraits> map;
-    for (const auto& [its_name, traits] : kNamed) map.emplace(its_name, traits);
-    return map;
-  }();
-  const auto found = by_name.find(name);
-  return found == by_name.end() ? nullptr : &found->second;
+const CommandNames<NamedCommandTraits>& by_name() {
+  static const CommandNames<NamedCommandTraits> kByName(kNamed);
+  return kByName;
 }
-
-/// A name in lower case, of up to kNameMax letters: longer ones have no row.
-class ShortName {
- public:
-  /// Appends a word. Returns false if it is too long.
-  bool append(std::string_view word) {
-    if (word.size() > kNameMax - size_) return false;
-    for (const char letter : word)
-      letters_[size_++] = absl::ascii_tolower(static_cast<unsigned char>(letter));
-    return true;
-  }
-  [[nodiscard]] std::string_view text() const { return {letters_.data(), size_}; }
-
- private:
-  std::array<char, kNameMax> letters_{};
-  std::size_t size_ = 0;
-};
 
 }  // namespace
 
 std::span<const NamedCommandTraits> named_command_traits() { return kNamed; }
 
 CommandTraits command_traits(std::string_view name) {
-  if (const CommandTraits* const own = find_traits(name)) return *own;
-  const CommandTraits* const containers = find_traits(name.substr(0, name.find('|')));
-  return containers != nullptr ? *containers : CommandTraits();
+  const NamedCommandTraits* found = by_name().find(name);
+  if (found == nullptr) found = by_name().find(name.substr(0, name.find('|')));
+  return found != nullptr ? found->traits : CommandTraits();
 }
 
 CommandTraits command_traits(const Request& request) {
-  ShortName name;
-  if (!name.append(request[0])) return {};
-  if (request.size() == 1) return command_traits(name.text());
-  const CommandTraits* const containers = find_traits(name.text());
-  if (name.append("|") && name.append(request[1])) {
-    if (const CommandTraits* const own = find_traits(name.text())) return *own;
-  }
-  return containers != nullptr ? *containers : CommandTraits();
+  const NamedCommandTraits* const found = by_name().find(request);
+  return found != nullptr ? found->traits : CommandTraits();
 }
 
 }  // namespace rushgate

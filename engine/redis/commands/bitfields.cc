@@ -209,8 +209,6 @@ Reply bitfield_ro_command(CommandContext& context) { return run_bitfield(context
 
 // ---- The records ----
 
-using namespace key_specs;
-
 /// BITFIELD only reads if all its operations are GET.
 unsigned bitfield_key_flags(RequestView request) {
   for (std::size_t i = 2; i < request.size(); ++i) {
@@ -220,10 +218,10 @@ unsigned bitfield_key_flags(RequestView request) {
     } else if (left >= 1 && is_keyword(request[i], "OVERFLOW")) {
       i += 1;
     } else {
-      return kRW | kAccess | kUpdate;
+      return key_specs::kRW | key_specs::kAccess | key_specs::kUpdate;
     }
   }
-  return kRO | kAccess;
+  return key_specs::kRO | key_specs::kAccess;
 }
 
 constexpr CommandSpec kBitfieldCommands[] = {
@@ -231,7 +229,6 @@ constexpr CommandSpec kBitfieldCommands[] = {
      .function = bitfield_command,
      .arity = -2,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kChanges | kVariableFlags),
      .key_flags = bitfield_key_flags,
      .syntax = "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset "
                "value | INCRBY encoding offset increment>> [<GET encoding offset | [OVERFLOW "
@@ -244,7 +241,6 @@ constexpr CommandSpec kBitfieldCommands[] = {
      .function = bitfield_ro_command,
      .arity = -2,
      .flags = kReadOnly | kFast,
-     .keys = key(1, kReads),
      .syntax = "key [GET encoding offset [GET encoding offset ...]]",
      .summary = "Reads integers of any number of bits.",
      .since = "6.0.0",

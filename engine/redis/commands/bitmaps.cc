@@ -193,14 +193,11 @@ Reply bitop_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kBitmapCommands[] = {
     {.name = "setbit",
      .function = setbit_command,
      .arity = 4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kChanges),
      .syntax = "key offset value",
      .summary = "Sets or clears a bit and returns its old value.",
      .since = "2.2.0",
@@ -209,7 +206,6 @@ constexpr CommandSpec kBitmapCommands[] = {
      .function = getbit_command,
      .arity = 3,
      .flags = kReadOnly | kFast,
-     .keys = key(1, kReads),
      .syntax = "key offset",
      .summary = "Returns a bit.",
      .since = "2.2.0",
@@ -218,7 +214,6 @@ constexpr CommandSpec kBitmapCommands[] = {
      .function = bitcount_command,
      .arity = -2,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key [start end [BYTE | BIT]]",
      .summary = "Counts the set bits of a string or of a part of it.",
      .since = "2.6.0",
@@ -227,7 +222,6 @@ constexpr CommandSpec kBitmapCommands[] = {
      .function = bitpos_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key bit [start [end [BYTE | BIT]]]",
      .summary = "Returns the position of the first set or clear bit.",
      .since = "2.8.7",
@@ -236,7 +230,6 @@ constexpr CommandSpec kBitmapCommands[] = {
      .function = bitop_command,
      .arity = -4,
      .flags = kWrite | kDenyOom,
-     .keys = key(2, kOW | kUpdate) + keys(3, -1, kReads),
      .syntax = "operation destination key [key ...]",
      .summary = "Combines strings bit by bit (AND, OR, XOR, NOT) and stores the result.",
      .since = "2.6.0",

@@ -83,11 +83,6 @@ inline constexpr CommandFlags kAnytime = kLoading | kStale;
 inline constexpr CommandFlags kAdministers = kAdmin | kNoScript | kAnytime;
 inline constexpr CommandFlags kRunsScript = kNoScript | kStale | kSkipMonitor | kNoMandatoryKeys;
 
-// For keys: the value is read; changed depending on its old value; returned and removed.
-inline constexpr unsigned kReads = key_specs::kRO | key_specs::kAccess;
-inline constexpr unsigned kChanges = key_specs::kRW | key_specs::kAccess | key_specs::kUpdate;
-inline constexpr unsigned kTakes = key_specs::kRW | key_specs::kAccess | key_specs::kDelete;
-
 /// Returns the record of a HELP subcommand.
 constexpr CommandSpec help_record(std::string_view name, CommandFunction function,
                                   std::string_view since, CommandFlags flags = kAnytime) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/client/key_specs.h"
 #include "engine/redis/commands/acl_categories.h"
 #include "engine/redis/commands/arguments.h"
 #include "engine/redis/commands/command_context.h"
@@ -14,7 +15,6 @@
 #include "engine/redis/commands/errors.h"
 #include "engine/redis/commands/glob.h"
 #include "engine/redis/commands/help_reply.h"
-#include "engine/redis/commands/key_specs.h"
 #include "engine/redis/commands/program_command_table.h"
 #include "engine/redis/commands/reply_allowance.h"
 

@@ -127,6 +127,11 @@ std::span<const CommandSpec> subcommands_of(const CommandSpec& container) {
   return {first, last};
 }
 
+std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request) {
+  if (spec.key_flags == nullptr) return find_keys(spec.keys, request);
+  return {{static_cast<std::size_t>(spec.keys.begin()->first), spec.key_flags(request)}};
+}
+
 bool arity_fits(const CommandSpec& spec, std::size_t arguments) {
   const auto given = static_cast<std::int64_t>(arguments);
   return spec.arity >= 0 ? given == spec.arity : given >= -spec.arity;

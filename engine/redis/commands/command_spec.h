@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "engine/core/client/command_traits.h"
+#include "engine/core/client/key_specs.h"
 #include "engine/redis/commands/command_context.h"
-#include "engine/redis/commands/key_specs.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {
@@ -90,7 +90,7 @@ struct CommandSpec {
   CommandFlags flags;
   CommandGroup group = {};    // its family's; the table sets it
   CommandTraits traits = {};  // those of its name; the table sets them
-  KeySpecs keys = {};
+  KeySpecs keys = {};         // those of its name; the table sets them
   /// Returns true if maxmemory applies to the request. Null: kDenyOom says it.
   bool (*asks_for_memory)(const CommandContext&) = nullptr;
   /// Returns true if the request is known to write nothing, for kPausedWithWrites. Null: none is.

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/core/client/command_keys.h"
 #include "engine/redis/commands/command_families.h"
 
 namespace rushgate {
@@ -83,6 +84,7 @@ std::vector<CommandSpec> concatenated() {
       spec.row = static_cast<std::uint16_t>(table.size());
       spec.group = group;
       spec.traits = command_traits(spec.name);
+      spec.keys = command_keys(spec.name);
       // Redis does not report that WAIT blocks.
       const BlockTimeout timeout = spec.traits.timeout;
       if (timeout != BlockTimeout::kNone && timeout != BlockTimeout::kLastMs)

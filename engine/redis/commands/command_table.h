@@ -28,6 +28,10 @@ inline bool is_subcommand(const CommandSpec& spec) {
   return spec.name.find('|') != std::string_view::npos;
 }
 
+/// Returns the keys of a request for the command `spec`; empty if the arguments are invalid. The arity
+/// must fit.
+std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request);
+
 bool arity_fits(const CommandSpec& spec, std::size_t arguments);
 
 /// Returns the names of COMMAND INFO, in its order.

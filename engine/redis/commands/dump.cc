@@ -127,8 +127,6 @@ Reply restore_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr std::string_view kRestoreSyntax =
     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]";
 constexpr std::string_view kRestoreComplexity =
@@ -139,7 +137,6 @@ constexpr CommandSpec kDumpCommands[] = {
      .function = dump_command,
      .arity = 2,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key",
      .summary = "Returns a value in the format of Redis's snapshots, for RESTORE.",
      .since = "2.6.0",
@@ -148,7 +145,6 @@ constexpr CommandSpec kDumpCommands[] = {
      .function = restore_command,
      .arity = -4,
      .flags = kWrite | kDenyOom | kAclDangerous,
-     .keys = key(1, kOW | kUpdate),
      .syntax = kRestoreSyntax,
      .summary = "Creates a value from the output of DUMP.",
      .since = "2.6.0",
@@ -160,7 +156,6 @@ constexpr CommandSpec kClusterCommands[] = {
      .function = restore_command,
      .arity = -4,
      .flags = kWrite | kDenyOom | kAsking | kAclKeyspace | kAclDangerous | kSystemCommand,
-     .keys = key(1, kOW | kUpdate),
      .syntax = kRestoreSyntax,
      .summary = "As RESTORE, for moving keys in a cluster.",
      .since = "3.0.0",

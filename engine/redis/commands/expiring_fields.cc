@@ -203,14 +203,11 @@ Reply hsetex_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kExpiringFieldCommands[] = {
     {.name = "hgetdel",
      .function = hgetdel_command,
      .arity = -5,
      .flags = kWrite | kFast,
-     .keys = key(1, kTakes),
      .syntax = "key FIELDS numfields field [field ...]",
      .summary = "Returns the values of fields and removes them.",
      .since = "8.0.0",
@@ -219,7 +216,6 @@ constexpr CommandSpec kExpiringFieldCommands[] = {
      .function = hgetex_command,
      .arity = -5,
      .flags = kWrite | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
                "unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]",
      .summary = "Returns the values of fields, and sets or removes their expiry.",
@@ -229,7 +225,6 @@ constexpr CommandSpec kExpiringFieldCommands[] = {
      .function = hsetex_command,
      .arity = -6,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key [FNX | FXX] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
                "unix-time-milliseconds | KEEPTTL] FIELDS numfields field value [field value ...]",
      .summary = "Sets fields and their expiry.",

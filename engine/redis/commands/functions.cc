@@ -282,14 +282,11 @@ Reply function_help_command(CommandContext&) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kFunctionCommands[] = {
     {.name = "fcall",
      .function = fcall_command,
      .arity = -3,
      .flags = kRunsScript | kPausedWithWrites,
-     .keys = counted_keys(2, kChanges),
      .asks_for_memory = function_asks_for_memory,
      .never_writes = function_never_writes,
      .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",
@@ -300,7 +297,6 @@ constexpr CommandSpec kFunctionCommands[] = {
      .function = fcall_ro_command,
      .arity = -3,
      .flags = kReadOnly | kRunsScript,
-     .keys = counted_keys(2, kReads),
      .asks_for_memory = function_asks_for_memory,
      .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",
      .summary = "Calls a function that is declared to write nothing.",

@@ -126,14 +126,11 @@ Reply geopos_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kGeoCommands[] = {
     {.name = "geoadd",
      .function = geoadd_command,
      .arity = -5,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key [NX | XX] [CH] longitude latitude member [longitude latitude member ...]",
      .summary = "Adds members with positions, or changes their positions.",
      .since = "3.2.0",
@@ -142,7 +139,6 @@ constexpr CommandSpec kGeoCommands[] = {
      .function = geodist_command,
      .arity = -4,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key member1 member2 [M | KM | FT | MI]",
      .summary = "Returns the distance between two members.",
      .since = "3.2.0",
@@ -151,7 +147,6 @@ constexpr CommandSpec kGeoCommands[] = {
      .function = geohash_command,
      .arity = -2,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key [member [member ...]]",
      .summary = "Returns the geohashes of members, in the usual notation.",
      .since = "3.2.0",
@@ -160,7 +155,6 @@ constexpr CommandSpec kGeoCommands[] = {
      .function = geopos_command,
      .arity = -2,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key [member [member ...]]",
      .summary = "Returns the positions of members.",
      .since = "3.2.0",

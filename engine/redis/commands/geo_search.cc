@@ -168,8 +168,6 @@ Reply georadiusbymember_ro_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr std::string_view kComplexity =
     "O(N+M*log(M)), N members in the cells of the map around the area, M found";
 
@@ -178,7 +176,6 @@ constexpr CommandSpec kGeoSearchCommands[] = {
      .function = geosearch_command,
      .arity = -7,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key <FROMMEMBER member | FROMLONLAT longitude latitude> "
                "<BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI>> "
                "[ASC | DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
@@ -189,7 +186,6 @@ constexpr CommandSpec kGeoSearchCommands[] = {
      .function = geosearchstore_command,
      .arity = -8,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate) + key(2, kReads),
      .syntax = "destination source <FROMMEMBER member | FROMLONLAT longitude latitude> "
                "<BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI>> "
                "[ASC | DESC] [COUNT count [ANY]] [STOREDIST]",
@@ -200,8 +196,6 @@ constexpr CommandSpec kGeoSearchCommands[] = {
      .function = georadius_command,
      .arity = -6,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kReads) + key_after("STORE", 6, kOW | kUpdate) +
-             key_after("STOREDIST", 6, kOW | kUpdate),
      .syntax = "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] "
                "[COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
      .summary = "Returns or stores the members inside a circle.",
@@ -213,7 +207,6 @@ constexpr CommandSpec kGeoSearchCommands[] = {
      .function = georadius_ro_command,
      .arity = -6,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] "
                "[COUNT count [ANY]] [ASC | DESC]",
      .summary = "Returns the members inside a circle.",
@@ -225,8 +218,6 @@ constexpr CommandSpec kGeoSearchCommands[] = {
      .function = georadiusbymember_command,
      .arity = -5,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kReads) + key_after("STORE", 5, kOW | kUpdate) +
-             key_after("STOREDIST", 5, kOW | kUpdate),
      .syntax = "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] "
                "[COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
      .summary = "Returns or stores the members inside a circle around a member.",
@@ -238,7 +229,6 @@ constexpr CommandSpec kGeoSearchCommands[] = {
      .function = georadiusbymember_ro_command,
      .arity = -5,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] "
                "[COUNT count [ANY]] [ASC | DESC]",
      .summary = "Returns the members inside a circle around a member.",

@@ -262,14 +262,11 @@ Reply pfselftest_command(CommandContext&) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kHyperloglogCommands[] = {
     {.name = "pfadd",
      .function = pfadd_command,
      .arity = -2,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kRW | kInsert),
      .syntax = "key [element [element ...]]",
      .summary = "Adds elements to a HyperLogLog.",
      .since = "2.8.9",
@@ -278,7 +275,6 @@ constexpr CommandSpec kHyperloglogCommands[] = {
      .function = pfcount_command,
      .arity = -2,
      .flags = kReadOnly | kPausedWithWrites,
-     .keys = keys(1, -1, kRW | kAccess),
      .syntax = "key [key ...]",
      .summary = "Estimates how many distinct elements were added to HyperLogLogs.",
      .since = "2.8.9",
@@ -287,7 +283,6 @@ constexpr CommandSpec kHyperloglogCommands[] = {
      .function = pfmerge_command,
      .arity = -2,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kRW | kAccess | kInsert) + keys(2, -1, kReads),
      .syntax = "destkey [sourcekey [sourcekey ...]]",
      .summary = "Merges HyperLogLogs into one.",
      .since = "2.8.9",
@@ -296,7 +291,6 @@ constexpr CommandSpec kHyperloglogCommands[] = {
      .function = pfdebug_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kAdmin | kSystemCommand,
-     .keys = key(2, kRW | kAccess),
      .syntax = "subcommand key",
      .summary = "Shows the registers or the form of a HyperLogLog, or changes the form.",
      .since = "2.8.9",

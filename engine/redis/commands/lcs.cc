@@ -168,14 +168,11 @@ Reply lcs_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kLcsCommands[] = {
     {.name = "lcs",
      .function = lcs_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = keys(1, 2, kReads),
      .syntax = "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
      .summary = "Finds the longest sequence of bytes that two strings share.",
      .since = "7.0.0",

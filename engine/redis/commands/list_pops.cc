@@ -265,14 +265,11 @@ Reply brpoplpush_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kListPopCommands[] = {
     {.name = "lpop",
      .function = lpop_command,
      .arity = -2,
      .flags = kWrite | kFast,
-     .keys = key(1, kTakes),
      .syntax = "key [count]",
      .summary = "Removes and returns the first elements.",
      .since = "1.0.0",
@@ -281,7 +278,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = rpop_command,
      .arity = -2,
      .flags = kWrite | kFast,
-     .keys = key(1, kTakes),
      .syntax = "key [count]",
      .summary = "Removes and returns the last elements.",
      .since = "1.0.0",
@@ -290,7 +286,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = lmpop_command,
      .arity = -4,
      .flags = kWrite,
-     .keys = counted_keys(1, kTakes),
      .syntax = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
      .summary = "Removes and returns elements of the first non-empty list.",
      .since = "7.0.0",
@@ -299,7 +294,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = lmove_command,
      .arity = 5,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kTakes) + key(2, kRW | kInsert),
      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
      .summary = "Moves an element from an end of a list to an end of another.",
      .since = "6.2.0",
@@ -308,7 +302,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = rpoplpush_command,
      .arity = 3,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kTakes) + key(2, kRW | kInsert),
      .syntax = "source destination",
      .summary = "Moves the last element of a list to the front of another.",
      .since = "1.2.0",
@@ -319,7 +312,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = blpop_command,
      .arity = -3,
      .flags = kWrite | kNoScript,
-     .keys = keys(1, -2, kTakes),
      .syntax = "key [key ...] timeout",
      .summary = "Removes and returns the first element of one of several lists; blocks until there "
                 "is one.",
@@ -329,7 +321,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = brpop_command,
      .arity = -3,
      .flags = kWrite | kNoScript,
-     .keys = keys(1, -2, kTakes),
      .syntax = "key [key ...] timeout",
      .summary =
          "Removes and returns the last element of one of several lists; blocks until there is one.",
@@ -339,7 +330,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = blmpop_command,
      .arity = -5,
      .flags = kWrite,
-     .keys = counted_keys(2, kTakes),
      .syntax = "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
      .summary =
          "Removes and returns elements of the first non-empty list; blocks until there is one.",
@@ -349,7 +339,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = blmove_command,
      .arity = 6,
      .flags = kWrite | kDenyOom | kNoScript,
-     .keys = key(1, kTakes) + key(2, kRW | kInsert),
      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
      .summary = "Moves an element between ends of lists; blocks until there is one.",
      .since = "6.2.0",
@@ -358,7 +347,6 @@ constexpr CommandSpec kListPopCommands[] = {
      .function = brpoplpush_command,
      .arity = 4,
      .flags = kWrite | kDenyOom | kNoScript,
-     .keys = key(1, kTakes) + key(2, kRW | kInsert),
      .syntax = "source destination timeout",
      .summary =
          "Moves the last element of a list to the front of another; blocks until there is one.",

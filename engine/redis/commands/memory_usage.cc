@@ -169,8 +169,6 @@ Reply memory_help_command(CommandContext&) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kMemoryCommands[] = {
     {.name = "memory",
      .arity = -2,
@@ -211,7 +209,6 @@ constexpr CommandSpec kMemoryCommands[] = {
      .function = memory_usage_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(2, kRO),
      .syntax = "key [SAMPLES count]",
      .summary = "Returns the memory of a key and its value.",
      .since = "4.0.0",

@@ -55,8 +55,6 @@ Reply object_help_command(CommandContext&) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kObjectCommands[] = {
     {.name = "object",
      .arity = -2,
@@ -68,7 +66,6 @@ constexpr CommandSpec kObjectCommands[] = {
      .function = object_encoding_command,
      .arity = 3,
      .flags = kReadOnly,
-     .keys = key(2, kRO),
      .syntax = "key",
      .summary = "Returns the encoding of a value.",
      .since = "2.2.3",
@@ -77,7 +74,6 @@ constexpr CommandSpec kObjectCommands[] = {
      .function = object_freq_command,
      .arity = 3,
      .flags = kReadOnly,
-     .keys = key(2, kRO),
      .syntax = "key",
      .summary = "Returns how often a key is used, if that is counted.",
      .since = "4.0.0",
@@ -86,7 +82,6 @@ constexpr CommandSpec kObjectCommands[] = {
      .function = object_idletime_command,
      .arity = 3,
      .flags = kReadOnly,
-     .keys = key(2, kRO),
      .syntax = "key",
      .summary = "Returns the seconds since a key was last used.",
      .since = "2.2.3",
@@ -95,7 +90,6 @@ constexpr CommandSpec kObjectCommands[] = {
      .function = object_refcount_command,
      .arity = 3,
      .flags = kReadOnly,
-     .keys = key(2, kRO),
      .syntax = "key",
      .summary = "Returns the number of references to a value.",
      .since = "2.2.3",

@@ -149,8 +149,6 @@ Reply spublish_command(CommandContext& context) { return publish(context, Channe
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandFlags kSubscribes = kPubSub | kNoScript | kAnytime | kWhileSubscribed;
 
 constexpr CommandSpec kChannelCommands[] = {
@@ -190,7 +188,6 @@ constexpr CommandSpec kChannelCommands[] = {
      .function = ssubscribe_command,
      .arity = -2,
      .flags = kSubscribes,
-     .keys = keys(1, -1, kNotKey),
      .syntax = "shardchannel [shardchannel ...]",
      .summary = "Subscribes the client to shard channels.",
      .since = "7.0.0",
@@ -199,7 +196,6 @@ constexpr CommandSpec kChannelCommands[] = {
      .function = sunsubscribe_command,
      .arity = -1,
      .flags = kSubscribes,
-     .keys = keys(1, -1, kNotKey),
      .syntax = "[shardchannel [shardchannel ...]]",
      .summary = "Ends subscriptions to shard channels, or to all.",
      .since = "7.0.0",
@@ -216,7 +212,6 @@ constexpr CommandSpec kChannelCommands[] = {
      .function = spublish_command,
      .arity = 3,
      .flags = kPubSub | kAnytime | kFast | kPausedWithWrites,
-     .keys = key(1, kNotKey),
      .syntax = "shardchannel message",
      .summary = "Sends a message to all subscribers of a shard channel.",
      .since = "7.0.0",

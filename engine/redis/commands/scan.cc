@@ -172,8 +172,6 @@ Reply zscan_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kScan[] = {
     {.name = "scan",
      .function = scan_command,
@@ -190,7 +188,6 @@ constexpr CommandSpec kHashScan[] = {
      .function = hscan_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key cursor [MATCH pattern] [COUNT count]",
      .summary = "Iterates over a hash, some fields per call.",
      .since = "2.8.0",
@@ -202,7 +199,6 @@ constexpr CommandSpec kSetScan[] = {
      .function = sscan_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key cursor [MATCH pattern] [COUNT count]",
      .summary = "Iterates over a set, some members per call.",
      .since = "2.8.0",
@@ -214,7 +210,6 @@ constexpr CommandSpec kSortedSetScan[] = {
      .function = zscan_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key cursor [MATCH pattern] [COUNT count]",
      .summary = "Iterates over a sorted set, some members per call.",
      .since = "2.8.0",

@@ -137,14 +137,11 @@ bool cached_script_never_writes(const CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kScriptingCommands[] = {
     {.name = "eval",
      .function = eval_command,
      .arity = -3,
      .flags = kRunsScript | kPausedWithWrites,
-     .keys = counted_keys(2, kChanges),
      .asks_for_memory = text_asks_for_memory,
      .never_writes = text_never_writes,
      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
@@ -155,7 +152,6 @@ constexpr CommandSpec kScriptingCommands[] = {
      .function = evalsha_command,
      .arity = -3,
      .flags = kRunsScript | kPausedWithWrites,
-     .keys = counted_keys(2, kChanges),
      .asks_for_memory = cached_script_asks_for_memory,
      .never_writes = cached_script_never_writes,
      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
@@ -166,7 +162,6 @@ constexpr CommandSpec kScriptingCommands[] = {
      .function = eval_ro_command,
      .arity = -3,
      .flags = kReadOnly | kRunsScript,
-     .keys = counted_keys(2, kReads),
      .asks_for_memory = text_asks_for_memory,
      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
      .summary = "Runs a Lua script that may not write.",
@@ -176,7 +171,6 @@ constexpr CommandSpec kScriptingCommands[] = {
      .function = evalsha_ro_command,
      .arity = -3,
      .flags = kReadOnly | kRunsScript,
-     .keys = counted_keys(2, kReads),
      .asks_for_memory = cached_script_asks_for_memory,
      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
      .summary = "Runs the Lua script with this SHA-1, which may not write.",

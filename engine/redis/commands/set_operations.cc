@@ -182,14 +182,11 @@ Reply sintercard_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kSetOperationCommands[] = {
     {.name = "sinter",
      .function = sinter_command,
      .arity = -2,
      .flags = kReadOnly,
-     .keys = keys(1, -1, kReads),
      .syntax = "key [key ...]",
      .summary = "Returns the intersection of several sets.",
      .since = "1.0.0",
@@ -198,7 +195,6 @@ constexpr CommandSpec kSetOperationCommands[] = {
      .function = sinterstore_command,
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kRW | kUpdate) + keys(2, -1, kReads),
      .syntax = "destination key [key ...]",
      .summary = "Stores the intersection of several sets.",
      .since = "1.0.0",
@@ -207,7 +203,6 @@ constexpr CommandSpec kSetOperationCommands[] = {
      .function = sintercard_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = counted_keys(1, kReads),
      .syntax = "numkeys key [key ...] [LIMIT limit]",
      .summary = "Counts the intersection of several sets.",
      .since = "7.0.0",
@@ -216,7 +211,6 @@ constexpr CommandSpec kSetOperationCommands[] = {
      .function = sunion_command,
      .arity = -2,
      .flags = kReadOnly,
-     .keys = keys(1, -1, kReads),
      .syntax = "key [key ...]",
      .summary = "Returns the union of several sets.",
      .since = "1.0.0",
@@ -225,7 +219,6 @@ constexpr CommandSpec kSetOperationCommands[] = {
      .function = sunionstore_command,
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate) + keys(2, -1, kReads),
      .syntax = "destination key [key ...]",
      .summary = "Stores the union of several sets.",
      .since = "1.0.0",
@@ -234,7 +227,6 @@ constexpr CommandSpec kSetOperationCommands[] = {
      .function = sdiff_command,
      .arity = -2,
      .flags = kReadOnly,
-     .keys = keys(1, -1, kReads),
      .syntax = "key [key ...]",
      .summary = "Returns the difference of the first set and the others.",
      .since = "1.0.0",
@@ -243,7 +235,6 @@ constexpr CommandSpec kSetOperationCommands[] = {
      .function = sdiffstore_command,
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate) + keys(2, -1, kReads),
      .syntax = "destination key [key ...]",
      .summary = "Stores the difference of the first set and the others.",
      .since = "1.0.0",

@@ -354,14 +354,11 @@ Reply sort_ro_command(CommandContext& context) { return sort(context, false); }
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kSortCommands[] = {
     {.name = "sort",
      .function = sort_command,
      .arity = -2,
      .flags = kWrite | kDenyOom | kAclSorts | kAclDangerous,
-     .keys = key(1, kReads) + unknown_keys(kReads) + unknown_keys(kOW | kUpdate),
      .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] "
                "[ALPHA] [STORE destination]",
      .summary = "Sorts a list, set or sorted set, and returns or stores the result.",
@@ -371,7 +368,6 @@ constexpr CommandSpec kSortCommands[] = {
      .function = sort_ro_command,
      .arity = -2,
      .flags = kReadOnly | kAclSorts | kAclDangerous,
-     .keys = key(1, kReads) + unknown_keys(kReads),
      .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] "
                "[ALPHA]",
      .summary = "Returns the sorted elements of a list, set or sorted set.",

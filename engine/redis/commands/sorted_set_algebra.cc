@@ -283,14 +283,11 @@ Reply zdiffstore_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kSortedSetAlgebraCommands[] = {
     {.name = "zunion",
      .function = zunion_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = counted_keys(1, kReads),
      .syntax = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] "
                "[WITHSCORES]",
      .summary = "Returns the union of several sorted sets, with combined scores.",
@@ -300,7 +297,6 @@ constexpr CommandSpec kSortedSetAlgebraCommands[] = {
      .function = zunionstore_command,
      .arity = -4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate) + counted_keys(2, kReads),
      .syntax = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | "
                "MIN | MAX>]",
      .summary = "Stores the union of several sorted sets, with combined scores.",
@@ -310,7 +306,6 @@ constexpr CommandSpec kSortedSetAlgebraCommands[] = {
      .function = zinter_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = counted_keys(1, kReads),
      .syntax = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] "
                "[WITHSCORES]",
      .summary = "Returns the intersection of several sorted sets.",
@@ -320,7 +315,6 @@ constexpr CommandSpec kSortedSetAlgebraCommands[] = {
      .function = zinterstore_command,
      .arity = -4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate) + counted_keys(2, kReads),
      .syntax = "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | "
                "MIN | MAX>]",
      .summary = "Stores the intersection of several sorted sets.",
@@ -330,7 +324,6 @@ constexpr CommandSpec kSortedSetAlgebraCommands[] = {
      .function = zintercard_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = counted_keys(1, kReads),
      .syntax = "numkeys key [key ...] [LIMIT limit]",
      .summary = "Counts the intersection of several sorted sets.",
      .since = "7.0.0",
@@ -339,7 +332,6 @@ constexpr CommandSpec kSortedSetAlgebraCommands[] = {
      .function = zdiff_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = counted_keys(1, kReads),
      .syntax = "numkeys key [key ...] [WITHSCORES]",
      .summary = "Returns the difference of the first sorted set and the others.",
      .since = "6.2.0",
@@ -348,7 +340,6 @@ constexpr CommandSpec kSortedSetAlgebraCommands[] = {
      .function = zdiffstore_command,
      .arity = -4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate) + counted_keys(2, kReads),
      .syntax = "destination numkeys key [key ...]",
      .summary = "Stores the difference of the first sorted set and the others.",
      .since = "6.2.0",

@@ -162,14 +162,11 @@ Reply bzmpop_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kSortedSetPopCommands[] = {
     {.name = "zpopmin",
      .function = zpopmin_command,
      .arity = -2,
      .flags = kWrite | kFast,
-     .keys = key(1, kTakes),
      .syntax = "key [count]",
      .summary = "Removes and returns the members with the lowest scores.",
      .since = "5.0.0",
@@ -178,7 +175,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .function = zpopmax_command,
      .arity = -2,
      .flags = kWrite | kFast,
-     .keys = key(1, kTakes),
      .syntax = "key [count]",
      .summary = "Removes and returns the members with the highest scores.",
      .since = "5.0.0",
@@ -187,7 +183,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .function = zmpop_command,
      .arity = -4,
      .flags = kWrite,
-     .keys = counted_keys(1, kTakes),
      .syntax = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
      .summary = "Removes and returns members of the first non-empty sorted set.",
      .since = "7.0.0",
@@ -196,7 +191,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .function = bzpopmin_command,
      .arity = -3,
      .flags = kWrite | kNoScript | kFast,
-     .keys = keys(1, -2, kTakes),
      .syntax = "key [key ...] timeout",
      .summary = "Removes and returns the member with the lowest score of one of several sets; "
                 "blocks until there is one.",
@@ -206,7 +200,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .function = bzpopmax_command,
      .arity = -3,
      .flags = kWrite | kNoScript | kFast,
-     .keys = keys(1, -2, kTakes),
      .syntax = "key [key ...] timeout",
      .summary = "Removes and returns the member with the highest score of one of several sets; "
                 "blocks until there is one.",
@@ -216,7 +209,6 @@ constexpr CommandSpec kSortedSetPopCommands[] = {
      .function = bzmpop_command,
      .arity = -5,
      .flags = kWrite,
-     .keys = counted_keys(2, kTakes),
      .syntax = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
      .summary = "Removes and returns members of the first non-empty sorted set; blocks until there "
                 "is one.",

@@ -336,14 +336,11 @@ Reply xautoclaim_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStreamClaimCommands[] = {
     {.name = "xpending",
      .function = xpending_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
      .summary = "Returns the pending entries.",
      .since = "5.0.0",
@@ -352,7 +349,6 @@ constexpr CommandSpec kStreamClaimCommands[] = {
      .function = xclaim_command,
      .arity = -6,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME "
                "unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID id]",
      .summary = "Claims pending entries for another consumer.",
@@ -362,7 +358,6 @@ constexpr CommandSpec kStreamClaimCommands[] = {
      .function = xautoclaim_command,
      .arity = -6,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kDelete),
      .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
      .summary = "Claims entries that have been pending for too long for another consumer.",
      .since = "6.2.0",

@@ -330,14 +330,11 @@ Reply xread_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStreamCommands[] = {
     {.name = "xadd",
      .function = xadd_command,
      .arity = -5,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED]@8.2.0 [<MAXLEN | MINID> [= | ~] "
                "threshold [LIMIT count]] <* | id> field value [field value ...]",
      .summary = "Adds an entry to a stream.",
@@ -347,7 +344,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xlen_command,
      .arity = 2,
      .flags = kReadOnly | kFast,
-     .keys = key(1, kRO),
      .syntax = "key",
      .summary = "Counts the entries.",
      .since = "5.0.0",
@@ -356,7 +352,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xrange_command,
      .arity = -4,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key start end [COUNT count]",
      .summary = "Returns the entries between two ids.",
      .since = "5.0.0",
@@ -365,7 +360,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xrevrange_command,
      .arity = -4,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key end start [COUNT count]",
      .summary = "Returns the entries between two ids, the latest first.",
      .since = "5.0.0",
@@ -374,7 +368,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xdel_command,
      .arity = -3,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kDelete),
      .syntax = "key id [id ...]",
      .summary = "Deletes entries.",
      .since = "5.0.0",
@@ -383,7 +376,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xsetid_command,
      .arity = -3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
      .summary = "Sets the last id of a stream.",
      .since = "5.0.0",
@@ -392,7 +384,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xtrim_command,
      .arity = -4,
      .flags = kWrite,
-     .keys = key(1, kRW | kDelete),
      .syntax = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | "
                "ACKED]@8.2.0",
      .summary = "Removes the oldest entries.",
@@ -402,7 +393,6 @@ constexpr CommandSpec kStreamCommands[] = {
      .function = xread_command,
      .arity = -4,
      .flags = kReadOnly,
-     .keys = keys_after("STREAMS", 1, kReads),
      .syntax = "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
      .summary = "Returns the entries after given ids; blocks until there is one if BLOCK is given.",
      .since = "5.0.0",

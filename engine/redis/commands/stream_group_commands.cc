@@ -428,8 +428,6 @@ Reply xack_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStreamGroupCommands[] = {
     {.name = "xgroup",
      .arity = -2,
@@ -441,7 +439,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xgroup_create_command,
      .arity = -5,
      .flags = kWrite | kDenyOom,
-     .keys = key(2, kRW | kInsert),
      .syntax = "key groupname <id | $> [MKSTREAM] [ENTRIESREAD entries_read]",
      .summary = "Creates a consumer group.",
      .since = "5.0.0",
@@ -450,7 +447,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xgroup_setid_command,
      .arity = -5,
      .flags = kWrite,
-     .keys = key(2, kRW | kUpdate),
      .syntax = "key groupname <id | $> [ENTRIESREAD entries_read]",
      .summary = "Sets a group's position.",
      .since = "5.0.0",
@@ -459,7 +455,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xgroup_destroy_command,
      .arity = 4,
      .flags = kWrite,
-     .keys = key(2, kRW | kDelete),
      .syntax = "key groupname",
      .summary = "Removes a consumer group.",
      .since = "5.0.0",
@@ -468,7 +463,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xgroup_createconsumer_command,
      .arity = 5,
      .flags = kWrite | kDenyOom,
-     .keys = key(2, kRW | kInsert),
      .syntax = "key groupname consumername",
      .summary = "Creates a consumer.",
      .since = "6.2.0",
@@ -477,7 +471,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xgroup_delconsumer_command,
      .arity = 5,
      .flags = kWrite,
-     .keys = key(2, kRW | kDelete),
      .syntax = "key groupname consumername",
      .summary = "Removes a consumer and its pending entries.",
      .since = "5.0.0",
@@ -487,7 +480,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xreadgroup_command,
      .arity = -7,
      .flags = kWrite,
-     .keys = keys_after("STREAMS", 4, kReads),
      .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM "
                "min-idle-time]@8.4.0 [NOACK] STREAMS key [key ...] id [id ...]",
      .summary = "Delivers new entries of a group to a consumer, or returns its pending ones; "
@@ -499,7 +491,6 @@ constexpr CommandSpec kStreamGroupCommands[] = {
      .function = xack_command,
      .arity = -4,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key group id [id ...]",
      .summary = "Acknowledges pending entries.",
      .since = "5.0.0",

@@ -241,8 +241,6 @@ Reply xinfo_help_command(CommandContext&) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStreamInfoCommands[] = {
     {.name = "xinfo",
      .arity = -2,
@@ -254,7 +252,6 @@ constexpr CommandSpec kStreamInfoCommands[] = {
      .function = xinfo_stream_command,
      .arity = -3,
      .flags = kReadOnly,
-     .keys = key(2, kReads),
      .syntax = "key [FULL [COUNT count]]",
      .summary = "Describes a stream.",
      .since = "5.0.0",
@@ -263,7 +260,6 @@ constexpr CommandSpec kStreamInfoCommands[] = {
      .function = xinfo_groups_command,
      .arity = 3,
      .flags = kReadOnly,
-     .keys = key(2, kReads),
      .syntax = "key",
      .summary = "Describes the groups of a stream.",
      .since = "5.0.0",
@@ -272,7 +268,6 @@ constexpr CommandSpec kStreamInfoCommands[] = {
      .function = xinfo_consumers_command,
      .arity = 4,
      .flags = kReadOnly,
-     .keys = key(2, kReads),
      .syntax = "key groupname",
      .summary = "Describes the consumers of a group.",
      .since = "5.0.0",

@@ -144,14 +144,11 @@ Reply xackdel_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStreamRemovalCommands[] = {
     {.name = "xdelex",
      .function = xdelex_command,
      .arity = -5,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kDelete),
      .syntax = "key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
      .summary = "Deletes entries, and their references from groups if DELREF is given.",
      .since = "8.2.0",
@@ -160,7 +157,6 @@ constexpr CommandSpec kStreamRemovalCommands[] = {
      .function = xackdel_command,
      .arity = -6,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kUpdate | kDelete),
      .syntax = "key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
      .summary = "Acknowledges pending entries and deletes them.",
      .since = "8.2.0",

@@ -278,13 +278,12 @@ Reply msetnx_command(CommandContext& context) { return set_many(context, true); 
 
 // ---- The records ----
 
-using namespace key_specs;
-
 unsigned set_key_flags(RequestView request) {
   const bool gets = std::ranges::any_of(request.subspan(3), [](std::string_view option) {
     return is_keyword(option, "GET") || parse_condition(option);
   });
-  return gets ? kRW | kAccess | kUpdate : kOW | kUpdate;
+  return gets ? key_specs::kRW | key_specs::kAccess | key_specs::kUpdate
+              : key_specs::kOW | key_specs::kUpdate;
 }
 
 constexpr CommandSpec kStringCommands[] = {
@@ -292,7 +291,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = get_command,
      .arity = 2,
      .flags = kReadOnly | kFast,
-     .keys = key(1, kReads),
      .syntax = "key",
      .summary = "Returns a string.",
      .since = "1.0.0",
@@ -301,7 +299,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = set_command,
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kChanges | kVariableFlags),
      .key_flags = set_key_flags,
      .syntax = "key value [NX | XX | IFEQ value@8.4.0 | IFNE value@8.4.0 | IFDEQ digest@8.4.0 | "
                "IFDNE digest@8.4.0] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | "
@@ -313,7 +310,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = setnx_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kOW | kInsert),
      .syntax = "key value",
      .summary = "Sets a string if there is no key.",
      .since = "1.0.0",
@@ -322,7 +318,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = mget_command,
      .arity = -2,
      .flags = kReadOnly | kFast,
-     .keys = keys(1, -1, kReads),
      .syntax = "key [key ...]",
      .summary = "Returns several strings.",
      .since = "1.0.0",
@@ -331,7 +326,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = mset_command,
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = keys(1, -1, kOW | kUpdate, 2),
      .syntax = "key value [key value ...]",
      .summary = "Sets several strings.",
      .since = "1.0.1",
@@ -340,7 +334,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = msetnx_command,
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = keys(1, -1, kOW | kInsert, 2),
      .syntax = "key value [key value ...]",
      .summary = "Sets several strings if none of the keys is there.",
      .since = "1.0.1",
@@ -349,7 +342,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = msetex_command,
      .arity = -4,
      .flags = kWrite | kDenyOom,
-     .keys = counted_keys(1, kOW | kUpdate, 2),
      .syntax = "numkeys key value [key value ...] [NX | XX] [EX seconds | PX milliseconds | EXAT "
                "unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
      .summary = "Sets several strings with one expiry; a condition applies to all keys.",
@@ -359,7 +351,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = setex_command,
      .arity = 4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate),
      .syntax = "key seconds value",
      .summary = "Sets a string that expires after some seconds.",
      .since = "2.0.0",
@@ -368,7 +359,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = psetex_command,
      .arity = 4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kOW | kUpdate),
      .syntax = "key milliseconds value",
      .summary = "Sets a string that expires after some milliseconds.",
      .since = "2.6.0",
@@ -377,7 +367,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = getset_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key value",
      .summary = "Sets a string, and returns the old one.",
      .since = "1.0.0",
@@ -388,7 +377,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = getdel_command,
      .arity = 2,
      .flags = kWrite | kFast,
-     .keys = key(1, kTakes),
      .syntax = "key",
      .summary = "Returns a string, and removes it.",
      .since = "6.2.0",
@@ -397,7 +385,6 @@ constexpr CommandSpec kStringCommands[] = {
      .function = getex_command,
      .arity = -2,
      .flags = kWrite | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
                "unix-time-milliseconds | PERSIST]",
      .summary = "Returns a string, and changes its expiry.",

@@ -44,10 +44,9 @@ Reply digest_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 unsigned delex_key_flags(RequestView request) {
-  return request.size() > 2 ? kRW | kAccess | kDelete : kRM | kDelete;
+  return request.size() > 2 ? key_specs::kRW | key_specs::kAccess | key_specs::kDelete
+                            : key_specs::kRM | key_specs::kDelete;
 }
 
 constexpr CommandSpec kStringConditionCommands[] = {
@@ -55,7 +54,6 @@ constexpr CommandSpec kStringConditionCommands[] = {
      .function = delex_command,
      .arity = -2,
      .flags = kWrite | kFast,
-     .keys = key(1, kRW | kDelete | kVariableFlags),
      .key_flags = delex_key_flags,
      .syntax = "key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]",
      .summary = "Removes a key; a condition on a string's value is optional.",
@@ -65,7 +63,6 @@ constexpr CommandSpec kStringConditionCommands[] = {
      .function = digest_command,
      .arity = 2,
      .flags = kReadOnly | kFast,
-     .keys = key(1, kReads),
      .syntax = "key",
      .summary = "Returns a string's XXH3 hash, in hexadecimal digits.",
      .since = "8.4.0",

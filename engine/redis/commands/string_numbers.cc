@@ -72,14 +72,11 @@ Reply incrbyfloat_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStringNumberCommands[] = {
     {.name = "incrbyfloat",
      .function = incrbyfloat_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key increment",
      .summary = "Adds a floating-point number to a number.",
      .since = "2.6.0",
@@ -88,7 +85,6 @@ constexpr CommandSpec kStringNumberCommands[] = {
      .function = incr_command,
      .arity = 2,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key",
      .summary = "Adds one to an integer.",
      .since = "1.0.0",
@@ -97,7 +93,6 @@ constexpr CommandSpec kStringNumberCommands[] = {
      .function = incrby_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key increment",
      .summary = "Adds to an integer.",
      .since = "1.0.0",
@@ -106,7 +101,6 @@ constexpr CommandSpec kStringNumberCommands[] = {
      .function = decr_command,
      .arity = 2,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key",
      .summary = "Subtracts one from an integer.",
      .since = "1.0.0",
@@ -115,7 +109,6 @@ constexpr CommandSpec kStringNumberCommands[] = {
      .function = decrby_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kChanges),
      .syntax = "key decrement",
      .summary = "Subtracts from an integer.",
      .since = "1.0.0",

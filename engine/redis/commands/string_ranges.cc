@@ -84,14 +84,11 @@ Reply getrange_command(CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kStringRangeCommands[] = {
     {.name = "strlen",
      .function = strlen_command,
      .arity = 2,
      .flags = kReadOnly | kFast,
-     .keys = key(1, kRO),
      .syntax = "key",
      .summary = "Returns the length of a string.",
      .since = "2.2.0",
@@ -100,7 +97,6 @@ constexpr CommandSpec kStringRangeCommands[] = {
      .function = append_command,
      .arity = 3,
      .flags = kWrite | kDenyOom | kFast,
-     .keys = key(1, kRW | kInsert),
      .syntax = "key value",
      .summary = "Appends to a string.",
      .since = "2.0.0",
@@ -109,7 +105,6 @@ constexpr CommandSpec kStringRangeCommands[] = {
      .function = setrange_command,
      .arity = 4,
      .flags = kWrite | kDenyOom,
-     .keys = key(1, kRW | kUpdate),
      .syntax = "key offset value",
      .summary = "Overwrites a part of a string.",
      .since = "2.2.0",
@@ -118,7 +113,6 @@ constexpr CommandSpec kStringRangeCommands[] = {
      .function = getrange_command,
      .arity = 4,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key start end",
      .summary = "Returns a part of a string.",
      .since = "2.4.0",
@@ -127,7 +121,6 @@ constexpr CommandSpec kStringRangeCommands[] = {
      .function = getrange_command,
      .arity = 4,
      .flags = kReadOnly,
-     .keys = key(1, kReads),
      .syntax = "key start end",
      .summary = "Returns a part of a string.",
      .since = "1.0.0",

@@ -126,8 +126,6 @@ bool queue_asks_for_memory(const CommandContext& context) {
 
 // ---- The records ----
 
-using namespace key_specs;
-
 constexpr CommandSpec kTransactionCommands[] = {
     {.name = "multi",
      .function = multi_command,
@@ -156,7 +154,6 @@ constexpr CommandSpec kTransactionCommands[] = {
      .function = watch_command,
      .arity = -2,
      .flags = kNoScript | kAnytime | kFast | kAllowBusy | kNotQueued,
-     .keys = keys(1, -1, kRO),
      .syntax = "key [key ...]",
      .summary = "Makes the next EXEC fail if one of the keys changes before it.",
      .since = "2.2.0",

@@ -12,8 +12,6 @@
 
 namespace rushgate {
 
-struct CommandSpec;
-
 namespace key_specs {
 
 /// As COMMAND INFO names them.
@@ -140,8 +138,10 @@ struct FoundKey {
   unsigned flags;
 };
 
-/// Returns the keys of a request for the command `spec`; empty if the arguments are invalid. The
-/// command must have key specs, and the arity must fit.
-std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request);
+/// Returns the keys of a request of the command with these specs; empty if its arguments are invalid
+/// or missing.
+std::vector<FoundKey> find_keys(const KeySpecs& specs, RequestView request);
+/// Returns the names of the channels that are used like keys. The specs must be fixed.
+std::vector<FoundKey> find_channels(const KeySpecs& specs, RequestView request);
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-#include "engine/redis/commands/key_specs.h"
+#include "engine/core/client/key_specs.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,9 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/core/base/letter_case.h"
 #include "engine/core/base/numbers.h"
-#include "engine/redis/commands/arguments.h"
-#include "engine/redis/commands/command_spec.h"
 
 namespace rushgate {
 namespace {
@@ -24,7 +23,7 @@ constexpr std::string_view kFlagNames[] = {
 /// Returns the position after the keyword. Redis does not search the last argument.
 std::optional<std::int64_t> behind_keyword(const KeySpec& spec, RequestView request) {
   for (std::size_t i = static_cast<std::size_t>(spec.first); i + 1 < request.size(); ++i) {
-    if (is_keyword(request[i], spec.keyword)) return static_cast<std::int64_t>(i) + 1;
+    if (equal_in_any_case(request[i], spec.keyword)) return static_cast<std::int64_t>(i) + 1;
   }
   return std::nullopt;
 }
@@ -35,6 +34,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> first_and_last(const KeySpe
                                                                     std::int64_t first,
                                                                     RequestView request) {
   const auto size = static_cast<std::int64_t>(request.size());
+  if (first >= size) return std::nullopt;
   if (spec.is_counted) {
     const auto count = parse_int64(request[static_cast<std::size_t>(first)]);
     if (!count || *count < 0) return std::nullopt;
@@ -78,6 +78,7 @@ std::int32_t leading_int(std::string_view text) {
 std::vector<FoundKey> find_counted_keys(const KeySpecs& specs, const KeySpec& counted,
                                         RequestView request) {
   const auto first = static_cast<std::size_t>(counted.first) + 1;
+  if (request.size() < first) return {};
   const std::int64_t count = leading_int(request[first - 1]);
   const auto left = static_cast<std::int64_t>(request.size() - first);
   if (count < 1 || (count - 1) * counted.step >= left) return {};
@@ -92,7 +93,7 @@ std::vector<FoundKey> find_counted_keys(const KeySpecs& specs, const KeySpec& co
 /// Finds the keys behind the STREAMS that follows other options.
 std::vector<FoundKey> find_stream_keys(RequestView request) {
   const auto is = [&request](std::size_t i, std::string_view word) {
-    return is_keyword(request[i], word);
+    return equal_in_any_case(request[i], word);
   };
   std::size_t i = 1;
   while (i < request.size() && !is(i, "STREAMS")) {
@@ -126,11 +127,11 @@ std::vector<FoundKey> find_loosely(const KeySpecs& specs, RequestView request) {
 std::optional<std::size_t> find_destination(RequestView request) {
   std::optional<std::size_t> destination;
   for (std::size_t i = 2; i + 1 < request.size(); ++i) {
-    if (is_keyword(request[i], "LIMIT")) {
+    if (equal_in_any_case(request[i], "LIMIT")) {
       i += 2;
-    } else if (is_keyword(request[i], "GET") || is_keyword(request[i], "BY")) {
+    } else if (equal_in_any_case(request[i], "GET") || equal_in_any_case(request[i], "BY")) {
       i += 1;
-    } else if (is_keyword(request[i], "STORE")) {
+    } else if (equal_in_any_case(request[i], "STORE")) {
       destination = i + 1;
     }
   }
@@ -159,11 +160,9 @@ std::vector<std::string_view> key_flag_names(unsigned flags) {
   return names;
 }
 
-std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request) {
+std::vector<FoundKey> find_keys(const KeySpecs& specs, RequestView request) {
   std::vector<FoundKey> keys;
-  for (const KeySpec& some : spec.keys) {
-    if (spec.key_flags != nullptr)
-      return {{static_cast<std::size_t>(some.first), spec.key_flags(request)}};
+  for (const KeySpec& some : specs) {
     if ((some.flags & key_specs::kNotKey) != 0) continue;
     if (some.is_unknown) {
       // SORT: the keys that its patterns denote depend on the elements, and are not listed.
@@ -172,9 +171,18 @@ std::vector<FoundKey> find_keys(const CommandSpec& spec, RequestView request) {
       if (destination) keys.push_back({*destination, some.flags});
       continue;
     }
-    if (!add_keys(some, request, keys)) return find_loosely(spec.keys, request);
+    if (!add_keys(some, request, keys)) return find_loosely(specs, request);
   }
   return keys;
+}
+
+std::vector<FoundKey> find_channels(const KeySpecs& specs, RequestView request) {
+  std::vector<FoundKey> channels;
+  for (const KeySpec& some : specs) {
+    const bool are_channels = (some.flags & key_specs::kNotKey) != 0;
+    if (are_channels && !add_keys(some, request, channels)) return {};
+  }
+  return channels;
 }
 
 }  // namespace rushgate
