@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "adapters/redis/peers.h"
 #include "adapters/redis/text.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/redis_error_code.h"
@@ -28,11 +29,6 @@ std::optional<RedisAddress> address_of(std::string_view host, std::string_view p
   const auto number = parse_int64(port);
   if (host.empty() || !number || *number < 1 || *number > 65535) return std::nullopt;
   return RedisAddress{std::string(host), static_cast<int>(*number)};
-}
-
-void add_new(const RedisAddress& address, std::vector<RedisAddress>& all) {
-  const bool is_known = std::find(all.begin(), all.end(), address) != all.end();
-  if (!is_known && all.size() < kSentinelsMax) all.push_back(address);
 }
 
 /// Returns the status of a sentinel that refuses the user, without the text, which may quote the
@@ -78,10 +74,7 @@ void MasterFinder::doubt() {
 std::shared_ptr<RedisExchange> MasterFinder::ask(const RedisAddress& sentinel, Asked asked) {
   const RedisSentinelOptions& options = options_.sentinel;
   std::vector<Request> requests;
-  if (!options.password.empty()) {
-    requests.push_back(options.user.empty() ? Request::of("AUTH", options.password)
-                                            : Request::of("AUTH", options.user, options.password));
-  }
+  add_auth(options.user, options.password, requests);
   requests.push_back(Request::of("SENTINEL", "GET-MASTER-ADDR-BY-NAME", options.master));
   requests.push_back(Request::of("SENTINEL", "MASTER", options.master));
   requests.push_back(Request::of("SENTINEL", "SENTINELS", options.master));
@@ -113,7 +106,7 @@ absl::StatusOr<MasterFinder::Answer> MasterFinder::read_answer(
   answer.epoch = epoch ? *epoch : epoch_;
   for (const Reply& other : (*replies)[first + 2].elements()) {
     const auto sentinel = address_of(field_of(other, "ip"), field_of(other, "port"));
-    if (sentinel) add_new(*sentinel, answer.sentinels);
+    if (sentinel) add_new(*sentinel, kSentinelsMax, answer.sentinels);
   }
   return answer;
 }
@@ -164,8 +157,9 @@ void MasterFinder::note_failure(const RedisAddress& sentinel, const absl::Status
 void MasterFinder::accept(const RedisAddress& sentinel, const Answer& answer) {
   epoch_ = answer.epoch;
   sentinels_ = {sentinel};
-  for (const RedisAddress& each : options_.sentinel.addresses) add_new(each, sentinels_);
-  for (const RedisAddress& each : answer.sentinels) add_new(each, sentinels_);
+  for (const RedisAddress& each : options_.sentinel.addresses)
+    add_new(each, kSentinelsMax, sentinels_);
+  for (const RedisAddress& each : answer.sentinels) add_new(each, kSentinelsMax, sentinels_);
 }
 
 void MasterFinder::end_round(absl::StatusOr<RedisAddress> master) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <limits>
 #include <utility>
 
@@ -10,16 +9,12 @@
 
 #include "adapters/redis/redis_session.h"
 #include "adapters/redis/text.h"
-#include "engine/core/base/status_macros.h"
-#include "engine/core/base/thread_name.h"
 #include <rushgate/reply.h>
 
 namespace rushgate {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr std::string_view kClosedText = "the backend is closed";
 
 }  // namespace
 
@@ -32,43 +27,17 @@ Lease::~Lease() {
 
 // ---- Opening and closing ------------------------------------------------------------------------
 
-RedisCore::RedisCore(RedisOptions options)
-    : options_(std::move(options)), shortest_timeout_ms_(options_.command_timeout_ms) {}
+RedisCore::RedisCore(RedisOptions options, std::shared_ptr<RedisRuntime> runtime)
+    : options_(std::move(options)),
+      runtime_(std::move(runtime)),
+      shortest_timeout_ms_(options_.command_timeout_ms),
+      pauses_(std::make_shared<Pauses>(runtime_->clock(), runtime_->io())) {}
 
 RedisCore::~RedisCore() = default;
 
-absl::Status RedisCore::make_tls() {
-  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_client);
-  boost::system::error_code error;
-  const auto check = [&](std::string_view option, const std::string& file) {
-    if (!error) return absl::OkStatus();
-    return absl::InvalidArgumentError(concat(option, " ", file, ": ", error.message()));
-  };
-  context->set_verify_mode(asio::ssl::verify_peer);
-  if (options_.tls_ca.empty()) {
-    context->set_default_verify_paths(error);
-  } else {
-    context->load_verify_file(options_.tls_ca, error);
-  }
-  absl::Status status = check("tls_ca", options_.tls_ca);
-  if (status.ok() && !options_.tls_certificate.empty()) {
-    context->use_certificate_chain_file(options_.tls_certificate, error);
-    status = check("tls_certificate", options_.tls_certificate);
-  }
-  if (status.ok() && !options_.tls_key.empty()) {
-    context->use_private_key_file(options_.tls_key, asio::ssl::context::pem, error);
-    status = check("tls_key", options_.tls_key);
-  }
-  tls_ = std::move(context);
-  return status;
-}
-
-absl::Status RedisCore::start() {
-  if (options_.tls) {
-    RETURN_IF_ERROR(make_tls());
-  }
+void RedisCore::start(absl::AnyInvocable<void(absl::Status)> outcome) {
   if (has_sentinels()) {
-    finder_.emplace(io_, options_, tls(), [this](const RedisAddress& master) { follow(master); });
+    finder_.emplace(io(), options_, tls(), [this](const RedisAddress& master) { follow(master); });
   }
   shared_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kShared);
   lines_.push_back(shared_);
@@ -76,64 +45,57 @@ absl::Status RedisCore::start() {
     confirming_ = std::make_shared<RedisLine>(*this, RedisLine::Use::kConfirming);
     lines_.push_back(confirming_);
   }
-  callbacks_.start();
-  io_thread_ = std::thread([this] {
-    name_this_thread("rg-redis");
-    io_.run();
+  asio::post(io(), [self = shared_from_this(), outcome = std::move(outcome)]() mutable {
+    self->shared_->start(std::move(outcome));
   });
-  std::promise<absl::Status> outcome;
-  asio::post(
-      io_, [&] { shared_->start([&](const absl::Status& status) { outcome.set_value(status); }); });
-  return outcome.get_future().get();
 }
 
-void RedisCore::close() {
+void RedisCore::close(std::string_view reason) {
+  std::deque<Waiter> waiters;
+  std::vector<std::shared_ptr<RedisLine>> lines;
   {
     const std::lock_guard lock(pool_mutex_);
-    if (is_closed_.exchange(true) || !io_thread_.joinable()) return;
+    if (is_closed_.exchange(true)) return;
+    lines = lines_;
+    lines.insert(lines.end(), retired_.begin(), retired_.end());
+    std::swap(waiters, waiters_);
+    closed_lines_ = lines;
   }
-  std::promise<void> closed;
-  std::vector<std::shared_ptr<RedisLine>> closed_lines;
-  asio::post(io_, [&] {
-    tick_timer_.cancel();
-    pause_timer_.cancel();
-    if (finder_) finder_->close();
-    std::deque<Waiter> waiters;
-    TimerQueue pauses;  // destroys their data without the lock
-    {
-      const std::lock_guard lock(pool_mutex_);
-      closed_lines = lines_;
-      closed_lines.insert(closed_lines.end(), retired_.begin(), retired_.end());
-      std::swap(waiters, waiters_);
-      std::swap(pauses, pauses_);
-    }
-    for (const auto& line : closed_lines) line->close(std::string(kClosedText));
-    for (Waiter& waiter : waiters) fail(*waiter.submission, error_code::kClosed, kClosedText);
-    closed.set_value();
-  });
-  closed.get_future().get();
-  work_.reset();
-  io_.stop();
-  io_thread_.join();
-  for (const auto& line : closed_lines) line->join_check();  // unlocked: it may use a client
-  callbacks_.stop();
+  tick_timer_.cancel();
+  static_cast<void>(pauses_->close());
+  if (finder_) finder_->close();
+  for (const auto& line : lines) line->close(std::string(reason));
+  for (Waiter& waiter : waiters) fail(*waiter.submission, error_code::kClosed, reason);
+}
+
+void RedisCore::join_checks() {
+  for (const auto& line : closed_lines_) line->join_check();
+}
+
+bool RedisCore::has_ended() const {
+  return std::ranges::all_of(closed_lines_, [](const auto& line) { return line->has_ended(); });
 }
 
 // ---- Servers ------------------------------------------------------------------------------------
 
 void RedisCore::find_server(MasterFinder::Found found) {
   if (!finder_) return found(RedisAddress{options_.host, options_.port});
-  ++counts.lookups;
+  ++runtime_->counts.lookups;
   finder_->find(std::move(found));
 }
 
 void RedisCore::doubt_server() {
   if (finder_) finder_->doubt();
+  note_trouble();
+}
+
+void RedisCore::note_trouble() {
+  if (on_trouble_) on_trouble_();
 }
 
 /// Ends the connections to other servers.
 void RedisCore::follow(const RedisAddress& master) {
-  if (master_.port != 0 && master != master_) ++counts.master_changes;
+  if (master_.port != 0 && master != master_) ++runtime_->counts.master_changes;
   master_ = master;
   std::vector<std::shared_ptr<RedisLine>> lines;
   {
@@ -145,72 +107,10 @@ void RedisCore::follow(const RedisAddress& master) {
 
 // ---- Submissions --------------------------------------------------------------------------------
 
-std::optional<Reply> RedisCore::admit(const Submission& submission, bool fail_when_full) {
-  // A callback must not wait for later completions: it delays them.
-  const bool is_callback = callbacks_.is_current();
-  const auto take_space = [&] {
-    const std::size_t bytes_before =
-        queued_bytes_.fetch_add(submission.bytes) + (is_callback ? 0 : completion_bytes_.load());
-    const std::size_t before = queued_.fetch_add(1) + (is_callback ? 0 : completions_.load());
-    const bool has_bytes =
-        bytes_before == 0 || bytes_before + submission.bytes <= options_.queue_bytes_max;
-    if (before < options_.queue_capacity && has_bytes) return true;
-    queued_.fetch_sub(1);
-    queued_bytes_.fetch_sub(submission.bytes);
-    return false;
-  };
-  counts.requests.fetch_add(submission.requests.size(), std::memory_order_relaxed);
-  if (take_space()) return std::nullopt;
-  if (fail_when_full) {
-    wake_waiting();  // the attempt may have taken a connection that others wait for
-    ++counts.overloads;
-    return Reply::error(concat(error_code::kOverloaded, " the queue is full"));
-  }
-  std::unique_lock lock(space_mutex_);
-  ++waiting_for_room_;
-  bool is_late = false;
-  while (!take_space() && !is_late) {
-    if (submission.deadline_ms == 0) {
-      space_made_.wait(lock);
-    } else {
-      const std::int64_t left_ms = submission.deadline_ms - now_ms();
-      is_late = left_ms <= 0;
-      if (!is_late) space_made_.wait_for(lock, std::chrono::milliseconds(left_ms));
-    }
-  }
-  --waiting_for_room_;
-  if (!is_late) return std::nullopt;
-  ++counts.expired;
-  return Reply::error(concat(error_code::kTimedOut, " ", kNotBegunInTime));
-}
-
-void RedisCore::release_space(const Submission& submission) {
-  queued_.fetch_sub(1);
-  queued_bytes_.fetch_sub(submission.bytes);
-  wake_waiting();
-}
-
-void RedisCore::note_waiting_completion(std::size_t bytes) {
-  completions_.fetch_add(1);
-  completion_bytes_.fetch_add(bytes);
-}
-
-void RedisCore::note_running_completion(std::size_t bytes) {
-  completions_.fetch_sub(1);
-  completion_bytes_.fetch_sub(bytes);
-  wake_waiting();
-}
-
-void RedisCore::wake_waiting() {
-  if (waiting_for_room_.load() == 0) return;
-  const std::lock_guard lock(space_mutex_);
-  space_made_.notify_all();
-}
-
 void RedisCore::finish(Submission& submission) {
   submission.note_replies();
   if (const std::shared_ptr<RedisSession> session = std::move(submission.session)) {
-    release_space(submission);
+    if (!submission.is_part) runtime_->release(submission);
     session->ended(submission);
   }
   submission.finish();
@@ -225,12 +125,16 @@ void RedisCore::fail(Submission& submission, std::string_view code, std::string_
 
 void RedisCore::arm_tick() {
   if (tick_is_armed_.exchange(true)) return;
-  asio::post(io_, [this] {
+  asio::post(io(), [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
     constexpr std::int64_t kLongestMs = 250;
-    const std::int64_t every_ms = std::clamp<std::int64_t>(shortest_timeout_ms_ / 4, 1, kLongestMs);
-    tick_timer_.expires_after(std::chrono::milliseconds(every_ms));
-    tick_timer_.async_wait([this](boost::system::error_code error) {
-      if (!error) tick();
+    const std::int64_t every_ms =
+        std::clamp<std::int64_t>(self->shortest_timeout_ms_ / 4, 1, kLongestMs);
+    self->tick_timer_.expires_after(std::chrono::milliseconds(every_ms));
+    self->tick_timer_.async_wait([weak](boost::system::error_code error) {
+      const auto ticking = weak.lock();
+      if (!error && ticking != nullptr) ticking->tick();
     });
   });
 }
@@ -257,31 +161,7 @@ void RedisCore::tick() {
 }
 
 void RedisCore::after(std::int64_t pause_ms, absl::AnyInvocable<void()> then) {
-  {
-    const std::lock_guard lock(pool_mutex_);
-    if (is_closed_) return;
-    pauses_.add(now_ms() + pause_ms, std::move(then));
-  }
-  asio::post(io_, [this] { run_due_pauses(); });
-}
-
-void RedisCore::run_due_pauses() {
-  std::optional<std::int64_t> next_ms;
-  while (true) {
-    std::optional<Scheduler::Callback> due;
-    {
-      const std::lock_guard lock(pool_mutex_);
-      due = pauses_.take_due(now_ms());
-      next_ms = pauses_.next_due_ms();
-    }
-    if (!due) break;
-    (*due)();
-  }
-  if (!next_ms) return;
-  pause_timer_.expires_after(std::chrono::milliseconds(*next_ms - now_ms()));
-  pause_timer_.async_wait([this](boost::system::error_code error) {
-    if (!error) run_due_pauses();
-  });
+  static_cast<void>(pauses_->after(pause_ms, std::move(then)));
 }
 
 void RedisCore::watch(std::weak_ptr<RedisSession> session) {
@@ -324,7 +204,7 @@ bool RedisCore::expire_waiters(std::int64_t now) {
   const std::string connections =
       concat("all ", std::to_string(options_.connections_max), " connections were in use");
   for (Submission* const each : expired) {
-    ++counts.expired;
+    ++runtime_->counts.expired;
     const std::string reason =
         each->has_expired(now)
             ? concat(kNotBegunInTime, ": ", connections)
@@ -403,7 +283,7 @@ void RedisCore::retire(std::shared_ptr<RedisLine> line) {
 /// Requires pool_mutex_.
 void RedisCore::close_line(std::shared_ptr<RedisLine> line, const std::string& reason) {
   std::erase(lines_, line);
-  asio::post(io_, [line, reason] { line->close(reason); });
+  asio::post(io(), [line, reason] { line->close(reason); });
   retired_.push_back(std::move(line));
 }
 
@@ -414,40 +294,6 @@ void RedisCore::reap_retired() {
     line->join_check();
     return true;
   });
-}
-
-// ---- Checks and counters ------------------------------------------------------------------------
-
-void RedisCore::add_check(std::weak_ptr<const ConnectionCheck> check) {
-  const std::lock_guard lock(pool_mutex_);
-  std::erase_if(checks_, [](const auto& known) { return known.expired(); });
-  checks_.push_back(std::move(check));
-}
-
-std::vector<std::shared_ptr<const ConnectionCheck>> RedisCore::checks() {
-  std::vector<std::shared_ptr<const ConnectionCheck>> checks;
-  const std::lock_guard lock(pool_mutex_);
-  for (const auto& kept : checks_) {
-    if (auto check = kept.lock()) checks.push_back(std::move(check));
-  }
-  return checks;
-}
-
-RedisCounters RedisCore::counters() const {
-  return {.connects = counts.connects,
-          .reconnects = counts.reconnects,
-          .connect_failures = counts.connect_failures,
-          .losses = counts.losses,
-          .requests = counts.requests,
-          .writes = counts.writes,
-          .timeouts = counts.timeouts,
-          .expired = counts.expired,
-          .overloads = counts.overloads,
-          .breaker_openings = counts.breaker_openings,
-          .breaker_refusals = counts.breaker_refusals,
-          .resubscriptions = counts.resubscriptions,
-          .lookups = counts.lookups,
-          .master_changes = counts.master_changes};
 }
 
 }  // namespace rushgate

@@ -1,8 +1,7 @@
-// The threads and connections of a RedisBackend, which its clients share. Private to this module.
+// The connections to one server, which the clients of a RedisBackend share. Private to this module.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,23 +11,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "adapters/redis/callback_thread.h"
 #include "adapters/redis/master_finder.h"
+#include "adapters/redis/pauses.h"
 #include "adapters/redis/redis_line.h"
+#include "adapters/redis/redis_runtime.h"
+#include "adapters/redis/replica_wait.h"
 #include "adapters/redis/submission.h"
-#include "engine/core/time/timer_queue.h"
 #include <rushgate/client.h>
-#include <rushgate/clock.h>
 #include <rushgate/redis_backend.h>
 
 namespace rushgate {
@@ -55,20 +52,23 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
  public:
   using Granted = absl::AnyInvocable<void(std::shared_ptr<RedisLine>)>;
 
-  explicit RedisCore(RedisOptions options);
+  RedisCore(RedisOptions options, std::shared_ptr<RedisRuntime> runtime);
   ~RedisCore();
 
-  /// Starts the threads and connects. Call it once, first.
-  absl::Status start();
-  /// Ends everything. Must not be called by a callback.
-  void close();
+  /// Connects; `outcome` gets the result of the first attempt, on the I/O thread. Call it once, first.
+  void start(absl::AnyInvocable<void(absl::Status)> outcome);
+  /// Ends everything. On the I/O thread.
+  void close(std::string_view reason);
+  /// Blocks until no check is running. After close(), on any thread except a check's.
+  void join_checks();
+  /// Returns true after close(), once no check is running.
+  [[nodiscard]] bool has_ended() const;
 
   [[nodiscard]] const RedisOptions& options() const { return options_; }
-  [[nodiscard]] boost::asio::io_context& io() { return io_; }
-  [[nodiscard]] boost::asio::ssl::context* tls() { return tls_.get(); }
-  [[nodiscard]] const Clock& clock() const { return clock_; }
-  [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ms(); }
-  [[nodiscard]] CallbackThread& callbacks() { return callbacks_; }
+  [[nodiscard]] RedisRuntime& runtime() { return *runtime_; }
+  [[nodiscard]] boost::asio::io_context& io() { return runtime_->io(); }
+  [[nodiscard]] boost::asio::ssl::context* tls() { return runtime_->tls(); }
+  [[nodiscard]] std::int64_t now_ms() const { return runtime_->now_ms(); }
   [[nodiscard]] RedisLine& shared() { return *shared_; }
   /// Returns the connection for the requests of a client that need none of their own.
   [[nodiscard]] RedisLine& shared_for(const ClientOptions& client) {
@@ -83,17 +83,29 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   void find_server(MasterFinder::Found found);
   /// Reports that the server which find_server() named could not be used.
   void doubt_server();
+  /// Reports that a connection was lost.
+  void note_trouble();
+  /// Makes doubt_server() and note_trouble() call `on_trouble`. Call it before start().
+  void set_on_trouble(std::function<void()> on_trouble) { on_trouble_ = std::move(on_trouble); }
+
+  /// Makes connections fail unless the server is the node of a cluster with this id. Call it before
+  /// start().
+  void set_node_id(std::string id) { node_id_ = std::move(id); }
+  [[nodiscard]] const std::string& node_id() const { return node_id_; }
+  /// Makes the node of a cluster use the keys that `write_key` returns, each one in a slot of it. Call
+  /// it before start().
+  void set_write_key(std::function<std::string()> write_key) { write_key_ = std::move(write_key); }
+  /// Returns such a key; empty if the server is no node of a cluster.
+  [[nodiscard]] std::string write_key() const { return write_key_ ? write_key_() : std::string(); }
+  /// Returns what confirms the requests of clients with ClientOptions::confirms.
+  [[nodiscard]] ReplicaWait confirmation() const {
+    return {options_.confirm_replicas, options_.confirm_ms, write_key()};
+  }
 
   // ---- Submissions ----
 
-  /// Blocks until the queue has space. Returns the error if there is none.
-  [[nodiscard]] std::optional<Reply> admit(const Submission& submission, bool fail_when_full);
   /// Ends an admitted submission.
   void finish(Submission& submission);
-  /// Counts a completion of `bytes` that waits for the callback thread.
-  void note_waiting_completion(std::size_t bytes);
-  /// Counts that completion as running.
-  void note_running_completion(std::size_t bytes);
   /// Same as finish(), with an error for each request without a reply.
   void fail(Submission& submission, std::string_view code, std::string_view reason);
   /// Keeps tick() running while a line waits.
@@ -116,18 +128,6 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   /// Closes the connection that a client had for itself.
   void retire(std::shared_ptr<RedisLine> line);
 
-  // ---- Checks ----
-  void add_check(std::weak_ptr<const ConnectionCheck> check);
-  [[nodiscard]] std::vector<std::shared_ptr<const ConnectionCheck>> checks();
-
-  // ---- Counters (see RedisCounters) ----
-  struct {
-    std::atomic<std::uint64_t> connects{0}, reconnects{0}, connect_failures{0}, losses{0},
-        requests{0}, writes{0}, timeouts{0}, expired{0}, overloads{0}, breaker_openings{0},
-        breaker_refusals{0}, resubscriptions{0}, lookups{0}, master_changes{0};
-  } counts;
-  [[nodiscard]] RedisCounters counters() const;
-
  private:
   struct Waiter {
     Submission* submission;
@@ -135,10 +135,8 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
     Granted granted;
   };
 
-  absl::Status make_tls();
   void follow(const RedisAddress& master);
   void tick();
-  void run_due_pauses();
   bool expire_held(std::int64_t now_ms);
   bool expire_waiters(std::int64_t now_ms);
   // Require pool_mutex_:
@@ -147,46 +145,31 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   [[nodiscard]] std::shared_ptr<RedisLine> open_own_line(std::function<void(Reply)> on_message);
   void close_line(std::shared_ptr<RedisLine> line, const std::string& reason);
   void reap_retired();
-  void release_space(const Submission& submission);
-  void wake_waiting();
 
   const RedisOptions options_;
+  const std::shared_ptr<RedisRuntime> runtime_;
   std::atomic<std::int64_t> shortest_timeout_ms_;
-  const SystemClock clock_;
-  std::unique_ptr<boost::asio::ssl::context> tls_;  // null without TLS
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
-      io_.get_executor()};
-  boost::asio::steady_timer tick_timer_{io_};
+  boost::asio::steady_timer tick_timer_{io()};
   std::atomic<bool> tick_is_armed_{false};
-  boost::asio::steady_timer pause_timer_{io_};  // for the first of pauses_
-  std::optional<MasterFinder> finder_;          // with sentinels; the I/O thread's
-  RedisAddress master_;                         // the last one that it named; the I/O thread's
-  CallbackThread callbacks_{clock_};
+  const std::shared_ptr<Pauses> pauses_;
+  std::string node_id_;
+  std::function<void()> on_trouble_;
+  std::function<std::string()> write_key_;
+  std::optional<MasterFinder> finder_;  // with sentinels; the I/O thread's
+  RedisAddress master_;                 // the last one that it named; the I/O thread's
   std::shared_ptr<RedisLine> shared_;
   std::shared_ptr<RedisLine> confirming_;  // null without confirm_replicas
-  std::thread io_thread_;
-  std::atomic<bool> is_closed_{false};  // changed with pool_mutex_ held
-
-  // ---- The bound of the queue ----
-  std::atomic<std::size_t> queued_{0};
-  std::atomic<std::size_t> queued_bytes_{0};
-  std::atomic<std::size_t> completions_{0};  // waiting
-  std::atomic<std::size_t> completion_bytes_{0};
-  std::atomic<int> waiting_for_room_{0};
-  std::mutex space_mutex_;
-  std::condition_variable space_made_;
+  std::atomic<bool> is_closed_{false};     // changed with pool_mutex_ held
 
   // ---- Guarded by pool_mutex_ ----
   std::mutex pool_mutex_;
-  std::vector<std::shared_ptr<RedisLine>> lines_;    // all except the retired ones
-  std::vector<std::shared_ptr<RedisLine>> retired_;  // closed; a check may still run
-  std::vector<std::shared_ptr<RedisLine>> idle_;     // can be leased; the most recently used last
-  int in_use_ = 0;                                   // leased, or owned by a client
+  std::vector<std::shared_ptr<RedisLine>> lines_;         // all except the retired ones
+  std::vector<std::shared_ptr<RedisLine>> retired_;       // closed; a check may still run
+  std::vector<std::shared_ptr<RedisLine>> closed_lines_;  // set by close()
+  std::vector<std::shared_ptr<RedisLine>> idle_;  // can be leased; the most recently used last
+  int in_use_ = 0;                                // leased, or owned by a client
   std::deque<Waiter> waiters_;
-  TimerQueue pauses_;                                 // of after()
   std::vector<std::weak_ptr<RedisSession>> watched_;  // sessions that hold back submissions
-  std::vector<std::weak_ptr<const ConnectionCheck>> checks_;
 };
 
 }  // namespace rushgate

@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 
 #include "adapters/redis/internal_submission.h"
+#include "adapters/redis/peers.h"
 #include "adapters/redis/redis_core.h"
 #include "adapters/redis/replica_wait.h"
 #include "adapters/redis/request_timeout.h"
@@ -79,10 +80,6 @@ bool is_of_transport(const Reply& reply) {
   return code == error_code::kOutcomeUnknown || code == error_code::kClosed;
 }
 
-ReplicaWait confirmation_by(const RedisOptions& options) {
-  return {options.confirm_replicas, options.confirm_ms};
-}
-
 /// Replaces the results by errors.
 void make_unknown(const SubmissionList& submissions, std::string_view reason) {
   for (Submission* each = submissions.front(); each != nullptr; each = each->next) {
@@ -122,14 +119,22 @@ class RedisLine::CheckedConnection final : public Client {
         finished.happen();
       }
     });
-    return submission->take_replies();
+    std::vector<Reply> replies = submission->take_replies();
+    is_elsewhere_ = is_elsewhere_ || std::ranges::any_of(replies, [](const Reply& reply) {
+                      return has_code(reply, redis_error_code::kMoved);
+                    });
+    return replies;
   }
   void unblock() override {}
   Reply sync() override { return call(Request::of("PING")); }
 
+  /// Returns true if another node of a cluster has the keys that the check asked for.
+  [[nodiscard]] bool is_elsewhere() const { return is_elsewhere_; }
+
  private:
   RedisLine& line_;
   const RedisWire* const wire_;
+  bool is_elsewhere_ = false;
 };
 
 // ---- From any thread ----------------------------------------------------------------------------
@@ -151,14 +156,14 @@ std::optional<std::string> RedisLine::submit(Submission& submission) {
   if (dead_) dead = dead_;
   if (phase_ == Phase::kClosed || has_lost_state_) return closed_reason_;
   if (setup_failure_ && phase_ == Phase::kDown && core_.now_ms() < next_attempt_ms_) {
-    ++core_.counts.breaker_refusals;
+    ++core_.runtime().counts.breaker_refusals;
     return setup_failure_;
   }
   const bool must_connect = phase_ == Phase::kDown && !attempt_is_posted_;
   if (must_connect && core_.is_closed()) return "the backend is closed";
   const bool is_connecting = phase_ == Phase::kConnecting || phase_ == Phase::kSettingUp;
   if (dead && is_connecting && core_.now_ms() - attempt_began_ms_ >= kPatienceMs) {
-    ++core_.counts.breaker_refusals;
+    ++core_.runtime().counts.breaker_refusals;
     return dead;
   }
   const bool is_idle = unfinished_++ == 0;
@@ -231,7 +236,7 @@ bool RedisLine::send_at_once(Submission& submission) {
     handed_.push_back(confirmation);
     while (confirmation.encoded < confirmation.requests.size()) encode(confirmation);
   }
-  ++core_.counts.writes;
+  ++core_.runtime().counts.writes;
   const ssize_t sent = wire_->send(out_);
   out_sent_ = sent < 0 ? 0 : static_cast<std::size_t>(sent);
   if (out_sent_ < out_.size()) {
@@ -257,7 +262,7 @@ void RedisLine::encode(Submission& submission) {
 /// Returns a submission that ends a batch. It deletes itself.
 Submission& RedisLine::make_confirmation() {
   auto confirmation = std::make_unique<InternalSubmission>(
-      confirmation_by(core_.options()).requests(), [](std::span<const Reply> /*replies*/) {});
+      core_.confirmation().requests(), [](std::span<const Reply> /*replies*/) {});
   confirmation_ = confirmation.get();
   ++unfinished_;
   return *confirmation.release();
@@ -354,10 +359,7 @@ void RedisLine::connected(RedisWire& wire, const std::string& failure) {
 void RedisLine::greet(RedisWire& wire) {
   const RedisOptions& options = core_.options();
   std::vector<Request> requests;
-  if (!options.password.empty()) {
-    requests.push_back(options.user.empty() ? Request::of("AUTH", options.password)
-                                            : Request::of("AUTH", options.user, options.password));
-  }
+  add_auth(options.user, options.password, requests);
   if (options.db != 0) requests.push_back(Request::of("SELECT", options.db));
   if (!options.client_name.empty()) {
     requests.push_back(Request::of("CLIENT", "SETNAME", options.client_name));
@@ -365,6 +367,7 @@ void RedisLine::greet(RedisWire& wire) {
   // A server that is full or still loading reports it here, before any request.
   requests.push_back(Request::of("PING"));
   if (core_.has_sentinels()) requests.push_back(Request::of("ROLE"));
+  if (!core_.node_id().empty()) requests.push_back(Request::of("CLUSTER", "MYID"));
   requests.push_back(Request::of("INFO", "server"));
   requests.push_back(Request::of("CLIENT", "ID"));
   auto greeting = std::make_unique<InternalSubmission>(
@@ -415,6 +418,11 @@ void RedisLine::greeted(const RedisWire* wire, std::span<const Reply> replies) {
   if (greeting_error_.ok() && core_.has_sentinels() && !is_role_of_master(replies[identity - 1])) {
     greeting_error_ = absl::UnavailableError(cannot_connect("it is not a master"));
   }
+  const std::string& id = core_.node_id();
+  if (greeting_error_.ok() && !id.empty() && replies[identity - 1].text() != id) {
+    greeting_error_ =
+        absl::UnavailableError(cannot_connect("another node of a cluster has its address now"));
+  }
   if (greeting_error_.ok()) {
     const std::string refusal = refused_version(replies[identity]);
     if (!refusal.empty()) {
@@ -437,17 +445,19 @@ void RedisLine::run_checks() {
   // The check of a lost connection may still be running. checked() continues here.
   checks_are_due_ = !check_has_reported_;
   if (checks_are_due_) return;
-  auto checks = core_.checks();
+  auto checks = core_.runtime().checks();
   if (checks.empty()) return subscribe_again();
   join_check();
   check_has_reported_ = false;
   is_checking_ = true;
   check_ = std::thread([this, wire = wire_, checks = std::move(checks)]() mutable {
     name_this_thread("rg-redis-check");
-    CheckedConnection connection(*this, wire.get());
     absl::Status status;
     for (const auto& check : checks) {
+      CheckedConnection connection(*this, wire.get());
       if (status.ok()) status = (*check)(connection);
+      // The connections to that node are checked, too.
+      if (connection.is_elsewhere()) status = absl::OkStatus();
     }
     asio::post(core_.io(), [self = shared_from_this(), its_wire = std::move(wire),
                             status = std::move(status)] { self->checked(its_wire.get(), status); });
@@ -475,7 +485,7 @@ void RedisLine::subscribe_again() {
         if (error != replies.end()) {
           return self->fail_attempt(absl::UnavailableError(error->text()), Failure::kSubscription);
         }
-        ++self->core_.counts.resubscriptions;
+        ++self->core_.runtime().counts.resubscriptions;
         self->notify("resubscribed");
         self->become_up();
       });
@@ -489,8 +499,8 @@ void RedisLine::become_up() {
     phase_ = Phase::kUp;
     setup_failure_.reset();
   }
-  ++core_.counts.connects;
-  if (was_up_) ++core_.counts.reconnects;
+  ++core_.runtime().counts.connects;
+  if (was_up_) ++core_.runtime().counts.reconnects;
   was_up_ = true;
   has_served_ = false;
   up_since_ms_ = core_.now_ms();
@@ -506,7 +516,7 @@ void RedisLine::fail_attempt(const absl::Status& status, Failure failure) {
   attempt_timer_.stop();
   patience_timer_.stop();
   checks_are_due_ = false;
-  ++core_.counts.connect_failures;
+  ++core_.runtime().counts.connect_failures;
   if (failure == Failure::kServer) core_.doubt_server();
   const std::int64_t pause_ms = next_pause_ms();
   SubmissionList failed;
@@ -539,7 +549,7 @@ void RedisLine::fail_attempt(const absl::Status& status, Failure failure) {
 
 void RedisLine::mark_dead(const std::string& reason) {
   const Lock lock(mutex_);
-  if (!dead_) ++core_.counts.breaker_openings;
+  if (!dead_) ++core_.runtime().counts.breaker_openings;
   dead_ = reason;
 }
 
@@ -563,7 +573,7 @@ void RedisLine::fail_waiting(const std::string& reason) {
     failed.splice(waiting_);
   }
   for (Submission* each = failed.front(); each != nullptr; each = each->next) {
-    ++core_.counts.breaker_refusals;
+    ++core_.runtime().counts.breaker_refusals;
     each->fail_rest(error_code::kClosed, reason);
   }
   finish_all(failed);
@@ -624,7 +634,7 @@ void RedisLine::flush() {
     is_writing_ = true;
   }
   while (out_sent_ < out_.size() || fill_chunk()) {
-    ++core_.counts.writes;
+    ++core_.runtime().counts.writes;
     if (!wire->is_plain()) {
       is_write_blocked_ = true;
       wire->write(out_);
@@ -639,7 +649,8 @@ void RedisLine::flush() {
       return;
     }
     out_sent_ += static_cast<std::size_t>(sent);
-    last_activity_ms_ = core_.now_ms();  // a long request takes a while to send
+    // The oldest one takes a while to send if it is long. Later ones do not show that the server lives.
+    if (chunk_first_ == expecting_.front()) last_activity_ms_ = core_.now_ms();
   }
   const Lock lock(mutex_);
   is_writing_ = false;
@@ -651,11 +662,13 @@ bool RedisLine::fill_chunk() {
   out_.clear();
   out_sent_ = 0;
   chunk_ends_.clear();
+  chunk_first_ = partial_;
   while (out_.size() < kChunkBytes) {
     if (partial_ == nullptr) {
       partial_ = is_doomed_ ? nullptr : next_to_encode();
       if (partial_ == nullptr) break;
       expecting_.push_back(*partial_);
+      if (chunk_first_ == nullptr) chunk_first_ = partial_;
     }
     encode(*partial_);
     if (partial_->encoded == partial_->requests.size()) partial_ = nullptr;
@@ -762,7 +775,7 @@ void RedisLine::complete(Submission& submission, SubmissionList& finished) {
   if (use_ != Use::kConfirming || phase_ != Phase::kUp) return finished.push_back(submission);
   if (&submission != confirmation_) return unconfirmed_.push_back(submission);
   confirmation_ = nullptr;
-  if (const auto failure = confirmation_by(core_.options()).failure(submission.replies)) {
+  if (const auto failure = core_.confirmation().failure(submission.replies)) {
     make_unknown(unconfirmed_, *failure);
   }
   finished.splice(unconfirmed_);
@@ -777,8 +790,8 @@ bool RedisLine::take_message(Reply& message) {
     message_bytes_->fetch_sub(bytes);
     return false;
   }
-  core_.callbacks().run([on_message = on_message_, message = std::move(message), bytes,
-                         waiting_bytes = message_bytes_]() mutable {
+  core_.runtime().callbacks().run([on_message = on_message_, message = std::move(message), bytes,
+                                   waiting_bytes = message_bytes_]() mutable {
     waiting_bytes->fetch_sub(bytes);
     on_message(std::move(message));
   });
@@ -801,7 +814,7 @@ bool RedisLine::take_handed() {
 /// Notifies the subscriber of a change of its connection.
 void RedisLine::notify(std::string_view event) {
   const auto count = static_cast<std::int64_t>(subscriptions_.wanted());
-  core_.callbacks().run([on_message = on_message_, name = std::string(event), count] {
+  core_.runtime().callbacks().run([on_message = on_message_, name = std::string(event), count] {
     on_message(Reply::array({Reply::bulk(name), Reply::nil(), Reply::integer(count)}));
   });
 }
@@ -845,7 +858,8 @@ void RedisLine::lose(const std::string& reason, bool is_silence) {
         greeting_error_.ok() ? absl::UnavailableError(cannot_connect(reason)) : greeting_error_;
     return fail_attempt(status, Failure::kServer);
   }
-  ++core_.counts.losses;
+  ++core_.runtime().counts.losses;
+  core_.note_trouble();
   if (is_silence && use_ == Use::kShared) mark_dead(text);
   if (has_subscriptions) notify("disconnected");
   if (has_lost_state_) fail_waiting(closed_reason_);
@@ -922,7 +936,7 @@ bool RedisLine::tick(std::int64_t now_ms) {
     expired.splice(expired_later);
   }
   for (Submission* each = expired.front(); each != nullptr; each = each->next) {
-    ++core_.counts.expired;
+    ++core_.runtime().counts.expired;
     each->fail_rest(error_code::kTimedOut, kNotBegunInTime);
   }
   finish_all(expired);
@@ -934,7 +948,7 @@ bool RedisLine::tick(std::int64_t now_ms) {
   const std::int64_t patience_ms =
       core_.options().command_timeout_ms + (block_ms ? *block_ms + kBlockSlackMs : 0);
   if (now_ms - last_activity_ms_ >= patience_ms) {
-    ++core_.counts.timeouts;
+    ++core_.runtime().counts.timeouts;
     lose(concat("no reply within ", std::to_string(patience_ms), " ms"), true);
   }
   return is_busy;

@@ -174,8 +174,9 @@ class RedisLine final : public RedisWire::Owner, public std::enable_shared_from_
 
   // ---- Bytes being sent: see is_writing_ ----
   std::string out_;
-  std::size_t out_sent_ = 0;             // of out_
-  std::vector<std::size_t> chunk_ends_;  // the end of each request in out_
+  std::size_t out_sent_ = 0;                 // of out_
+  std::vector<std::size_t> chunk_ends_;      // the end of each request in out_
+  const Submission* chunk_first_ = nullptr;  // the first in out_; may have been destroyed
   // kConfirming: the end of the batch in progress. Nothing begins before it has its replies, so that
   // those who wait share the next one. Null: no batch is in progress.
   const Submission* confirmation_ = nullptr;

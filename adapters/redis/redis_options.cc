@@ -89,6 +89,7 @@ absl::StatusOr<RedisAddress> parse_address(std::string_view text, int usual_port
 struct UrlKind {
   bool has_tls = false;
   bool has_sentinels = false;
+  bool is_cluster = false;
   bool has_database = true;  // behind the host; otherwise db is an option
 };
 
@@ -128,6 +129,11 @@ constexpr std::array kSentinelTexts = {
     TextOption<RedisSentinelOptions>{"sentinel_password", &RedisSentinelOptions::password},
 };
 
+constexpr std::array kClusterNumbers = {
+    NumberOption<RedisClusterOptions>{"cluster_timeout_ms", &RedisClusterOptions::timeout_ms},
+    NumberOption<RedisClusterOptions>{"cluster_poll_ms", &RedisClusterOptions::poll_ms},
+};
+
 /// Sets the option of this name. Returns false if there is none.
 template <class Options, std::size_t size>
 absl::StatusOr<bool> set_number(const std::array<NumberOption<Options>, size>& known,
@@ -163,14 +169,15 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
     return bad_url(concat("option \"", name, "\" has no value: write ", name, "=…"));
   }
   ASSIGN_OR_RETURN(const auto value, decoded(text.substr(equals + 1), concat("option ", name)));
-  if (!kind.has_database && name == "db") return parse_db(value, options);
+  if (!kind.has_database && !kind.is_cluster && name == "db") return parse_db(value, options);
   ASSIGN_OR_RETURN(const bool is_number, set_number(kNumberOptions, name, value, options));
   if (is_number) return absl::OkStatus();
   if (name == "sync_replicas") return parse_replicas(name, value, options.sync_replicas);
   if (name == "confirm_replicas") return parse_replicas(name, value, options.confirm_replicas);
   if (set_text(kTlsOptions, name, value, options)) {
     if (!kind.has_tls) {
-      return bad_url(concat("option ", name, " is for rediss:// and rediss-sentinel:// alone"));
+      return bad_url(concat("option ", name,
+                            " is for rediss://, rediss-sentinel:// and rediss-cluster:// alone"));
     }
     if (value.empty()) return bad_url(concat("option ", name, " names no file"));
     return absl::OkStatus();
@@ -179,6 +186,11 @@ absl::Status parse_option(std::string_view text, UrlKind kind, RedisOptions& opt
     if (set_text(kSentinelTexts, name, value, options.sentinel)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const bool is_known,
                      set_number(kSentinelNumbers, name, value, options.sentinel));
+    if (is_known) return absl::OkStatus();
+  }
+  if (kind.is_cluster) {
+    ASSIGN_OR_RETURN(const bool is_known,
+                     set_number(kClusterNumbers, name, value, options.cluster));
     if (is_known) return absl::OkStatus();
   }
   return bad_url(concat("unknown option \"", name, "\""));
@@ -256,26 +268,43 @@ absl::Status parse_unix(std::string_view text, RedisOptions& options) {
              : parse_query(text.substr(query + 1), {.has_database = false}, options);
 }
 
-/// Parses "[[user]:password@]host[:port][,host[:port]…]/master[?options]".
-absl::Status parse_sentinel(std::string_view text, UrlKind kind, RedisOptions& options) {
+/// Parses "[[user]:password@]host[:port][,host[:port]…]".
+absl::StatusOr<std::vector<RedisAddress>> parse_addresses(std::string_view authority,
+                                                          int usual_port, RedisOptions& options) {
+  RETURN_IF_ERROR(take_credentials(authority, options));
+  std::vector<RedisAddress> addresses;
+  while (true) {
+    const std::string_view each = authority.substr(0, authority.find(','));
+    ASSIGN_OR_RETURN(auto address, parse_address(each, usual_port));
+    addresses.push_back(std::move(address));
+    if (each.size() == authority.size()) return addresses;
+    authority.remove_prefix(each.size() + 1);
+  }
+}
+
+/// Parses "[[user]:password@]host[:port][,host[:port]…]/master[?options]", and the same without
+/// "/master" for a cluster.
+absl::Status parse_several(std::string_view text, UrlKind kind, RedisOptions& options) {
   RETURN_IF_ERROR(check_no_password(text));
   const std::size_t query = text.find('?');
   const std::string_view location = text.substr(0, query);
   const std::size_t slash = std::min(location.find('/'), location.size());
-  std::string_view authority = location.substr(0, slash);
-  RETURN_IF_ERROR(take_credentials(authority, options));
-  constexpr int kUsualPort = 26379;
-  while (true) {
-    const std::string_view each = authority.substr(0, authority.find(','));
-    ASSIGN_OR_RETURN(auto address, parse_address(each, kUsualPort));
-    options.sentinel.addresses.push_back(std::move(address));
-    if (each.size() == authority.size()) break;
-    authority.remove_prefix(each.size() + 1);
-  }
   const std::string_view name = location.substr(std::min(slash + 1, location.size()));
-  ASSIGN_OR_RETURN(options.sentinel.master, decoded(name, "name of the master"));
-  if (options.sentinel.master.empty()) {
-    return bad_url("no name of a master: write redis-sentinel://host:port,host:port/name");
+  constexpr int kUsualPort = 6379;
+  constexpr int kUsualPortOfSentinel = 26379;
+  ASSIGN_OR_RETURN(auto addresses,
+                   parse_addresses(location.substr(0, slash),
+                                   kind.is_cluster ? kUsualPort : kUsualPortOfSentinel, options));
+  if (kind.is_cluster) {
+    options.cluster.addresses = std::move(addresses);
+    if (!name.empty())
+      return bad_url("a cluster has database 0 alone: nothing may follow the hosts");
+  } else {
+    options.sentinel.addresses = std::move(addresses);
+    ASSIGN_OR_RETURN(options.sentinel.master, decoded(name, "name of the master"));
+    if (options.sentinel.master.empty()) {
+      return bad_url("no name of a master: write redis-sentinel://host:port,host:port/name");
+    }
   }
   return query == std::string_view::npos ? absl::OkStatus()
                                          : parse_query(text.substr(query + 1), kind, options);
@@ -298,24 +327,26 @@ absl::Status check_address(const RedisAddress& address) {
 
 absl::StatusOr<RedisOptions> RedisOptions::from_url(std::string_view url) {
   constexpr std::string_view kSchemes =
-      "redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix:";
+      "redis://, rediss://, redis-sentinel://, rediss-sentinel://, redis-cluster://, "
+      "rediss-cluster:// or unix:";
   const std::size_t colon = url.find(':');
   const std::string_view scheme = url.substr(0, colon);
-  const bool is_tls = scheme == "rediss" || scheme == "rediss-sentinel";
-  const bool has_sentinels = scheme == "redis-sentinel" || scheme == "rediss-sentinel";
+  UrlKind kind{.has_tls = scheme.starts_with("rediss"),
+               .has_sentinels = scheme == "redis-sentinel" || scheme == "rediss-sentinel",
+               .is_cluster = scheme == "redis-cluster" || scheme == "rediss-cluster"};
+  const bool has_several = kind.has_sentinels || kind.is_cluster;
+  kind.has_database = !has_several;
   RedisOptions options;
   absl::Status status;
   if (colon == std::string_view::npos) {
     status = bad_url(concat("no ", kSchemes, " at its beginning"));
   } else if (scheme == "unix") {
     status = parse_unix(url.substr(colon + 1), options);
-  } else if ((scheme == "redis" || is_tls || has_sentinels) &&
+  } else if ((scheme == "redis" || scheme == "rediss" || has_several) &&
              url.substr(colon).starts_with("://")) {
-    options.tls = is_tls;
+    options.tls = kind.has_tls;
     const std::string_view rest = url.substr(colon + 3);
-    const UrlKind kind{
-        .has_tls = is_tls, .has_sentinels = has_sentinels, .has_database = !has_sentinels};
-    status = has_sentinels ? parse_sentinel(rest, kind, options) : parse_tcp(rest, kind, options);
+    status = has_several ? parse_several(rest, kind, options) : parse_tcp(rest, kind, options);
   } else {
     status = bad_url(concat("\"", scheme, ":\" is none of ", kSchemes));
   }
@@ -328,13 +359,24 @@ absl::StatusOr<RedisOptions> RedisOptions::from_url(std::string_view url) {
 
 absl::Status RedisOptions::check() const {
   const bool has_sentinels = !sentinel.addresses.empty();
-  if (unix_path.empty() && !has_sentinels) RETURN_IF_ERROR(check_address({host, port}));
+  const bool is_cluster = !cluster.addresses.empty();
+  const bool is_one_server = !has_sentinels && !is_cluster;
+  if (unix_path.empty() && is_one_server) RETURN_IF_ERROR(check_address({host, port}));
   for (const RedisAddress& address : sentinel.addresses) RETURN_IF_ERROR(check_address(address));
+  for (const RedisAddress& address : cluster.addresses) RETURN_IF_ERROR(check_address(address));
+  if (has_sentinels && is_cluster) {
+    return absl::InvalidArgumentError("a cluster has no sentinels");
+  }
   if (has_sentinels && sentinel.master.empty()) {
     return absl::InvalidArgumentError("sentinels without the name of a master");
   }
-  if (has_sentinels && !unix_path.empty()) {
-    return absl::InvalidArgumentError("a unix socket has no sentinels");
+  if (!is_one_server && !unix_path.empty()) {
+    return absl::InvalidArgumentError(has_sentinels ? "a unix socket has no sentinels"
+                                                    : "a unix socket leads to no cluster");
+  }
+  if (is_cluster && db != 0) {
+    return absl::InvalidArgumentError(
+        concat("a cluster has database 0 alone: ", std::to_string(db)));
   }
   if (!sentinel.user.empty() && sentinel.password.empty()) {
     return absl::InvalidArgumentError("a user of the sentinels without a password");
@@ -352,7 +394,9 @@ absl::Status RedisOptions::check() const {
                              must_be_positive("sync_timeout_ms", sync_timeout_ms),
                              must_be_positive("confirm_ms", confirm_ms),
                              must_be_positive("sentinel.timeout_ms", sentinel.timeout_ms),
-                             must_be_positive("sentinel.poll_ms", sentinel.poll_ms)}) {
+                             must_be_positive("sentinel.poll_ms", sentinel.poll_ms),
+                             must_be_positive("cluster.timeout_ms", cluster.timeout_ms),
+                             must_be_positive("cluster.poll_ms", cluster.poll_ms)}) {
     if (!status.ok()) return status;
   }
   for (const auto& [name, replicas] :
@@ -371,9 +415,12 @@ absl::Status RedisOptions::check() const {
 
 std::string RedisOptions::address() const {
   if (!unix_path.empty()) return unix_path;
-  if (sentinel.addresses.empty()) return RedisAddress{host, port}.text();
-  std::string text = concat(sentinel.master, " of");
-  for (const RedisAddress& each : sentinel.addresses) text += concat(" ", each.text());
+  const bool is_cluster = !cluster.addresses.empty();
+  if (!is_cluster && sentinel.addresses.empty()) return RedisAddress{host, port}.text();
+  std::string text = is_cluster ? "the cluster of" : concat(sentinel.master, " of");
+  for (const RedisAddress& each : is_cluster ? cluster.addresses : sentinel.addresses) {
+    text += concat(" ", each.text());
+  }
   return text;
 }
 

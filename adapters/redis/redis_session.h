@@ -1,4 +1,4 @@
-// A client's access to the connections of its backend. Private to this module.
+// A client's access to the connections to one server. Private to this module.
 #pragma once
 
 #include <atomic>
@@ -6,11 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "adapters/redis/redis_client.h"
 #include "adapters/redis/redis_core.h"
 #include "adapters/redis/submission.h"
 #include <rushgate/client.h>
@@ -18,24 +18,23 @@
 namespace rushgate {
 
 /// Keeps the order of a client's submissions across connections. Thread-safe.
-class RedisSession : public std::enable_shared_from_this<RedisSession> {
+class RedisSession final : public ClientSession, public std::enable_shared_from_this<RedisSession> {
  public:
   RedisSession(std::shared_ptr<RedisCore> core, ClientOptions options);
 
-  [[nodiscard]] RedisCore& core() { return *core_; }
-  [[nodiscard]] const ClientOptions& options() const { return options_; }
+  [[nodiscard]] RedisRuntime& runtime() override { return core_->runtime(); }
+  [[nodiscard]] const ClientOptions& options() const override { return options_; }
+  [[nodiscard]] std::optional<Reply> submit(Submission& submission) override;
+  void unblock() override;
+  void close() override;
+  [[nodiscard]] std::vector<std::vector<Request>> replica_waits(const ReplicaWait& wait) override;
 
-  /// Accepts the submission, or returns the error of each of its requests.
-  [[nodiscard]] std::optional<Reply> submit(Submission& submission);
   /// Reports that the submission has all its replies.
   void ended(Submission& submission);
   /// Fails submissions that were held back too long. Returns true if any are still held back.
   [[nodiscard]] bool expire(std::int64_t now_ms);
   /// Reports that the blocking command has begun, so later ones may begin.
   void begun(const Submission& submission);
-  void unblock();
-  /// Ends the blocking commands of a destroyed client.
-  void close();
 
  private:
   using Refused = std::vector<std::pair<Submission*, std::string>>;
@@ -70,30 +69,6 @@ class RedisSession : public std::enable_shared_from_this<RedisSession> {
   bool in_transaction_ = false;                 // on own_: after MULTI
   std::vector<std::shared_ptr<Lease>> leases_;  // of unfinished submissions
   bool is_closed_ = false;
-};
-
-/// Returns the route of a submission with these requests.
-Route route_of(std::span<const Request> requests);
-
-/// A Client of a RedisBackend.
-class RedisClient final : public Client {
- public:
-  explicit RedisClient(std::shared_ptr<RedisSession> session);
-  ~RedisClient() override;
-
-  void submit(Request request, Completion completion) override;
-  void submit_late(LateRequest& request) override;
-  Reply call(Request request) override;
-  std::vector<Reply> pipeline(std::span<const Request> requests) override;
-  void unblock() override;
-  Reply sync() override;
-  [[nodiscard]] bool inside_callback() const override;
-
- private:
-  [[nodiscard]] Reply refusal(const Request& request) const;
-  [[nodiscard]] std::vector<Reply> exchange(std::span<const Request> requests);
-
-  const std::shared_ptr<RedisSession> session_;
 };
 
 }  // namespace rushgate

@@ -42,8 +42,9 @@ class Submission {
   virtual void note_replies() {}
   /// Called once, after note_replies(), with no lock held. May delete the submission.
   virtual void finish() = 0;
-  /// Makes a blocking command without a waiting submitter report its begin by first_reply().
-  /// Returns false if that is not needed.
+  /// Returns true if nobody waits for the replies, so that a blocking command must report its begin.
+  [[nodiscard]] virtual bool announces_begin() const { return false; }
+  /// Makes a blocking command report its begin by first_reply(). Returns false if that is not needed.
   virtual bool announce_begin() { return false; }
   /// Called on the I/O thread after the first of several replies.
   virtual void first_reply() {}
@@ -59,6 +60,7 @@ class Submission {
   std::int64_t deadline_ms = 0;  // monotonic; expires if nothing was sent by then; 0: never
   std::shared_ptr<RedisSession> session;  // notified at the end; null: none
   Route route = Route::kShared;
+  bool is_part = false;     // its whole was admitted to the queue, and has the deadline
   bool is_counted = false;  // counted by the session on the shared connection
 
   [[nodiscard]] bool has_expired(std::int64_t now_ms) const {

@@ -75,12 +75,14 @@ absl::StatusOr<BackendUrl> BackendUrl::parse(std::string_view url) {
     return bad_url(quoted(url.substr(std::string_view("memory:").size())) +
                    " after memory:, which has no options");
   }
-  constexpr std::array<std::string_view, 5> kRedisSchemes = {"redis", "rediss", "redis-sentinel",
-                                                             "rediss-sentinel", "unix"};
+  constexpr std::array<std::string_view, 7> kRedisSchemes = {
+      "redis",          "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster",
+      "rediss-cluster", "unix"};
   if (std::ranges::find(kRedisSchemes, *scheme) == kRedisSchemes.end()) {
     return bad_url(quoted(*scheme) +
                    " is no scheme: memory:, redis://, rediss://, redis-sentinel://, "
-                   "rediss-sentinel://, unix: or the path of a directory (./" +
+                   "rediss-sentinel://, redis-cluster://, rediss-cluster://, unix: or the path of "
+                   "a directory (./" +
                    std::string(*scheme) + ":…)");
   }
   ASSIGN_OR_RETURN(auto redis, RedisOptions::from_url(url));

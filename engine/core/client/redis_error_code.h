@@ -11,6 +11,7 @@ inline constexpr std::string_view kWrongType = "WRONGTYPE";  // the key holds an
 inline constexpr std::string_view kNoPermission =
     "NOPERM";                                        // of the user: a command, key or channel
 inline constexpr std::string_view kMoved = "MOVED";  // the slot is on another cluster node
+inline constexpr std::string_view kAsk = "ASK";      // this request's keys are on another one
 inline constexpr std::string_view kCrossSlot = "CROSSSLOT";  // the keys are in several slots
 
 // ---- Temporary refusals; the command did not run ----

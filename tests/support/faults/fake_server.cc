@@ -22,6 +22,31 @@ bool FakeSession::read_until(std::string_view end) {
   return true;
 }
 
+int FakeSession::read_number() {
+  std::string line;
+  char byte = 0;
+  while (!line.ends_with("\r\n")) {
+    if (::recv(fd_, &byte, 1, 0) <= 0) return -1;
+    line += byte;
+  }
+  return std::stoi(line.substr(1));
+}
+
+std::vector<std::string> FakeSession::read_request() {
+  std::vector<std::string> words;
+  const int count = read_number();
+  while (static_cast<int>(words.size()) < count) {
+    const int size = read_number();
+    if (size < 0) return {};
+    std::string word(static_cast<std::size_t>(size) + 2, '\0');
+    if (::recv(fd_, word.data(), word.size(), MSG_WAITALL) != static_cast<ssize_t>(word.size())) {
+      return {};
+    }
+    words.push_back(word.substr(0, word.size() - 2));
+  }
+  return words;
+}
+
 bool FakeSession::read_bytes(std::size_t bytes) {
   char buffer[4096];
   while (bytes > 0) {

@@ -18,6 +18,8 @@ class FakeSession {
 
   /// Reads until `end` was received. Returns false if the client disconnected before.
   bool read_until(std::string_view end);
+  /// Reads a request, an array of bulk strings. Returns its words; empty if the client disconnected.
+  std::vector<std::string> read_request();
   /// Reads and discards at least `bytes` bytes.
   bool read_bytes(std::size_t bytes);
   /// Blocks until the client disconnects.
@@ -28,6 +30,9 @@ class FakeSession {
   void greet(std::string_view version = "7.0.15");
 
  private:
+  /// Reads a line "<kind><number>". Returns the number; negative if the client disconnected.
+  int read_number();
+
   int fd_;
 };
 

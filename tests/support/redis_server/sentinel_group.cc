@@ -1,17 +1,14 @@
 #include "tests/support/redis_server/sentinel_group.h"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 
+#include "tests/support/redis_server/patience.h"
 #include "tests/support/redis_server/raw_connection.h"
 
 namespace rushgate::testing {
 namespace {
-
-constexpr std::chrono::seconds kLongest{30};
 
 /// Returns the value of a field in a flat list of names and values.
 std::string value_of_field(const Reply& fields, std::string_view name) {
@@ -129,12 +126,7 @@ bool SentinelGroup::is_healed() {
 }
 
 void SentinelGroup::wait_until(const std::string& what, const std::function<bool()>& is_done) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + kLongest;
-  while (!is_done()) {
-    if (Clock::now() > deadline) throw std::runtime_error("sentinels: " + what);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  wait_or_throw("sentinels: " + what, is_done);
 }
 
 }  // namespace rushgate::testing

@@ -38,12 +38,20 @@ struct RedisSentinelOptions {
   std::int64_t poll_ms = 1'000;              // pause between two looks for another master
 };
 
+/// A Redis Cluster (redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec). A value type.
+struct RedisClusterOptions {
+  std::vector<RedisAddress> addresses = {};  // some of its nodes; empty: no cluster
+  std::int64_t timeout_ms = 500;             // the longest wait for one node's map of the slots
+  std::int64_t poll_ms = 1'000;              // pause between two looks at the map
+};
+
 /// A value type.
 struct RedisOptions {
   std::string host = "127.0.0.1";
   int port = 6379;
   std::string unix_path = {};          // used instead of host and port if not empty
   RedisSentinelOptions sentinel = {};  // used instead of host and port if it has addresses
+  RedisClusterOptions cluster = {};    // used instead of host and port if it has addresses
 
   std::string user = {};      // empty: the default user
   std::string password = {};  // empty: no AUTH is sent
@@ -91,17 +99,19 @@ struct RedisOptions {
   ///     unix:path[?options], unix://[[user]:password@]/path[?options]
   ///     redis-sentinel://[[user]:password@]host[:port][,host[:port]…]/master[?options]
   ///     rediss-sentinel://… as redis-sentinel://, with TLS to the sentinels and to the master
+  ///     redis-cluster://[[user]:password@]host[:port][,host[:port]…][?options]
+  ///     rediss-cluster://… as redis-cluster://, with TLS
   /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
-  /// sync_timeout_ms, confirm_replicas, confirm_ms; with TLS tls_ca, tls_certificate, tls_key; for unix: and Sentinel db; for
-  /// Sentinel sentinel_user, sentinel_password, sentinel_timeout_ms, sentinel_poll_ms. "%XX" is
-  /// decoded. kInvalidArgument: the message says which part is wrong, and never shows a password.
+  /// sync_timeout_ms, confirm_replicas, confirm_ms; with TLS tls_ca, tls_certificate, tls_key; for
+  /// unix: and Sentinel db; for Sentinel sentinel_user, sentinel_password, sentinel_timeout_ms,
+  /// sentinel_poll_ms; for a cluster cluster_timeout_ms, cluster_poll_ms. "%XX" is decoded. kInvalidArgument: the message says which part is wrong, and never shows a password.
   static absl::StatusOr<RedisOptions> from_url(std::string_view url);
 
   /// Returns kInvalidArgument if a value is out of bounds.
   [[nodiscard]] absl::Status check() const;
 
-  /// Returns "host:port", "[host]:port", the socket's path, or the master's name and its sentinels,
-  /// for messages.
+  /// Returns "host:port", "[host]:port", the socket's path, the master's name and its sentinels, or
+  /// the cluster's nodes, for messages.
   [[nodiscard]] std::string address() const;
 };
 
@@ -119,11 +129,13 @@ struct RedisCounters {
   std::uint64_t breaker_openings = 0;  // times that the server became known as dead
   std::uint64_t breaker_refusals = 0;  // submissions refused at once meanwhile
   std::uint64_t resubscriptions = 0;   // subscribed connections that were replaced
-  std::uint64_t lookups = 0;           // times that the sentinels were asked for a connection
-  std::uint64_t master_changes = 0;    // times that they named another master than before
+  std::uint64_t lookups = 0;  // times that sentinels were asked for a master, or nodes for the map
+  std::uint64_t master_changes = 0;  // times that they named another master than before
+  std::uint64_t redirects = 0;       // requests that a node of a cluster sent to another one
 };
 
-class RedisCore;
+class RedisRuntime;
+class RedisServers;
 
 /// Owns the connections, one I/O thread, and one thread for callbacks. Thread-safe.
 ///
@@ -164,6 +176,13 @@ class RedisCore;
 /// if it still accepts requests. So requests in flight during a failover get kOutcomeUnknown, and
 /// all others kClosed until the sentinels have a new master. An answer from before the last known
 /// failover counts only if no sentinel has a newer one.
+///
+/// **Cluster.** Each master has connections as described above, and connections_max counts for each.
+/// A request runs on the master of its keys' slot; if they are in several slots, it gets CROSSSLOT and is
+/// not sent. Redirects are followed. docs/production.md says what runs where. Requests for one slot
+/// keep their order; others may run in any. Commands that change their connection are refused, and
+/// MULTI and WATCH must end in the same pipeline. A master that is down fails its own requests
+/// alone.
 ///
 /// **A lost connection** is made again, at first at once, then after pauses from 10 ms up to
 /// reconnect_max_ms, with jitter. After a failed attempt, or if the server is silent, the server
@@ -207,8 +226,8 @@ class RedisBackend final : public Backend {
   [[nodiscard]] const Clock& clock() const override;  // the machine's
   [[nodiscard]] Scheduler& scheduler() override;
   [[nodiscard]] absl::Status health() const override;
-  /// Returns no capabilities: there are no native scripts, and the server's configuration
-  /// (appendfsync) decides how durable replies are. Client::sync() returns OK if the server
+  /// There are no native scripts, and the server's configuration (appendfsync) decides how durable
+  /// replies are. Client::sync() returns OK if the server
   /// replies. With RedisOptions::sync_replicas, it waits until that many replicas have all earlier
   /// writes. If they do not confirm in time, it returns NOREPLICAS.
   [[nodiscard]] Capabilities capabilities() const override;
@@ -220,9 +239,10 @@ class RedisBackend final : public Backend {
   [[nodiscard]] RedisCounters counters() const;
 
  private:
-  explicit RedisBackend(std::shared_ptr<RedisCore> core);
+  RedisBackend(std::shared_ptr<RedisRuntime> runtime, std::shared_ptr<RedisServers> servers);
 
-  const std::shared_ptr<RedisCore> core_;
+  const std::shared_ptr<RedisRuntime> runtime_;
+  const std::shared_ptr<RedisServers> servers_;
 };
 
 }  // namespace rushgate

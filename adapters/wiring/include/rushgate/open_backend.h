@@ -37,7 +37,7 @@ struct BackendUrl {
   /// Reads one of these; RedisOptions::from_url() says more of the last line.
   ///     memory:
   ///     path[?durability=os|everysec|sync]   "%XX" is decoded: "%3F" is a '?' in the path
-  ///     redis://…, rediss://…, redis-sentinel://…, rediss-sentinel://…, unix:…
+  ///     redis://…, redis-sentinel://…, redis-cluster://…, the same with rediss, unix:…
   /// Write a path whose first component has a ':' as "./a:b". kInvalidArgument: the message says
   /// which part is wrong, and never shows a password.
   static absl::StatusOr<BackendUrl> parse(std::string_view url);

@@ -17,6 +17,7 @@ struct Capabilities {
   bool runs_native_scripts = false;  // add_native_scripts() has an effect
   bool waits_for_disk = false;       // Client::sync() returns after an fsync
   bool confirms = false;             // ClientOptions::confirms has an effect
+  bool has_slots = false;            // a Redis Cluster: the keys of a request must share a slot
 };
 
 /// Opens sessions. Thread-safe. A client may outlive the backend that opened it; its calls then

@@ -14,7 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/redis_server/redis_cluster.h"
 #include "tests/support/redis_server/redis_server.h"
+#include "tests/support/redis_server/sentinel_group.h"
 #include "tests/unit/adapters/redis/tls_server.h"
 #include <rushgate/backend.h>
 #include <rushgate/engine.h>
@@ -31,6 +33,15 @@ class TestedBackend {
   [[nodiscard]] virtual Backend& backend() = 0;
   /// Closes the backend, but not its clients.
   virtual void close() = 0;
+  /// Returns true if a client waits in a blocking command.
+  [[nodiscard]] virtual bool has_blocked() {
+    return is_blocked_in((*backend().open_client())("CLIENT", "LIST"));
+  }
+
+ protected:
+  static bool is_blocked_in(const Reply& client_list) {
+    return client_list.text().find(" flags=b") != std::string::npos;
+  }
 };
 
 class Embedded final : public TestedBackend {
@@ -63,9 +74,34 @@ class OverTls final : public TestedBackend {
   std::unique_ptr<RedisBackend> backend_ = RedisBackend::open(server_.options()).value();
 };
 
+/// On a cluster that all its tests share.
+class OnCluster final : public TestedBackend {
+ public:
+  OnCluster() { cluster().flush_all(); }
+
+  Backend& backend() override { return *backend_; }
+  void close() override { backend_.reset(); }
+  bool has_blocked() override {
+    for (std::size_t i = 0; i < cluster().nodes(); ++i) {
+      if (is_blocked_in(ask(cluster().node(i), Request::of("CLIENT", "LIST")))) return true;
+    }
+    return false;
+  }
+
+ private:
+  static testing::RedisCluster& cluster() {
+    static testing::RedisCluster shared({.replicas = 0});
+    return shared;
+  }
+
+  std::unique_ptr<RedisBackend> backend_ =
+      RedisBackend::open(*RedisOptions::from_url(cluster().url())).value();
+};
+
 struct Kind {
   const char* name;
   std::function<std::unique_ptr<TestedBackend>()> start;
+  bool has_one_connection = true;  // whose state a client's commands may change
 };
 
 class ClientContract : public ::testing::TestWithParam<Kind> {
@@ -77,10 +113,7 @@ class ClientContract : public ::testing::TestWithParam<Kind> {
 
   /// Blocks until a client waits in a blocking command.
   void wait_for_blocked() {
-    const auto client = open();
-    while ((*client)("CLIENT", "LIST").text().find(" flags=b") == std::string::npos) {
-      std::this_thread::yield();
-    }
+    while (!tested_->has_blocked()) std::this_thread::yield();
   }
 
   const std::unique_ptr<TestedBackend> tested_ = GetParam().start();
@@ -111,7 +144,19 @@ class Replies {
 
 // ---- Session ------------------------------------------------------------------------------------
 
+TEST_P(ClientContract, ClientOfSeveralConnectionsCannotChangeThem) {
+  if (GetParam().has_one_connection) return;
+  const auto client = open();
+  EXPECT_EQ((*client)("SELECT", 1),
+            Reply::error("ERR 'SELECT' on a cluster: it changes one connection, and a client has "
+                         "several"));
+  EXPECT_EQ((*client)("MULTI"), Reply::error("ERR 'MULTI' on a cluster: a transaction and its "
+                                             "WATCH must be in one pipeline, up to EXEC"));
+  EXPECT_EQ((*client)("PING"), Reply::status("PONG"));
+}
+
 TEST_P(ClientContract, SelectLastsAsLongAsClient) {
+  if (!GetParam().has_one_connection) return;
   const auto one = open();
   const auto other = open();
   EXPECT_EQ((*one)("SELECT", 1), Reply::ok());
@@ -123,6 +168,7 @@ TEST_P(ClientContract, SelectLastsAsLongAsClient) {
 }
 
 TEST_P(ClientContract, TransactionMaySpanCalls) {
+  if (!GetParam().has_one_connection) return;
   const auto client = open();
   EXPECT_EQ((*client)("MULTI"), Reply::ok());
   EXPECT_EQ((*client)("INCR", "n"), Reply::status("QUEUED"));
@@ -132,6 +178,7 @@ TEST_P(ClientContract, TransactionMaySpanCalls) {
 }
 
 TEST_P(ClientContract, ChangedWatchedKeyEndsTransaction) {
+  if (!GetParam().has_one_connection) return;
   const auto client = open();
   EXPECT_EQ((*client)("WATCH", "k"), Reply::ok());
   EXPECT_EQ((*open())("SET", "k", "v"), Reply::ok());
@@ -161,13 +208,15 @@ TEST_P(ClientContract, EveryKindOfRequestKeepsItsPlace) {
   for (int i = 0; i < 100; ++i) client->submit(Request::of("RPUSH", "l", i), replies.next());
   client->submit(Request::of("BLPOP", "l", 0), replies.next());
   client->submit(Request::of("LLEN", "l"), replies.next());
-  client->submit(Request::of("SELECT", 1), replies.next());
-  client->submit(Request::of("EXISTS", "l"), replies.next());
-  const auto& in_order = replies.wait_for(104);
+  const auto& in_order = replies.wait_for(102);
   EXPECT_EQ(in_order[100], Reply::array({Reply::bulk("l"), Reply::bulk("0")}));
   EXPECT_EQ(in_order[101], Reply::integer(99));
-  EXPECT_EQ(in_order[102], Reply::ok());
-  EXPECT_EQ(in_order[103], Reply::integer(0));
+  if (!GetParam().has_one_connection) return;
+  client->submit(Request::of("SELECT", 1), replies.next());
+  client->submit(Request::of("EXISTS", "l"), replies.next());
+  const auto& after_change = replies.wait_for(104);
+  EXPECT_EQ(after_change[102], Reply::ok());
+  EXPECT_EQ(after_change[103], Reply::integer(0));
 }
 
 TEST_P(ClientContract, BlockingReadBeginsBeforeLaterRequests) {
@@ -421,7 +470,9 @@ INSTANTIATE_TEST_SUITE_P(
     Backends, ClientContract,
     ::testing::Values(Kind{"Embedded", [] { return std::make_unique<Embedded>(); }},
                       Kind{"Redis", [] { return std::make_unique<OnRedis>(); }},
-                      Kind{"RedisOverTls", [] { return std::make_unique<OverTls>(); }}),
+                      Kind{"RedisOverTls", [] { return std::make_unique<OverTls>(); }},
+                      Kind{"RedisCluster", [] { return std::make_unique<OnCluster>(); },
+                           /*has_one_connection=*/false}),
     [](const ::testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/core/base/concat.h"
 #include <rushgate/redis_backend.h>
 
 namespace rushgate {
@@ -109,22 +110,43 @@ TEST(RedisOptionsTest, SentinelUrlNamesSentinelsAndMaster) {
   EXPECT_EQ(parsed("rediss-sentinel://a/shop?tls_ca=ca.pem").tls_ca, "ca.pem");
 }
 
+TEST(RedisOptionsTest, ClusterUrlNamesNodes) {
+  const RedisOptions options = parsed(
+      "redis-cluster://sale:s%40cret@a,[::1]:7000,b:7001?cluster_timeout_ms=100"
+      "&cluster_poll_ms=200&confirm_replicas=1");
+  EXPECT_EQ(options.cluster.addresses,
+            (std::vector<RedisAddress>{{"a", 6379}, {"::1", 7000}, {"b", 7001}}));
+  EXPECT_EQ(options.cluster.timeout_ms, 100);
+  EXPECT_EQ(options.cluster.poll_ms, 200);
+  EXPECT_EQ(options.user, "sale");
+  EXPECT_EQ(options.password, "s@cret");
+  EXPECT_EQ(options.confirm_replicas, 1);
+  EXPECT_EQ(options.address(), "the cluster of a:6379 [::1]:7000 b:7001");
+  EXPECT_TRUE(options.check().ok());
+  EXPECT_TRUE(parsed("rediss-cluster://a/?tls_ca=ca.pem").tls);
+}
+
 TEST(RedisOptionsTest, UrlErrorNamesWrongPart) {
+  constexpr std::string_view kSchemes =
+      "redis://, rediss://, redis-sentinel://, rediss-sentinel://, redis-cluster://, "
+      "rediss-cluster:// or unix:";
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"",
-       "no redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix: at its beginning"},
-      {"localhost:6379",
-       "\"localhost:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// or "
-       "unix:"},
-      {"http://shop",
-       "\"http:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix:"},
-      {"redis:shop",
-       "\"redis:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix:"},
+      {"", concat("no ", kSchemes, " at its beginning")},
+      {"localhost:6379", concat("\"localhost:\" is none of ", kSchemes)},
+      {"http://shop", concat("\"http:\" is none of ", kSchemes)},
+      {"redis:shop", concat("\"redis:\" is none of ", kSchemes)},
+      {"redis-cluster:a", concat("\"redis-cluster:\" is none of ", kSchemes)},
+      {"redis-cluster://a/1", "a cluster has database 0 alone: nothing may follow the hosts"},
+      {"redis-cluster://a,", "no host"},
+      {"redis-cluster://a?db=0", "unknown option \"db\""},
+      {"redis-cluster://a?cluster_poll_ms=0",
+       "option cluster_poll_ms: \"0\" is not a number from 1"},
       {"rediss://shop?tls_ca=", "option tls_ca names no file"},
       {"rediss://shop?tls_ca", "option \"tls_ca\" has no value: write tls_ca=…"},
       {"rediss://shop?tls_key=k.pem", "the options tls_certificate and tls_key need each other"},
       {"rediss://shop?ca=ca.pem", "unknown option \"ca\""},
-      {"redis://shop?tls_ca=ca.pem", "option tls_ca is for rediss:// and rediss-sentinel:// alone"},
+      {"redis://shop?tls_ca=ca.pem",
+       "option tls_ca is for rediss://, rediss-sentinel:// and rediss-cluster:// alone"},
       {"redis://shop?connect_timeout_ms=soon",
        "option connect_timeout_ms: \"soon\" is not a number from 1"},
       {"redis://shop?sync_replicas=-1", "option sync_replicas: \"-1\" is not a number from 0"},
@@ -139,10 +161,7 @@ TEST(RedisOptionsTest, UrlErrorNamesWrongPart) {
        "no name of a master: write redis-sentinel://host:port,host:port/name"},
       {"redis-sentinel://a/?db=1",
        "no name of a master: write redis-sentinel://host:port,host:port/name"},
-      {"redis-sentinel:a/shop",
-       "\"redis-sentinel:\" is none of redis://, rediss://, redis-sentinel://, rediss-sentinel:// "
-       "or "
-       "unix:"},
+      {"redis-sentinel:a/shop", concat("\"redis-sentinel:\" is none of ", kSchemes)},
       {"redis-sentinel://a/shop?sentinel_poll_ms=0",
        "option sentinel_poll_ms: \"0\" is not a number from 1"},
       {"redis://shop?sentinel_user=u", "unknown option \"sentinel_user\""},
@@ -186,7 +205,7 @@ TEST(RedisOptionsTest, NoErrorShowsPassword) {
         "redis://u:hunter2?@h", "redis://u:hunter2%@h", "redis://u:hunter2/@h",
         "redis://u:hunter2#@h", "unix://u:hunter2@", "unix://u:hunter2?@/s",
         "rediss://u:hunter2@h?tls_ca", "redis-sentinel://u:hunter2@a",
-        "redis-sentinel://a/n?sentinel_password=hunter2&x=y"}) {
+        "redis-sentinel://a/n?sentinel_password=hunter2&x=y", "redis-cluster://u:hunter2@a/1"}) {
     const auto options = RedisOptions::from_url(url);
     ASSERT_FALSE(options.ok()) << url;
     EXPECT_EQ(std::string(options.status().message()).find("hunter2"), std::string::npos) << url;
@@ -220,6 +239,16 @@ TEST(RedisOptionsTest, CheckNamesValueOutOfBounds) {
               o.unix_path = "s";
             }),
             "a unix socket has no sentinels");
+  EXPECT_EQ(message([](RedisOptions& o) {
+              o.cluster.addresses = {{"a", 1}};
+              o.db = 1;
+            }),
+            "a cluster has database 0 alone: 1");
+  EXPECT_EQ(message([](RedisOptions& o) {
+              o.cluster.addresses = {{"a", 1}};
+              o.unix_path = "s";
+            }),
+            "a unix socket leads to no cluster");
   EXPECT_EQ(message([](RedisOptions& o) { o.sentinel.user = "u"; }),
             "a user of the sentinels without a password");
   EXPECT_EQ(message([](RedisOptions& o) { o.sentinel.poll_ms = 0; }),

@@ -149,6 +149,26 @@ TEST_F(RedisOutageTest, PausedServerIsDroppedAndFoundAgain) {
 
 // ---- The bound of the queue ---------------------------------------------------------------------
 
+TEST_F(RedisOutageTest, LaterWritesDoNotHideSilentServer) {
+  RedisOptions impatient = options();
+  impatient.command_timeout_ms = 200;
+  const auto backend = open(impatient);
+  const auto client = backend->open_client();
+  ASSERT_EQ((*client)("PING"), Reply::status("PONG"));
+  server_.pause();
+  std::promise<Reply> first;
+  auto replied = first.get_future();
+  client->submit(Request::of("INCR", "n"), [&](Reply reply) { first.set_value(std::move(reply)); });
+  const auto began = std::chrono::steady_clock::now();
+  while (replied.wait_for(std::chrono::milliseconds(5)) == std::future_status::timeout &&
+         std::chrono::steady_clock::now() - began < std::chrono::seconds(10)) {
+    client->submit(Request::of("INCR", "n"), [](const Reply&) {});
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  server_.resume();
+  EXPECT_TRUE(has_code(replied.get(), error_code::kOutcomeUnknown));
+}
+
 TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsConfigured) {
   RedisOptions narrow = options();
   narrow.queue_capacity = 2;
@@ -603,6 +623,20 @@ TEST(RedisTlsTest, UnknownAuthorityIsRefused) {
 TEST(RedisTlsTest, EffectiveWriteHasUnknownOutcome) {
   testing::TlsRedisServer server;
   expect_no_write_was_called_undone(server.server(), server.options());
+}
+
+TEST(RedisTlsTest, ClusterNodeWithoutPlainPortIsUsed) {
+  testing::TlsRedisServer server({"--cluster-enabled", "yes", "--tls-cluster", "yes", "--port", "0",
+                                  "--cluster-port", std::to_string(testing::find_free_port())});
+  RawConnection direct(server.server().socket_path());
+  ASSERT_EQ(direct.call(Request::of("CLUSTER", "ADDSLOTSRANGE", 0, 16'383)), Reply::ok());
+  while (direct.call(Request::of("SET", "k", "v")) != Reply::ok()) std::this_thread::yield();
+  RedisOptions options = server.options();
+  options.cluster.addresses = {{"127.0.0.1", options.port}};
+  const auto backend = RedisBackend::open(options);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  // A node that has never met another does not know its own address.
+  EXPECT_EQ((*(*backend)->open_client())("GET", "k"), Reply::bulk("v"));
 }
 
 TEST(RedisTlsTest, OtherHostNameIsRefused) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/certificates.h"
 #include "tests/support/redis_server/redis_server.h"
@@ -13,6 +15,10 @@ namespace rushgate::testing {
 /// Requires a certificate of its clients.
 class TlsRedisServer {
  public:
+  /// `arguments` are also passed to redis-server.
+  explicit TlsRedisServer(std::vector<std::string> arguments = {})
+      : arguments_(std::move(arguments)) {}
+
   [[nodiscard]] RedisOptions options() const {
     RedisOptions options;
     options.port = port_;
@@ -30,11 +36,14 @@ class TlsRedisServer {
  private:
   [[nodiscard]] RedisServerOptions with_tls() const {
     write_certificates(directory_.path());
-    return {.arguments = {"--tls-port", std::to_string(port_), "--tls-cert-file",
-                          file("server.pem"), "--tls-key-file", file("server.key"),
-                          "--tls-ca-cert-file", file("ca.pem")}};
+    RedisServerOptions options = {
+        .arguments = {"--tls-port", std::to_string(port_), "--tls-cert-file", file("server.pem"),
+                      "--tls-key-file", file("server.key"), "--tls-ca-cert-file", file("ca.pem")}};
+    options.arguments.insert(options.arguments.end(), arguments_.begin(), arguments_.end());
+    return options;
   }
 
+  const std::vector<std::string> arguments_;
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   const int port_ = find_free_port();
   RedisServer server_{with_tls()};

@@ -33,6 +33,7 @@ TEST(BackendUrlTest, KindFollowsFromScheme) {
   EXPECT_EQ(parsed("redis://shop:7000/2").redis.db, 2);
   EXPECT_TRUE(parsed("rediss://shop").redis.tls);
   EXPECT_EQ(parsed("redis-sentinel://a,b/shop").redis.sentinel.master, "shop");
+  EXPECT_EQ(parsed("redis-cluster://a,b").redis.cluster.addresses.size(), 2U);
   EXPECT_TRUE(parsed("rediss-sentinel://a/shop").redis.tls);
   EXPECT_EQ(parsed("unix:/run/redis.sock").redis.unix_path, "/run/redis.sock");
   for (const char* const path : {"keyspace", "./a:b", "/var/lib/a:b", "a.b/c"}) {
@@ -57,7 +58,8 @@ TEST(BackendUrlTest, ErrorNamesWrongPart) {
        "URL of a keyspace: \"?durability=sync\" after memory:, which has no options"},
       {"http://shop",
        "URL of a keyspace: \"http\" is no scheme: memory:, redis://, rediss://, redis-sentinel://, "
-       "rediss-sentinel://, unix: or the path of a directory (./http:…)"},
+       "rediss-sentinel://, redis-cluster://, rediss-cluster://, unix: or the path of a directory "
+       "(./http:…)"},
       {"/a?durable=sync", "URL of a keyspace: a directory has no option \"durable\""},
       {"/a?confirm_replicas=1",
        "URL of a keyspace: a directory has no option \"confirm_replicas\""},
