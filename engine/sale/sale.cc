@@ -47,9 +47,11 @@ Sale::~Sale() = default;
 absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleStores& stores,
                                                  SaleOptions options) {
   RETURN_IF_ERROR(check(options));
-  if (!backend.capabilities().runs_native_scripts) {
+  const Capabilities capabilities = backend.capabilities();
+  if (!capabilities.runs_native_scripts) {
     const std::unique_ptr<Client> client = backend.open_client(options.client);
-    RETURN_IF_ERROR(check_server(*client, options.keys, options.logger.get()));
+    RETURN_IF_ERROR(
+        check_server(*client, options.keys, capabilities.has_slots, options.logger.get()));
   }
   backend.add_native_scripts(native_sale_scripts());
   auto parts = std::make_unique<Parts>(backend, stores, std::move(options));

@@ -1,4 +1,4 @@
-// Sells while real sentinels replace the master of the keyspace. Nothing is oversold, and no order is
+// Sells while real sentinels, or the nodes of a cluster, replace the master of the keyspace. Nothing is oversold, and no order is
 // stored twice.
 #include <atomic>
 #include <cstdint>
@@ -13,13 +13,17 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/core/client/key_slot.h"
 #include "tests/crash/losses/shop.h"
 #include "tests/support/random.h"
+#include "tests/support/redis_server/redis_cluster.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/redis_server/sentinel_group.h"
 #include "tests/support/sweep.h"
 #include "tests/support/temporary_directory.h"
+#include <rushgate/memory_order_store.h>
 #include <rushgate/random_seed.h>
+#include <rushgate/redis_backend.h>
 #include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
@@ -27,6 +31,7 @@ namespace {
 
 using losses::Shop;
 using testing::Random;
+using testing::RedisCluster;
 using testing::RedisServer;
 using testing::RedisServerOptions;
 using testing::SentinelGroup;
@@ -81,12 +86,13 @@ using WaitForAccepted = std::function<void(std::int64_t)>;
 
 /// Sells the whole stock on the Redis at `url` while `break_it` runs, stores it and checks it.
 SoldOut sell_out(const std::string& url, std::int64_t stock,
-                 const std::function<void(const WaitForAccepted&)>& break_it) {
+                 const std::function<void(const WaitForAccepted&)>& break_it,
+                 const SaleKeys& keys = {}) {
   const TemporaryDirectory directory;
   std::vector<OrderId> accepted;
   std::string problems;
   {
-    Shop shop(directory.path(), url, stock);
+    Shop shop(directory.path(), url, stock, keys);
     std::atomic<std::int64_t> count = 0;
     std::atomic<bool> has_ended = false;
     std::exception_ptr failure;
@@ -199,6 +205,76 @@ TEST(FailoverRushTest, NothingIsOversold) {
               << " accepted orders lost\n";
     group.master().flush_all();
   }
+}
+
+// ---- A cluster ----------------------------------------------------------------------------------
+
+enum class ClusterFault : std::uint8_t {
+  kKill,    // of the sale's master
+  kPause,   // of that master, which continues once it is replaced
+  kManual,  // failover without any fault
+  kMove,    // of the sale's slot to another master
+};
+
+constexpr ClusterFault kClusterFaults[] = {ClusterFault::kKill, ClusterFault::kMove,
+                                           ClusterFault::kPause, ClusterFault::kManual};
+constexpr const char* kClusterFaultNames[] = {"kill", "move", "pause", "manual"};
+
+void strike(RedisCluster& cluster, int slot, ClusterFault fault) {
+  RedisServer& old = cluster.owner(slot);
+  switch (fault) {
+    case ClusterFault::kKill:
+      old.kill();
+      return cluster.wait_for_other_owner(slot, old);
+    case ClusterFault::kPause:
+      old.pause();
+      cluster.wait_for_other_owner(slot, old);
+      return old.resume();
+    case ClusterFault::kManual:
+      return cluster.fail_over(old);
+    case ClusterFault::kMove:
+      RedisServer& other = cluster.master_beside(old);
+      cluster.begin_move(slot, old, other);
+      return cluster.end_move(slot, old, other);
+  }
+}
+
+TEST(ClusterRushTest, NothingIsOversold) {
+  constexpr std::int64_t kStock = 20'000;
+  const SaleKeys keys{.prefix = "{shop}seckill:",
+                      .id_prefix = "{shop}icr:order:",
+                      .order_stream = "{shop}stream.orders"};
+  const int slot = key_slot(keys.prefix);
+  const int runs = testing::is_full_run() ? 50 : 2;
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(seed_text(seed));
+  std::cout << seed_text(seed) << '\n';
+  Random random(seed);
+  RedisCluster cluster;
+  for (int run = 0; run < runs && !HasFailure(); ++run) {
+    const auto which = static_cast<std::size_t>(run) % std::size(kClusterFaults);
+    SCOPED_TRACE(kClusterFaultNames[which]);
+    const SoldOut sold = sell_out(
+        cluster.url() + "?reconnect_max_ms=50&command_timeout_ms=1000&sync_replicas=1", kStock,
+        [&](const WaitForAccepted& wait) {
+          wait(random.between(1, kStock / 2));
+          strike(cluster, slot, kClusterFaults[which]);
+          cluster.heal();  // so that the last purchases are decided by the new master
+        },
+        keys);
+    std::cout << kClusterFaultNames[which] << ": " << sold.lost << " of " << sold.accepted
+              << " accepted orders lost\n";
+    cluster.flush_all();
+  }
+}
+
+TEST(ClusterRushTest, SaleWithoutCommonTagIsRefused) {
+  const RedisCluster cluster({.masters = 1, .replicas = 0});
+  const auto backend = *RedisBackend::open(*RedisOptions::from_url(cluster.url()));
+  MemoryOrderStore orders;
+  const absl::Status refused = Sale::open(*backend, orders).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(std::string(refused.message()).find("need a common tag"), std::string::npos) << refused;
 }
 
 }  // namespace

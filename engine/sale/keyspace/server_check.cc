@@ -241,15 +241,22 @@ bool is_of_cluster(const Reply& reply) {
 
 }  // namespace
 
-absl::Status check_server(Client& client, const SaleKeys& keys, spdlog::logger* logger) {
-  const Request requests[] = {Request::of("INFO"),
-                              Request::of("EXISTS", keys.order_stream, keys.vouchers())};
+absl::Status check_server(Client& client, const SaleKeys& keys, bool has_slots,
+                          spdlog::logger* logger) {
+  const Request requests[] = {Request::of("INFO"), Request::of("EXISTS", keys.order_stream,
+                                                               keys.vouchers(), keys.id_prefix)};
   const std::vector<Reply> replies = client.pipeline(requests);
   const std::string_view info = replies[0].text();
-  if (info_value(info, "cluster_enabled") == "1" || is_of_cluster(replies[1])) {
+  if (!has_slots && (info_value(info, "cluster_enabled") == "1" || is_of_cluster(replies[1]))) {
     return absl::UnimplementedError(
-        "the server belongs to a Redis Cluster, which keeps the keys of a sale on different nodes: "
-        "use a server without cluster mode (cluster-enabled no)");
+        "the server belongs to a Redis Cluster: open it by redis-cluster://, with a common tag in "
+        "the keys of the sale, or use a server without cluster mode (cluster-enabled no)");
+  }
+  if (has_code(replies[1], redis_error_code::kCrossSlot)) {
+    return absl::UnimplementedError(
+        concat("the keys of a sale on a Redis Cluster need a common tag, such as {shop}, in "
+               "SaleKeys::prefix, id_prefix and order_stream: ",
+               replies[1].text()));
   }
   for (const Reply& reply : replies) {
     if (!reply.is_error() || is_refused(reply)) continue;

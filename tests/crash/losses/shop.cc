@@ -64,15 +64,18 @@ Shop::Shop(const std::filesystem::path& dir, Durability durability, std::int64_t
   open(stock);
 }
 
-Shop::Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock)
-    : orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
+Shop::Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock,
+           SaleKeys keys)
+    : keys_(std::move(keys)),
+      orders_(value_of(SqliteOrderStore::open(dir / "orders.db"))),
       backend_(value_of(RedisBackend::open(value_of(RedisOptions::from_url(redis_url))))),
       client_(backend_->open_client()) {
   open(stock);
 }
 
 void Shop::open(std::int64_t stock) {
-  sale_ = value_of(when_available([&] { return Sale::open(*backend_, *orders_); }));
+  sale_ =
+      value_of(when_available([&] { return Sale::open(*backend_, *orders_, {.keys = keys_}); }));
   user_ = value_of(orders_->state()).epoch << 32;
   constexpr std::int64_t kForEverMs = 4'000'000'000'000;
   const Voucher voucher{
@@ -82,7 +85,7 @@ void Shop::open(std::int64_t stock) {
   options.retry_after_ms = 10;
   options.pause_ms_max = 100;
   worker_ = std::make_unique<OrderWorkerThread>(
-      std::make_unique<OrderWorker>(*backend_, *orders_, SaleKeys{}, options));
+      std::make_unique<OrderWorker>(*backend_, *orders_, keys_, options));
 }
 
 void Shop::sell(Accepted accepted) {
@@ -113,7 +116,7 @@ void Shop::sell(Accepted accepted) {
 void Shop::drain() {
   const auto deadline = Steady::now() + kPatience;
   while (Steady::now() < deadline) {
-    const auto progress = read_stream_progress(*client_, SaleKeys{});
+    const auto progress = read_stream_progress(*client_, keys_);
     if (progress.ok() && progress->acknowledged_to >= progress->last) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

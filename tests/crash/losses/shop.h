@@ -27,7 +27,8 @@ class Shop {
   /// Uses the embedded engine, in the same directory.
   Shop(const std::filesystem::path& dir, Durability durability, std::int64_t stock);
   /// Uses the Redis at `redis_url`.
-  Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock);
+  Shop(const std::filesystem::path& dir, const std::string& redis_url, std::int64_t stock,
+       SaleKeys keys = {});
 
   using Accepted = absl::FunctionRef<void(OrderId)>;
   /// Buys for new users until the stock is empty. Waits while the keyspace is unavailable.
@@ -42,6 +43,7 @@ class Shop {
  private:
   void open(std::int64_t stock);
 
+  const SaleKeys keys_ = {};
   std::int64_t user_ = 0;  // the last user that bought; each process begins at another number
   std::unique_ptr<OrderStore> orders_;
   std::unique_ptr<Backend> backend_;
