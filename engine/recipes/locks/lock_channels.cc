@@ -12,6 +12,7 @@ void LockChannels::open(Backend& backend) {
   options.on_message = [weak = weak_from_this()](const Reply& message) {
     if (const std::shared_ptr<LockChannels> self = weak.lock()) self->receive(message);
   };
+  are_of_shards_ = backend.capabilities().has_slots;
   subscriber_ = backend.open_client(options);
 }
 
@@ -84,7 +85,9 @@ void LockChannels::update(const std::string& channel) {
     found->second.is_changing = true;
   }
   // Not under the lock: without threads the completion runs before this returns.
-  subscriber_->submit(Request::of(subscribes ? "SUBSCRIBE" : "UNSUBSCRIBE", channel),
+  const char* const subscribe = are_of_shards_ ? "SSUBSCRIBE" : "SUBSCRIBE";
+  const char* const unsubscribe = are_of_shards_ ? "SUNSUBSCRIBE" : "UNSUBSCRIBE";
+  subscriber_->submit(Request::of(subscribes ? subscribe : unsubscribe, channel),
                       [weak = weak_from_this(), channel, subscribes](const Reply& reply) {
                         const std::shared_ptr<LockChannels> self = weak.lock();
                         if (!self) return;
@@ -116,7 +119,7 @@ void LockChannels::updated(const std::string& channel, bool subscribes,
 void LockChannels::receive(const Reply& message) {
   if (message.elements().size() < 2) return;
   const std::string& kind = message.elements()[0].text();
-  if (kind == "message") return wake(message.elements()[1].text());
+  if (kind == "message" || kind == "smessage") return wake(message.elements()[1].text());
   if (kind != "resubscribed") return;
   Listeners resumed;
   {

@@ -32,6 +32,9 @@ class ChannelListener {
 /// A message resumes the first listener that has paused. If none has, the next pause() returns
 /// false. So no message is lost between an attempt and the pause after it.
 ///
+/// On a Redis Cluster they are shard channels, as Redisson uses them there. A message then reaches the
+/// nodes of one shard alone.
+///
 /// A listener that takes messages for all is resumed by each message, in addition to that one. If
 /// it has not paused, its next pause() returns false.
 class LockChannels : public std::enable_shared_from_this<LockChannels> {
@@ -72,6 +75,7 @@ class LockChannels : public std::enable_shared_from_this<LockChannels> {
   static void resume(Channel& channel, bool all, Listeners& resumed);
   Entry* find(const std::string& channel, const std::shared_ptr<ChannelListener>& listener);
 
+  bool are_of_shards_ = false;
   std::unique_ptr<Client> subscriber_;
   std::mutex mutex_;
   std::map<std::string, Channel> channels_;  // guarded by mutex_

@@ -68,6 +68,7 @@ LockCore::LockCore(Backend& backend, LockManagerOptions options)
       scheduler_(backend.scheduler()),
       options_(std::move(options)),
       can_lose_replies_(!backend.capabilities().runs_native_scripts),
+      has_slots_(backend.capabilities().has_slots),
       client_(backend.open_client(options_.client)),
       channels_(std::make_shared<LockChannels>()),
       leases_(std::make_shared<LockLeases>(
@@ -118,7 +119,7 @@ std::vector<std::string> LockCore::arguments_of(const LockWish& wish) const {
 }
 
 Request LockCore::request_of(const LockWish& wish, bool by_text) const {
-  const Script& script = acquire_script_of(wish.kind);
+  const Script& script = form_of(acquire_script_of(wish.kind));
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
   const std::vector<std::string> arguments = arguments_of(wish);
   if (by_text) {
@@ -218,7 +219,7 @@ void LockCore::leave_queue(const LockWish& wish) {
   const std::string queue_ms = std::to_string(wish.queue_ms);
   const std::array<std::string_view, 2> arguments = {owner, queue_ms};
   client_->submit(
-      make_script_request("EVAL", leave_queue_script().text(), views_of(keys), arguments),
+      make_script_request("EVAL", form_of(leave_queue_script()).text(), views_of(keys), arguments),
       [](const Reply&) {});
 }
 
@@ -252,7 +253,7 @@ absl::StatusOr<bool> LockCore::release_once(const LockHold& hold) {
   Reply reply;
   absl::Status failure;
   for (int attempts = 0; attempts < kReleaseAttempts; ++attempts) {
-    reply = client_->run(scripts_of(hold.kind).release, views_of(keys), arguments);
+    reply = client_->run(form_of(scripts_of(hold.kind).release), views_of(keys), arguments);
     failure = reply.is_error() ? to_status(reply, "unlocking") : absl::OkStatus();
     if (!can_lose_replies_ || !absl::IsUnavailable(failure)) break;
   }
@@ -315,7 +316,7 @@ absl::StatusOr<Reply> LockCore::run_for(const LockWish& wish, const Script& scri
                                         std::span<const std::string_view> arguments) {
   if (is_closed()) return closed();
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
-  return client_->run(script, views_of(keys), arguments);
+  return client_->run(form_of(script), views_of(keys), arguments);
 }
 
 absl::StatusOr<std::int64_t> LockCore::run_for_number(const LockWish& wish, const Script& script,
@@ -341,9 +342,9 @@ void LockCore::give_back(const LockWish& wish) {
   const std::vector<std::string> keys = keys_of(wish.kind, wish.name);
   std::vector<std::string_view> permits;
   for (const std::string& permit : wish.permits) permits.insert(permits.end(), 2, permit);
-  client_->submit(
-      make_script_request("EVAL", release_permits_script().text(), views_of(keys), permits),
-      [](const Reply&) {});
+  client_->submit(make_script_request("EVAL", form_of(release_permits_script()).text(),
+                                      views_of(keys), permits),
+                  [](const Reply&) {});
 }
 
 absl::StatusOr<std::int64_t> LockCore::count(const std::string& name) {

@@ -18,6 +18,7 @@
 #include "engine/recipes/locks/lock_hold.h"
 #include "engine/recipes/locks/lock_kind.h"
 #include "engine/recipes/locks/lock_leases.h"
+#include "engine/recipes/locks/lock_scripts.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
 #include <rushgate/locks.h>
@@ -57,6 +58,8 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   [[nodiscard]] LockLeases& leases() { return *leases_; }
   [[nodiscard]] const LockManagerOptions& options() const { return options_; }
   [[nodiscard]] bool is_closed() const;
+  /// Returns true on a Redis Cluster. Messages can be lost there while a slot moves.
+  [[nodiscard]] bool has_slots() const { return has_slots_; }
   /// Returns the number of the calling thread or fiber.
   [[nodiscard]] std::uint64_t caller() const;
 
@@ -100,6 +103,10 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   void wait(LockWish wish, std::optional<std::int64_t> deadline_ms, Callback done);
   absl::StatusOr<Reply> run_for(const LockWish& wish, const Script& script,
                                 std::span<const std::string_view> arguments);
+  /// Returns the form of a script that publishes as this backend needs it.
+  [[nodiscard]] const Script& form_of(const Script& script) const {
+    return has_slots_ ? with_shard_channels(script) : script;
+  }
   [[nodiscard]] std::vector<std::string> arguments_of(const LockWish& wish) const;
   [[nodiscard]] Request request_of(const LockWish& wish, bool by_text) const;
   absl::StatusOr<Attempt> read(const LockWish& wish, std::int64_t sent_at_ms, const Reply& reply);
@@ -112,6 +119,7 @@ class LockCore : public std::enable_shared_from_this<LockCore> {
   Scheduler& scheduler_;
   const LockManagerOptions options_;
   const bool can_lose_replies_;
+  const bool has_slots_;  // a Redis Cluster
   const std::shared_ptr<Client> client_;
   const std::shared_ptr<LockChannels> channels_;
   const std::shared_ptr<LockLeases> leases_;

@@ -1,5 +1,11 @@
 #include "engine/recipes/locks/lock_scripts.h"
 
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_replace.h"
 #include "engine/recipes/locks/fair_acquire.lua.h"
 #include "engine/recipes/locks/fair_force_release.lua.h"
 #include "engine/recipes/locks/fair_leave_queue.lua.h"
@@ -85,6 +91,16 @@ const Script& renew_write_script() {
 }
 
 }  // namespace
+
+const Script& with_shard_channels(const Script& script) {
+  static std::mutex mutex;
+  static std::map<const Script*, Script> forms;  // guarded by mutex
+  const std::lock_guard lock(mutex);
+  const auto known = forms.find(&script);
+  if (known != forms.end()) return known->second;
+  std::string text = absl::StrReplaceAll(script.text(), {{"'PUBLISH'", "'SPUBLISH'"}});
+  return forms.emplace(&script, Script(std::move(text))).first->second;
+}
 
 const LockScripts& scripts_of(LockKind kind) {
   static const LockScripts plain = {acquire_script(), release_script(), renew_script()};

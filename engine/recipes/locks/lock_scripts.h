@@ -7,6 +7,10 @@
 
 namespace rushgate {
 
+/// Returns the script of a lock, latch or semaphore in the form that publishes to shard channels
+/// (SPUBLISH). `script` must live as long as the program. Thread-safe.
+const Script& with_shard_channels(const Script& script);
+
 /// The scripts of one kind of lock. KEYS are keys_of() the lock.
 struct LockScripts {
   /// Acquires the lock. Returns {1, token} if the owner now holds it (0: no token). Otherwise

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kRetryMs = 1'000;  // after an error that may pass
 constexpr std::int64_t kAttemptsPerPlace = 3;
+constexpr std::int64_t kPauseMsMaxOnCluster = 5'000;
 constexpr std::int64_t kReaderPauseMsMin = 1'000;
 
 /// Returns true if one message can end several waits.
@@ -82,7 +83,7 @@ void LockWait::attempted(const absl::StatusOr<LockCore::Attempt>& attempted) {
 
 /// Pauses. No message comes when the holder's lease ends by itself, nor when a JVM that writes goes
 /// on as a reader: readers try again whenever the time that they waited has doubled. An attempt
-/// renews the place in a queue.
+/// renews the place in a queue. On a Redis Cluster a message may be lost while its slot moves.
 void LockWait::pause_for(std::int64_t lease_left_ms) {
   const std::int64_t now_ms = core_->clock().monotonic_ms();
   std::int64_t pause_ms = lease_left_ms;  // negative: for ever
@@ -91,6 +92,7 @@ void LockWait::pause_for(std::int64_t lease_left_ms) {
   };
   if (wish_.kind == LockKind::kFair) shorten_to(wish_.queue_ms / kAttemptsPerPlace);
   if (wish_.kind == LockKind::kRead) shorten_to(std::max(now_ms - began_at_ms_, kReaderPauseMsMin));
+  if (core_->has_slots()) shorten_to(kPauseMsMaxOnCluster);
   if (pause_ms < 0) return;
   set_timer(pause_timer_, now_ms + std::max<std::int64_t>(pause_ms, 1), &LockWait::pause_ended);
 }
