@@ -67,7 +67,7 @@ class PostgresqlDatabase final : public sql::Database {
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads a URL by libpq. An error never shows the password.
+/// Reads a URL by libpq, whose errors may quote any part of it.
 absl::StatusOr<Parameters> parse_by_libpq(const std::string& url) {
   char* error = nullptr;
   PQconninfoOption* const options = PQconninfoParse(url.c_str(), &error);
@@ -110,12 +110,12 @@ absl::StatusOr<sql::DatabaseAt> postgresql_database(std::string_view url) {
   const auto bad_url = [](const absl::Status& why) {
     return absl::InvalidArgumentError(concat("URL of orders: ", why.message()));
   };
-  // The password is replaced, because libpq's message may quote it.
-  const auto checked = parse_by_libpq(sql::without_password(own.rest));
-  if (!checked.ok()) return bad_url(checked.status());
   auto parameters = parse_by_libpq(own.rest);
   if (!parameters.ok()) {
-    return bad_url(absl::InvalidArgumentError("the password is not percent-encoded"));
+    // libpq's message may quote the password.
+    const auto shown = parse_by_libpq(sql::without_password(own.rest));
+    return bad_url(shown.ok() ? absl::InvalidArgumentError("the password is not percent-encoded")
+                              : shown.status());
   }
   if (own.password) set(*parameters, "password", *own.password);
   if (value_of(*parameters, "application_name").empty()) {

@@ -20,7 +20,7 @@ absl::StatusOr<std::int64_t> parse_number(std::string_view name, std::string_vie
                                           std::int64_t max) {
   const auto number = parse_int64(value);
   if (number && *number >= 1 && *number <= max) return *number;
-  return bad_option(name, concat("is not from 1 to ", max, ": \"", value, "\""));
+  return bad_option(name, concat("is not from 1 to ", max));  // the value may be part of a password
 }
 
 absl::StatusOr<std::string> read_password(std::string_view value) {
@@ -91,6 +91,16 @@ absl::StatusOr<std::string> decoded(std::string_view name, std::string_view part
   return bad_option(name, "has a '%' without two hexadecimal digits");
 }
 
+/// Takes a host from the front of `text`, and the ':' behind it: a name, or an address of IPv6 in brackets.
+absl::StatusOr<std::string> take_host(std::string_view& text) {
+  if (!text.starts_with('[')) return decoded("the host", take_until(text, ':'));
+  text.remove_prefix(1);
+  const std::string_view address = take_until(text, ']');
+  if (!text.empty() && !text.starts_with(':')) return bad_option("the host", "goes on behind ']'");
+  text.remove_prefix(std::min<std::size_t>(1, text.size()));
+  return std::string(address);
+}
+
 /// Reads user[:password]@[host[:port]].
 absl::Status parse_authority(std::string_view authority, UrlParts& parts) {
   const std::size_t at = authority.rfind('@');
@@ -101,12 +111,38 @@ absl::Status parse_authority(std::string_view authority, UrlParts& parts) {
   if (has_password) {
     ASSIGN_OR_RETURN(parts.password, decoded("the password", user));
   }
-  ASSIGN_OR_RETURN(parts.host, decoded("the host", take_until(host, ':')));
+  ASSIGN_OR_RETURN(parts.host, take_host(host));
   if (host.empty()) return absl::OkStatus();
   constexpr std::int64_t kPortMax = 65'535;
   ASSIGN_OR_RETURN(const std::int64_t port, parse_number("the port", host, kPortMax));
   parts.port = static_cast<unsigned>(port);
   return absl::OkStatus();
+}
+
+/// Returns the part of a URL behind its "://" that has user, password, host and port.
+std::string_view authority_of(std::string_view rest) {
+  return rest.substr(0, rest.find_first_of("/?"));
+}
+
+/// Returns true if an '@' follows the authority of a URL behind its "://": then a '/' or a '?' is perhaps in
+/// the middle of a password.
+bool may_cut_password(std::string_view rest) {
+  const std::string_view authority = authority_of(rest);
+  return authority.find(':') != std::string_view::npos &&
+         rest.find('@', authority.size()) != std::string_view::npos;
+}
+
+/// Replaces the values of libpq's options `password` and `sslpassword`.
+std::string without_secret_options(std::string_view url) {
+  constexpr std::string_view kSecret = "password=";
+  std::string shown;
+  while (true) {
+    const std::size_t found = url.find(kSecret);
+    if (found == std::string_view::npos) return shown + std::string(url);
+    shown += concat(url.substr(0, found), kSecret, "x");
+    url.remove_prefix(found);
+    url.remove_prefix(std::min(url.find('&'), url.size()));
+  }
 }
 
 }  // namespace
@@ -115,6 +151,10 @@ absl::StatusOr<UrlParts> parse_url(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return bad_option("the scheme", "is not followed by ://");
   std::string_view rest = url.substr(scheme + 3);
+  if (may_cut_password(rest)) {
+    return bad_option("an '@' behind the host",
+                      "is written %40, and a '/' or '?' in a password %2F or %3F");
+  }
   std::string_view place = take_until(rest, '?');
   UrlParts parts;
   RETURN_IF_ERROR(parse_authority(take_until(place, '/'), parts));
@@ -132,12 +172,12 @@ absl::StatusOr<UrlParts> parse_url(std::string_view url) {
 std::string without_password(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return std::string(url);
-  const std::size_t user = scheme + 3;
-  const std::size_t end = std::min(url.find_first_of("/?", user), url.size());
-  const std::size_t at = url.substr(0, end).rfind('@');
-  const std::size_t colon = url.find(':', user);
-  if (at == std::string_view::npos || at < user || colon > at) return std::string(url);
-  return concat(url.substr(0, colon), ":x", url.substr(at));
+  const std::size_t place = scheme + 3;
+  const std::string_view rest = url.substr(place);
+  const std::size_t at = may_cut_password(rest) ? rest.rfind('@') : authority_of(rest).rfind('@');
+  const std::size_t colon = rest.find(':');
+  if (at == std::string_view::npos || colon > at) return without_secret_options(url);
+  return without_secret_options(concat(url.substr(0, place + colon), ":x", rest.substr(at)));
 }
 
 }  // namespace rushgate::sql

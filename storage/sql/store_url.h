@@ -34,11 +34,13 @@ struct UrlParts {
   std::vector<std::pair<std::string, std::string>> options = {};
 };
 
-/// Reads scheme://user[:password]@[host[:port]]/database[?name=value&…]. "%XX" is decoded in each part.
+/// Reads scheme://user[:password]@[host[:port]]/database[?name=value&…]. "%XX" is decoded in each part. An
+/// address of IPv6 stands in brackets.
 /// kInvalidArgument: says which part is wrong, and never shows a password.
 absl::StatusOr<UrlParts> parse_url(std::string_view url);
 
-/// Returns a URL whose password, if it has one, is "x".
+/// Returns a URL whose password, if it has one, is "x", percent-encoded or not. More is replaced if it is
+/// not certain where the password ends.
 std::string without_password(std::string_view url);
 
 }  // namespace rushgate::sql
