@@ -115,9 +115,9 @@ void FieldReader::finish() {
     bool is_known = false;
     for (const std::string& known : known_) is_known = is_known || known == name;
     if (is_known) continue;
-    return note(name, known_.empty() ? std::string("is not a field here; there are none")
-                                     : fmt::format("is not a field here; there are {}",
-                                                   fmt::join(known_, ", ")));
+    return note(name, known_.empty()
+                          ? std::string("is not a field here; there are none")
+                          : fmt::format("is not a field here, only {}", fmt::join(known_, ", ")));
   }
 }
 

@@ -29,7 +29,8 @@ HttpAnswer stream_orders(RouteCall& call) {
   const std::string& text = last_id.empty() ? call.after : last_id;
   const auto position = text.empty() ? 0 : parse_int64(text);
   if (!position || *position < 0) {
-    return problem(kInvalidRequest, "Last-Event-ID must be the position of a change");
+    return problem(kInvalidRequest,
+                   "Last-Event-ID, or the query's after, must be the position of a change");
   }
   const auto last = store->last_position();
   if (!last.ok()) return problem_of(last.status());

@@ -1,5 +1,4 @@
 // Dead letters, audits, and the server itself.
-#include <algorithm>
 #include <utility>
 
 #include "adapters/flash_sale/sale_json.h"
@@ -17,34 +16,29 @@ namespace {
 const std::string& id_of(const DeadLetter& letter) { return letter.id; }
 const std::string& id_of(const DiscardedLetter& discarded) { return discarded.id; }
 
-/// Returns a page of all letters. One that is gone since the page before begins with the oldest.
+/// Returns the page of letters behind the query's `after`. A letter that is gone since has a position, too.
 template <class Letter>
 HttpAnswer letter_page(const RouteCall& call, const char* name,
-                       const absl::StatusOr<std::vector<Letter>>& letters) {
+                       absl::StatusOr<std::vector<Letter>> (Sale::*list)(StreamId, std::size_t)) {
+  const auto after = StreamId::parse(call.after.empty() ? "0-0" : call.after);
+  if (!after) return problem(kInvalidRequest, "the query's after must be the id of a letter");
+  const auto letters = (call.sale().sale().*list)(*after, call.limit);
   if (!letters.ok()) return problem_of(letters.status());
-  auto first = letters->begin();
-  if (!call.after.empty()) {
-    const auto after =
-        std::ranges::find_if(*letters, [&](const Letter& one) { return id_of(one) == call.after; });
-    if (after != letters->end()) first = after + 1;
-  }
-  Json list = Json::array();
-  for (; first != letters->end() && list.size() < call.limit; ++first) {
-    list.push_back(to_json(*first));
-  }
-  const bool has_more = first != letters->end() && !list.empty();
-  Json next = has_more ? Json(id_of(*(first - 1))) : Json(nullptr);
-  return json_answer({{name, std::move(list)}, {"next", std::move(next)}});
+  Json page = Json::array();
+  for (const Letter& letter : *letters) page.push_back(to_json(letter));
+  const bool may_have_more = letters->size() == call.limit;
+  Json next = may_have_more ? Json(id_of(letters->back())) : Json(nullptr);
+  return json_answer({{name, std::move(page)}, {"next", std::move(next)}});
 }
 
 }  // namespace
 
 HttpAnswer list_dead_letters(RouteCall& call) {
-  return letter_page(call, "dead_letters", call.sale().sale().dead_letters());
+  return letter_page(call, "dead_letters", &Sale::dead_letters);
 }
 
 HttpAnswer list_discarded_letters(RouteCall& call) {
-  return letter_page(call, "discarded", call.sale().sale().discarded_letters());
+  return letter_page(call, "discarded", &Sale::discarded_letters);
 }
 
 HttpAnswer retry_dead_letter(RouteCall& call) {

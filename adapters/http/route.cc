@@ -31,10 +31,7 @@ bool has_path(const Route& route, const std::vector<std::string>& path) {
 
 /// Sets the part of the path that the route calls `name`. Returns its fault.
 std::string take_part(std::string_view name, const std::string& part, RouteCall& call) {
-  if (name == "{user}") {
-    call.user = UserId(part);
-    return call.user.find_fault();
-  }
+  if (name == "{user}") return read_user(part, call.user);
   if (name != "{voucher}" && name != "{order}") {
     call.name = part;
     return {};
@@ -57,6 +54,12 @@ void take_parts(const Route& route, const std::vector<std::string>& path, RouteC
 }
 
 }  // namespace
+
+std::string read_user(const std::string& text, UserId& user) {
+  user = UserId(text);
+  const std::string fault = user.find_fault();
+  return fault.empty() ? fault : concat("is no user: ", fault);
+}
 
 FoundRoute find_route(std::string_view method, const std::vector<std::string>& path,
                       RouteCall& call, std::string& fault) {
@@ -128,7 +131,7 @@ std::span<const Route> routes() {
        .body = "Archiving", .replies = {{200, "Archived"}}, .problems = {kUnknownVoucher, kRefused}},
       {.method = "POST", .path = "/v1/vouchers/{voucher}/refund", .access = kOperator, .lane = kChanges,
        .handler = refund_voucher, .operation = "refundVoucher",
-       .summary = "Refunds all orders of a closed voucher, and cancels the unpaid ones.",
+       .summary = "Refunds all orders of a voucher, and cancels the unpaid ones.",
        .body = "Reason", .replies = {{200, "RefundedVoucher"}}, .problems = {kUnknownVoucher}},
 
       // ---- Buying ----
@@ -146,7 +149,7 @@ std::span<const Route> routes() {
       {.method = "GET", .path = "/v1/vouchers/{voucher}/waiting", .access = kOperator, .lane = kReads,
        .handler = list_waiting, .operation = "listWaiting",
        .summary = "Lists the users that wait for a piece, in the order of their arrival.",
-       .replies = {{200, "UserList"}}, .problems = {}, .query = {"after", "limit"}},
+       .replies = {{200, "UserList"}}, .problems = {kUnknownVoucher}, .query = {"after", "limit"}},
       {.method = "POST", .path = "/v1/vouchers/{voucher}/waiting", .access = kBuyer, .lane = kChanges,
        .handler = wait_for_voucher, .operation = "wait",
        .summary = "Lets a user wait for a piece of a sold-out voucher.",

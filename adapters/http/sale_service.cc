@@ -41,10 +41,7 @@ std::string read_parameter(std::string_view name, const std::string& value, Rout
     call.is_newest_first = value == "newest";
     if (value != "newest" && value != "oldest") return "must be newest or oldest";
   }
-  if (name == "user") {
-    call.only_user = UserId(value);
-    return call.only_user->find_fault();
-  }
+  if (name == "user") return read_user(value, call.only_user.emplace());
   if (name == "limit") {
     const auto limit = parse_int64(value);
     if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kListMax)) {

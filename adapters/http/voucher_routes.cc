@@ -245,19 +245,17 @@ HttpAnswer leave_waiting_list(RouteCall& call) {
 }
 
 HttpAnswer list_waiting(RouteCall& call) {
-  const auto users = call.sale().sale().waiting_list(call.voucher);
+  const auto after = call.after.empty() ? 0 : parse_int64(call.after);
+  if (!after) return problem(kInvalidRequest, "the query's after must be `next` of a page");
+  const auto voucher = call.sale().voucher(call.voucher);
+  if (!voucher.ok()) return problem_of(voucher.status());
+  if (!voucher->has_value()) return unknown_voucher(call);
+  const auto users = call.sale().sale().waiting_users(call.voucher, *after, call.limit);
   if (!users.ok()) return problem_of(users.status());
-  auto first = users->begin();
-  if (!call.after.empty()) {
-    const auto after = std::find(users->begin(), users->end(), UserId(call.after));
-    if (after != users->end())
-      first = after + 1;  // otherwise the user has got a piece: from the first
-  }
   Json list = Json::array();
-  for (; first != users->end() && list.size() < call.limit; ++first) {
-    list.push_back(user_json(*first));
-  }
-  Json next = first == users->end() || list.empty() ? Json(nullptr) : list.back();
+  for (const WaitingUser& waiting : *users) list.push_back(user_json(waiting.user));
+  const bool may_have_more = users->size() == call.limit;
+  Json next = may_have_more ? Json(users->back().arrival) : Json(nullptr);
   return json_answer({{"users", std::move(list)}, {"next", std::move(next)}});
 }
 

@@ -121,6 +121,10 @@ absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, const UserId& u
 absl::StatusOr<std::vector<UserId>> Sale::waiting_list(VoucherId voucher) {
   return read_waiting_list(*parts_->client, parts_->options.keys, voucher);
 }
+absl::StatusOr<std::vector<WaitingUser>> Sale::waiting_users(VoucherId voucher, std::int64_t after,
+                                                             std::size_t count_max) {
+  return read_waiting_users(*parts_->client, parts_->options.keys, voucher, after, count_max);
+}
 
 ChangeResult Sale::pay(const PayRequest& request) { return pay_all({&request, 1}).front(); }
 std::vector<ChangeResult> Sale::pay_all(std::span<const PayRequest> requests) {
@@ -161,8 +165,8 @@ absl::StatusOr<std::vector<OrderState>> Sale::orders_of(const UserId& user) {
 absl::StatusOr<std::vector<OrderChange>> Sale::changes(std::int64_t after, std::size_t count_max) {
   return parts_->changes.list(after, count_max);
 }
-absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters() {
-  return list_dead_letters(*parts_->client, parts_->options.keys);
+absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters(StreamId after, std::size_t count_max) {
+  return list_dead_letters(*parts_->client, parts_->options.keys, after, count_max);
 }
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
   return retry_or_restore_letter(*parts_->client, parts_->options.keys, parts_->vouchers, id);
@@ -170,8 +174,9 @@ absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
   return rushgate::discard_dead_letter(*parts_->client, parts_->options.keys, id, why);
 }
-absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters() {
-  return list_discarded_letters(*parts_->client, parts_->options.keys);
+absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters(StreamId after,
+                                                                     std::size_t count_max) {
+  return list_discarded_letters(*parts_->client, parts_->options.keys, after, count_max);
 }
 absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
   return rushgate::audit(*parts_->client, parts_->stores, parts_->options.keys, on_progress);

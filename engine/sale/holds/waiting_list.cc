@@ -143,16 +143,31 @@ absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const Sale
                                                       VoucherId voucher) {
   constexpr std::size_t kPortion = 1'000;
   std::vector<UserId> users;
+  std::int64_t after = 0;
   while (true) {
-    const Reply portion =
-        client("ZRANGE", keys.waiting(voucher), users.size(), users.size() + kPortion - 1);
-    if (!portion.is_aggregate()) return to_status(portion, "reading a waiting list");
-    for (const Reply& element : portion.elements()) {
-      if (!element.is_text()) return to_status(element, "reading a waiting list");
-      users.emplace_back(element.text());
-    }
-    if (portion.elements().size() < kPortion) return users;
+    ASSIGN_OR_RETURN(auto portion, read_waiting_users(client, keys, voucher, after, kPortion));
+    for (WaitingUser& waiting : portion) users.push_back(std::move(waiting.user));
+    if (portion.size() < kPortion) return users;
+    after = portion.back().arrival;
   }
+}
+
+absl::StatusOr<std::vector<WaitingUser>> read_waiting_users(Client& client, const SaleKeys& keys,
+                                                            VoucherId voucher, std::int64_t after,
+                                                            std::size_t count_max) {
+  constexpr std::string_view kDoing = "reading a waiting list";
+  const Reply reply = client("ZRANGEBYSCORE", keys.waiting(voucher), concat("(", after), "+inf",
+                             "WITHSCORES", "LIMIT", 0, static_cast<std::int64_t>(count_max));
+  if (!reply.is_aggregate() || reply.elements().size() % 2 != 0) return to_status(reply, kDoing);
+  std::vector<WaitingUser> users;
+  for (std::size_t i = 0; i < reply.elements().size(); i += 2) {
+    const Reply& user = reply.elements()[i];
+    const Reply& score = reply.elements()[i + 1];
+    const auto arrival = score.is_text() ? parse_int64(score.text()) : std::nullopt;
+    if (!user.is_text() || !arrival) return to_status(score, kDoing);
+    users.push_back({.user = UserId(user.text()), .arrival = *arrival});
+  }
+  return users;
 }
 
 absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client& client,

@@ -28,7 +28,7 @@ std::string UserId::find_fault() const {
     return (byte >= 0 && byte <= ' ') || byte == kDelete;
   };
   if (std::ranges::any_of(*name_, is_unfit)) {
-    return "the name of a user has no spaces and control characters";
+    return "the name of a user has no spaces or control characters";
   }
   return is_utf8(*name_) ? "" : "the name of a user is UTF-8";
 }

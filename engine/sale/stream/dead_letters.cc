@@ -124,6 +124,21 @@ absl::Status for_each_letter_of(Client& client, const std::string& stream, Vouch
                         });
 }
 
+template <class Letter>
+absl::StatusOr<std::vector<Letter>> list_letters(Client& client, const std::string& stream,
+                                                 StreamId after, std::size_t count_max,
+                                                 Letter (*read)(const OrderEntry&)) {
+  std::vector<Letter> letters;
+  if (count_max == 0) return letters;
+  const absl::Status visited =
+      for_each_entry(client, stream, after, StreamId::max(), [&](const OrderEntry& found) {
+        letters.push_back(read(found));
+        return letters.size() < count_max;
+      });
+  if (!visited.ok()) return visited;
+  return letters;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
@@ -154,15 +169,9 @@ absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const Orde
   return buried.is_integer() ? absl::OkStatus() : to_status(buried, "burying an order");
 }
 
-absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys) {
-  std::vector<DeadLetter> letters;
-  const absl::Status read = for_each_entry(client, keys.dead_letters(), StreamId::min(),
-                                           StreamId::max(), [&](const OrderEntry& found) {
-                                             letters.push_back(read_letter(found));
-                                             return true;
-                                           });
-  if (!read.ok()) return read;
-  return letters;
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys,
+                                                          StreamId after, std::size_t count_max) {
+  return list_letters(client, keys.dead_letters(), after, count_max, read_letter);
 }
 
 absl::StatusOr<std::optional<DeadLetter>> find_dead_letter(Client& client, const SaleKeys& keys,
@@ -202,15 +211,10 @@ absl::Status index_dead_letters(Client& client, const SaleKeys& keys) {
 }
 
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
-                                                                    const SaleKeys& keys) {
-  std::vector<DiscardedLetter> letters;
-  const absl::Status read = for_each_entry(client, keys.discarded_letters(), StreamId::min(),
-                                           StreamId::max(), [&](const OrderEntry& found) {
-                                             letters.push_back(read_discarded(found));
-                                             return true;
-                                           });
-  if (!read.ok()) return read;
-  return letters;
+                                                                    const SaleKeys& keys,
+                                                                    StreamId after,
+                                                                    std::size_t count_max) {
+  return list_letters(client, keys.discarded_letters(), after, count_max, read_discarded);
 }
 
 absl::StatusOr<DeadLettersPosition> dead_letters_position(Client& client, const SaleKeys& keys) {
@@ -232,10 +236,13 @@ absl::StatusOr<DeadLettersPosition> dead_letters_position(Client& client, const 
 
 absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
                                         const std::string& id) {
+  const auto letter = StreamId::parse(id);
+  if (!letter) return Retry::kNone;
   const std::string dead = keys.dead_letters();
   const std::string index = keys.dead_letter_orders();
   const std::string_view names[] = {dead, keys.order_stream, index};
-  const std::string_view arguments[] = {id};
+  const std::string letter_id = letter->to_string();
+  const std::string_view arguments[] = {letter_id};
   const Reply retried = client.run(retry_script(), names, arguments);
   if (!retried.is_integer()) return to_status(retried, "retrying a dead letter");
   return static_cast<Retry>(retried.integer());
@@ -253,11 +260,14 @@ absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const
 
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why) {
+  const auto letter = StreamId::parse(id);
+  if (!letter) return false;
   const std::string dead = keys.dead_letters();
   const std::string discarded = keys.discarded_letters();
   const std::string index = keys.dead_letter_orders();
   const std::string_view names[] = {dead, discarded, index};
-  const std::string_view arguments[] = {id, why};
+  const std::string letter_id = letter->to_string();
+  const std::string_view arguments[] = {letter_id, why};
   const Reply moved = client.run(discard_script(), names, arguments);
   if (!moved.is_integer()) return to_status(moved, "discarding a dead letter");
   return moved.integer() == 1;

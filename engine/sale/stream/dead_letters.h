@@ -1,7 +1,9 @@
 // Orders that could not be stored, each with its reason.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,12 +39,15 @@ absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry
 absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,
                                 const std::string& reason);
 
-/// Returns every dead letter, oldest first.
-absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys);
+/// Returns the dead letters with ids above `after`, oldest first, at most `count_max`.
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(
+    Client& client, const SaleKeys& keys, StreamId after = StreamId::min(),
+    std::size_t count_max = std::numeric_limits<std::size_t>::max());
 
-/// Returns every discarded letter, oldest first.
-absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
-                                                                    const SaleKeys& keys);
+/// As list_dead_letters(), of the discarded ones.
+absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(
+    Client& client, const SaleKeys& keys, StreamId after = StreamId::min(),
+    std::size_t count_max = std::numeric_limits<std::size_t>::max());
 
 /// Returns the dead letter of an order, discarded or not, if there is one. Finds it by
 /// SaleKeys::dead_letter_orders(). Reads no other letter, unless some are not indexed yet.

@@ -91,7 +91,7 @@ TEST(RequestsFileTest, UsersMayHaveNames) {
   EXPECT_THAT(parsed.rows,
               ElementsAre(RequestRow{0, UserId("anna"), 1, 2}, RequestRow{1, 42, 1, 3}));
   EXPECT_EQ(fault_of("0,anna,1\n1,two words,1\n"),
-            "2: user_id: the name of a user has no spaces and control characters: \"two words\"");
+            "2: user_id: the name of a user has no spaces or control characters: \"two words\"");
 }
 
 TEST(RequestsFileTest, EventsAreLinkedToPurchases) {

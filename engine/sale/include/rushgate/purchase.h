@@ -165,6 +165,12 @@ struct WaitResult {
   std::string detail = {};
 };
 
+/// A user on a waiting list.
+struct WaitingUser {
+  UserId user = {};
+  std::int64_t arrival = 0;  // ascending; the first arrival of a list is 1
+};
+
 // ---- Paying, cancelling, refunding ----
 
 /// The outcome of a change of an order.

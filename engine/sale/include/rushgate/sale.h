@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,7 @@
 #include <rushgate/purchase.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
+#include <rushgate/stream_id.h>
 #include <rushgate/voucher.h>
 
 namespace spdlog {
@@ -166,6 +168,10 @@ class Sale {
   absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
   /// Returns the users that wait, in the order of their arrival. Sends one request per 1,000.
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
+  /// Returns those of them that arrived after the arrival `after`, at most `count_max`: a page of the list,
+  /// which users may leave meanwhile.
+  absl::StatusOr<std::vector<WaitingUser>> waiting_users(VoucherId voucher, std::int64_t after,
+                                                         std::size_t count_max = 1'000);
 
   // ---- Paying, cancelling, refunding (docs/orders.md) ----
 
@@ -227,16 +233,20 @@ class Sale {
   absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after,
                                                    std::size_t count_max = 1'000);
 
-  /// Returns every dead letter, oldest first.
-  absl::StatusOr<std::vector<DeadLetter>> dead_letters();
+  /// Returns the dead letters with ids above `after`, oldest first, at most `count_max`. Default: all.
+  absl::StatusOr<std::vector<DeadLetter>> dead_letters(
+      StreamId after = StreamId::min(),
+      std::size_t count_max = std::numeric_limits<std::size_t>::max());
   /// Returns a dead letter to the order stream. A letter without stock first needs a rebuild that
   /// finds free stock. Returns false if the letter stays or does not exist.
   absl::StatusOr<bool> retry_dead_letter(const std::string& id);
   /// Discards a dead letter, and records `why`. The order stays admitted: the buyer's record and
   /// the stock do not change. Returns false if no letter has this id.
   absl::StatusOr<bool> discard_dead_letter(const std::string& id, const std::string& why);
-  /// Returns every discarded letter, oldest first.
-  absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters();
+  /// As dead_letters(), of the discarded ones.
+  absl::StatusOr<std::vector<DiscardedLetter>> discarded_letters(
+      StreamId after = StreamId::min(),
+      std::size_t count_max = std::numeric_limits<std::size_t>::max());
 
   /// Audits each voucher that the database, the keyspace or an order names. Asks the database
   /// whether its file is whole. Every rule of the admission is checked, from the buyers' records

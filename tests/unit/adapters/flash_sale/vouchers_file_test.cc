@@ -74,7 +74,7 @@ TEST(VouchersFileTest, NumbersMayBeStrings) {
 
 TEST(VouchersFileTest, ErrorNamesFileIndexAndField) {
   EXPECT_THAT(fault_of(voucher_with(R"(, "limit": 3)")),
-              HasSubstr("v.json: [0].limit: is not a field here; there are id, title, stock"));
+              HasSubstr("v.json: [0].limit: is not a field here, only id, title, stock"));
   EXPECT_THAT(fault_of(voucher_with(R"(, "limits": {"per_usr": 3})")),
               HasSubstr("v.json: [0].limits.per_usr: is not a field here"));
   EXPECT_EQ(fault_of(voucher_with(R"(, "limits": 3)")), "v.json: [0].limits: must be an object");

@@ -188,6 +188,7 @@ TEST_F(OpenapiTest, EveryRouteAndStatusIsExercised) {
   call(buy, "/v1/vouchers/10/orders", R"({"user": 1})");
   call(wait, "/v1/vouchers/10/waiting", R"({"user": 2})");
   call("GET /v1/vouchers/{voucher}/waiting", "/v1/vouchers/10/waiting");
+  call("GET /v1/vouchers/{voucher}/waiting", "/v1/vouchers/99/waiting");
   call("DELETE /v1/vouchers/{voucher}/waiting/{user}", "/v1/vouchers/10/waiting/2");
 
   // The entrance

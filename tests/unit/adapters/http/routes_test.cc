@@ -332,6 +332,27 @@ TEST(HttpWaitingTest, UserWaitsAndLeaves) {
   EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/2").json()["left"], false);
 }
 
+TEST(HttpWaitingTest, PageGoesOnBehindUserWhoLeft) {
+  const ServedSale served;
+  ASSERT_TRUE(served.sale().publish({.id = 7, .stock = 1, .waiting_max = 5}).ok());
+  EXPECT_NE(served.buy(7, "1"), "");
+  for (const char* const user : {R"({"user": "anna"})", R"({"user": 3})", R"({"user": "bob"})"}) {
+    ASSERT_EQ(served.call("POST", "/v1/vouchers/7/waiting", user).status, 200);
+  }
+  const std::string page = "/v1/vouchers/7/waiting?limit=1";
+  const auto after = [&](const Json& last) {
+    return served.call("GET", page + "&after=" + last["next"].dump()).json();
+  };
+  const Json first = served.call("GET", page).json();
+  EXPECT_EQ(first["users"], Json::array({"anna"}));
+  EXPECT_EQ(served.call("DELETE", "/v1/vouchers/7/waiting/anna").status, 200);
+  const Json second = after(first);
+  EXPECT_EQ(second["users"], Json::array({3}));
+  const Json third = after(second);
+  EXPECT_EQ(third["users"], Json::array({"bob"}));
+  EXPECT_EQ(after(third), Json({{"users", Json::array()}, {"next", nullptr}}));
+}
+
 TEST(HttpWaitingTest, FullOrMissingListIsNamed) {
   const ServedSale served;
   ASSERT_TRUE(served.sale().publish({.id = 7, .stock = 1, .waiting_max = 1}).ok());
@@ -436,6 +457,38 @@ TEST(HttpOperatorTest, DeadLettersAreListedAndDiscarded) {
       connection.call("POST", path + "/discard", R"({"reason": "no order"})").json()["discarded"],
       true);
   EXPECT_EQ(connection.call("POST", path + "/retry").json()["retried"], false);
+  EXPECT_EQ(connection.call("POST", "/v1/dead-letters/tea/retry").json()["retried"], false);
+  EXPECT_EQ(connection.call("POST", "/v1/dead-letters/tea/discard", R"({"reason": "-"})")
+                .json()["discarded"],
+            false);
+}
+
+TEST(HttpOperatorTest, LetterPageGoesOnBehindDiscardedOne) {
+  const ServedSale served;
+  served.publish(7, 3);
+  const auto client = served.sale().backend().open_client();
+  const std::string stream = served.sale().keys().order_stream;
+  constexpr std::size_t kLetters = 3;
+  for (std::size_t i = 0; i < kLetters; ++i) {
+    ASSERT_FALSE(client->call(Request::of("XADD", stream, "*", "no", "order")).is_error());
+  }
+  HttpConnection connection = served.connect();
+  while (connection.call("GET", "/v1/dead-letters").json()["dead_letters"].size() < kLetters) {
+  }
+  const std::string page = "/v1/dead-letters?limit=1";
+  const Json first = connection.call("GET", page).json();
+  const std::string id = first["dead_letters"][0]["id"];
+  EXPECT_EQ(first["next"], id);
+  EXPECT_EQ(connection.call("POST", "/v1/dead-letters/" + id + "/discard", R"({"reason": "-"})")
+                .json()["discarded"],
+            true);
+  const Json second = connection.call("GET", page + "&after=" + id).json();
+  EXPECT_GT(second["dead_letters"][0]["id"], id);
+  const std::string next = second["next"];
+  const Json third = connection.call("GET", page + "&after=" + next).json();
+  EXPECT_GT(third["dead_letters"][0]["id"], next);
+  EXPECT_EQ(connection.call("GET", page + "&after=tea").problem(), "invalid-request");
+  EXPECT_EQ(connection.call("GET", "/v1/dead-letters/discarded").json()["discarded"].size(), 1U);
 }
 
 TEST(HttpOperatorTest, HealthAndReadinessReply) {
