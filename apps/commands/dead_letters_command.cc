@@ -20,6 +20,7 @@
 #include "apps/text_table.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/sale/stream/dead_letters.h"
 
 namespace rushgate {
 namespace {
@@ -75,14 +76,35 @@ struct Retried {
   std::size_t buried = 0;  // dead letters again
 };
 
-/// The dead letters of a sale, in a directory or at a service.
-class LetterBox {
+/// The dead letters of a sale, to read. The functions are as those of Sale.
+class LetterList {
  public:
-  virtual ~LetterBox() = default;
+  virtual ~LetterList() = default;
 
-  // As those of Sale:
   virtual absl::StatusOr<std::vector<DeadLetter>> list() = 0;
   virtual absl::StatusOr<std::vector<DiscardedLetter>> list_discarded() = 0;
+};
+
+/// The dead letters in a directory that another process has open.
+class LettersBeside final : public LetterList {
+ public:
+  explicit LettersBeside(std::unique_ptr<SaleReader> reader) : reader_(std::move(reader)) {}
+
+  absl::StatusOr<std::vector<DeadLetter>> list() override {
+    return list_dead_letters(reader_->client(), reader_->keys());
+  }
+  absl::StatusOr<std::vector<DiscardedLetter>> list_discarded() override {
+    return list_discarded_letters(reader_->client(), reader_->keys());
+  }
+
+ private:
+  const std::unique_ptr<SaleReader> reader_;
+};
+
+/// The dead letters of a sale, in a directory or at a service.
+class LetterBox : public LetterList {
+ public:
+  // As those of Sale:
   virtual absl::StatusOr<bool> retry(const std::string& id) = 0;
   virtual absl::StatusOr<bool> discard(const std::string& id, const std::string& why) = 0;
   /// Waits until each of the retried letters is stored or dead again.
@@ -173,8 +195,20 @@ absl::StatusOr<std::unique_ptr<LetterBox>> open_letters(const SaleArguments& arg
   return std::make_unique<DirectoryLetters>(std::move(sale));
 }
 
-absl::StatusOr<std::vector<DeadLetter>> read_letters(LetterBox& box, const Patience& patience) {
-  return patiently(patience, [&] { return box.list(); });
+/// Opens the letters to read them: also while another process has the directory open.
+absl::StatusOr<std::unique_ptr<LetterList>> open_list(const SaleArguments& arguments) {
+  if (!arguments.server.empty()) return open_letters(arguments);
+  auto sale = open_sale_if_free(arguments);
+  if (sale.ok()) return std::make_unique<DirectoryLetters>(*std::move(sale));
+  if (!is_held_by_another(sale.status())) return sale.status();
+  auto reader = open_reader(arguments);
+  if (absl::IsNotFound(reader.status())) return sale.status();  // the keyspace is elsewhere
+  if (!reader.ok()) return reader.status();
+  return std::make_unique<LettersBeside>(*std::move(reader));
+}
+
+absl::StatusOr<std::vector<DeadLetter>> read_letters(LetterList& list, const Patience& patience) {
+  return patiently(patience, [&] { return list.list(); });
 }
 
 /// Requeues all of them, and waits until each was tried again.
@@ -223,23 +257,29 @@ int run_discard(LetterBox& box, const DeadLettersArguments& arguments,
   return *unknown == 0 ? kExitOk : kExitNegative;
 }
 
-int run_dead_letters(const DeadLettersArguments& arguments) {
-  const auto box = open_letters(arguments.sale);
-  if (!box.ok()) return fail(box.status());
+int run_list(const DeadLettersArguments& arguments) {
+  const Patience& patience = arguments.sale.patience;
+  const auto list = open_list(arguments.sale);
+  if (!list.ok()) return fail(list.status());
   if (arguments.discarded) {
-    const auto discarded =
-        patiently(arguments.sale.patience, [&] { return (*box)->list_discarded(); });
+    const auto discarded = patiently(patience, [&] { return (*list)->list_discarded(); });
     if (!discarded.ok()) return fail(discarded.status());
     print(*discarded, arguments.json);
     return kExitOk;
   }
+  const auto letters = read_letters(**list, patience);
+  if (!letters.ok()) return fail(letters.status());
+  print(*letters, arguments.json);
+  return kExitOk;
+}
+
+int run_dead_letters(const DeadLettersArguments& arguments) {
+  if (!arguments.retry && arguments.discard.empty()) return run_list(arguments);
+  const auto box = open_letters(arguments.sale);
+  if (!box.ok()) return fail(box.status());
   auto letters = read_letters(**box, arguments.sale.patience);
   if (!letters.ok()) return fail(letters.status());
   if (!arguments.discard.empty()) return run_discard(**box, arguments, *letters);
-  if (!arguments.retry) {
-    print(*letters, arguments.json);
-    return kExitOk;
-  }
   const absl::Status retried = retry(**box, *letters, arguments.sale.patience);
   if (!retried.ok()) return fail(retried);
   letters = read_letters(**box, arguments.sale.patience);
