@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -58,11 +57,6 @@ KeyspaceStatistics read_info(std::string_view info) {
   return keyspace;
 }
 
-std::int64_t steady_now_ms() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
 }  // namespace
 
 StatisticsReader::StatisticsReader(Sale& sale, Backend& backend, Client& client,
@@ -72,7 +66,8 @@ StatisticsReader::StatisticsReader(Sale& sale, Backend& backend, Client& client,
       client_(client),
       stores_(stores),
       workers_(workers),
-      opened_at_ms_(backend.clock().now_ms()) {}
+      opened_at_ms_(backend.clock().now_ms()),
+      counter_(stores.orders, counting_clock_, {.share = 100, .quick_ms = 0}) {}
 
 SaleStatistics StatisticsReader::read() {
   SaleStatistics statistics{.at_ms = backend_.clock().now_ms(), .opened_at_ms = opened_at_ms_};
@@ -148,32 +143,10 @@ void StatisticsReader::read_vouchers(SaleStatistics& statistics) {
   statistics.vouchers_on_sale = on_sale;
 }
 
-// ---- Stored orders ----
-
-/// Returns the last counts, after counting anew if that is due and no other thread does so.
 std::optional<OrderStatistics> StatisticsReader::read_orders() {
-  if (const std::unique_lock lock(counting_mutex_, std::try_to_lock); lock.owns_lock()) {
-    count_orders();
-  }
-  const std::lock_guard lock(orders_mutex_);
-  if (!orders_) return std::nullopt;
-  OrderStatistics orders = *orders_;
-  orders.age_ms = steady_now_ms() - counted_at_ms_;
-  return orders;
-}
-
-/// Counting reads all orders, a second for some millions. So it may take a hundredth of the time.
-void StatisticsReader::count_orders() {
-  constexpr std::int64_t kShare = 100;
-  const std::int64_t began_ms = steady_now_ms();
-  if (began_ms < count_again_ms_) return;
-  const auto counts = stores_.orders.count_by_status();
-  const std::int64_t ended_ms = steady_now_ms();
-  count_again_ms_ = ended_ms + kShare * (ended_ms - began_ms);
-  if (!counts.ok()) return;
-  const std::lock_guard lock(orders_mutex_);
-  orders_ = OrderStatistics{.by_status = *counts};
-  counted_at_ms_ = began_ms;
+  const auto counted = counter_.count(std::nullopt);
+  if (!counted.ok()) return std::nullopt;
+  return OrderStatistics{.by_status = counted->by_status, .age_ms = counted->age_ms};
 }
 
 }  // namespace rushgate

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "adapters/flash_sale/order_counter.h"
 #include "adapters/flash_sale/sale_workers.h"
 #include <rushgate/backend.h>
 #include <rushgate/client.h>
+#include <rushgate/clock.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale.h>
 #include <rushgate/sale_statistics.h>
@@ -29,7 +30,6 @@ class StatisticsReader {
   void read_vouchers(SaleStatistics& statistics);
   absl::StatusOr<QueueStatistics> read_queue(std::int64_t now_ms);
   std::optional<OrderStatistics> read_orders();
-  void count_orders();
 
   Sale& sale_;
   Backend& backend_;
@@ -37,12 +37,8 @@ class StatisticsReader {
   const SaleStores stores_;
   const SaleWorkers& workers_;
   const std::int64_t opened_at_ms_;
-
-  std::mutex counting_mutex_;  // held while orders are counted
-  std::mutex orders_mutex_;    // guards the next two members
-  std::optional<OrderStatistics> orders_;
-  std::int64_t counted_at_ms_ = 0;   // monotonic
-  std::int64_t count_again_ms_ = 0;  // monotonic; guarded by counting_mutex_
+  const SystemClock counting_clock_;  // the backend's may stand still
+  OrderCounter counter_;
 };
 
 }  // namespace rushgate

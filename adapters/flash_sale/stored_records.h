@@ -17,10 +17,11 @@ struct SaleCounts {
   std::int64_t holds = 0;   // unpaid orders
   std::int64_t paid = 0;    // paid orders, used ones included
   std::int64_t stored = 0;  // orders in the database, in any state
+  std::int64_t age_ms = 0;  // since the orders were counted
 };
 
-/// Counts the stored orders of a voucher, or of all. Reads each of them. Leaves the stock as it is.
-absl::Status count_stored(OrderStore& orders, std::optional<VoucherId> voucher, SaleCounts& counts);
+/// Adds stored orders. Leaves the stock as it is.
+void add_stored(SaleCounts& counts, const OrderCounts& by_status);
 
 /// Returns true if the order is of the voucher, or if none is given. Payments and changes of orders do
 /// not name their voucher.

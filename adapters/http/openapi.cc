@@ -152,12 +152,14 @@ constexpr std::string_view kSchemas = R"json({
     "properties": {
       "orders": {"type": "array", "items": {"$ref": "#/components/schemas/Order"}},
       "next": {"$ref": "#/components/schemas/Next"}}},
-  "Counts": {"type": "object", "required": ["stock", "holds", "paid", "stored"],
+  "Counts": {"type": "object", "required": ["stock", "holds", "paid", "stored", "age_ms"],
     "additionalProperties": false, "properties": {
       "stock": {"description": "Free pieces.", "type": "integer"},
       "holds": {"description": "Unpaid orders.", "type": "integer"},
       "paid": {"description": "Paid orders, used ones included.", "type": "integer"},
-      "stored": {"description": "Orders in the database, in any state.", "type": "integer"}}},
+      "stored": {"description": "Orders in the database, in any state.", "type": "integer"},
+      "age_ms": {"description": "Since the orders were counted: 0 unless they are some hundred thousand.",
+        "type": "integer"}}},
   "ChangeList": {"type": "object", "required": ["changes", "next"], "additionalProperties": false,
     "properties": {
       "changes": {"type": "array", "items": {"$ref": "#/components/schemas/OrderChange"}},

@@ -302,9 +302,10 @@ HttpAnswer list_changes(RouteCall& call) {
 }
 
 HttpAnswer count_orders(RouteCall& call) {
-  SaleCounts counts;
-  const absl::Status counted = count_stored(call.sale().orders(), call.only_voucher, counts);
-  if (!counted.ok()) return problem_of(counted);
+  const auto counted = call.service.order_counter().count(call.only_voucher);
+  if (!counted.ok()) return problem_of(counted.status());
+  SaleCounts counts{.age_ms = counted->age_ms};
+  add_stored(counts, counted->by_status);
   const auto board = call.service.board().read();
   if (!board.ok()) return problem_of(board.status());
   for (const VoucherSummary& summary : **board) {
@@ -314,7 +315,8 @@ HttpAnswer count_orders(RouteCall& call) {
   return json_answer({{"stock", counts.stock},
                       {"holds", counts.holds},
                       {"paid", counts.paid},
-                      {"stored", counts.stored}});
+                      {"stored", counts.stored},
+                      {"age_ms", counts.age_ms}});
 }
 
 // ---- Changes ----------------------------------------------------------------------------------

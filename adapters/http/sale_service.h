@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "adapters/flash_sale/order_counter.h"
 #include "adapters/flash_sale/purchase_desk.h"
 #include "adapters/flash_sale/work_pool.h"
 #include "adapters/http/access.h"
@@ -25,6 +26,7 @@
 #include "adapters/http/route.h"
 #include "adapters/http/sale_board.h"
 #include "adapters/metrics/http_figures.h"
+#include <rushgate/clock.h>
 #include <rushgate/flash_sale.h>
 #include <rushgate/http_server.h>
 
@@ -76,6 +78,7 @@ class SaleService {
 
   [[nodiscard]] FlashSale& sale() const { return sale_; }
   [[nodiscard]] VoucherBoard& board() { return board_; }
+  [[nodiscard]] OrderCounter& order_counter() { return order_counter_; }
   [[nodiscard]] AuditDesk& audits() { return audits_; }
   [[nodiscard]] Entrance& entrance() { return entrance_; }
   [[nodiscard]] OrderFeed& order_feed() { return order_feed_; }
@@ -114,6 +117,8 @@ class SaleService {
   const std::function<void(HttpFigures& figures)> count_connections_;
   HttpCounters counters_;
   VoucherBoard board_;
+  const SystemClock counting_clock_;
+  OrderCounter order_counter_;
   AuditDesk audits_;
   Entrance entrance_;
   BackupDesk backups_;

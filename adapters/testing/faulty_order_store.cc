@@ -194,6 +194,10 @@ absl::StatusOr<std::int64_t> FaultyOrderStore::count_live(VoucherId voucher) {
   RETURN_IF_ERROR(read_error());
   return inner_->orders.count_live(voucher);
 }
+absl::StatusOr<OrderCounts> FaultyOrderStore::count_by_status(std::optional<VoucherId> voucher) {
+  RETURN_IF_ERROR(read_error());
+  return inner_->orders.count_by_status(voucher);
+}
 
 absl::StatusOr<std::vector<VoucherId>> FaultyOrderStore::vouchers_with_orders() {
   RETURN_IF_ERROR(read_error());

@@ -35,21 +35,25 @@ struct WatchArguments {
   bool json = false;
 };
 
-/// Computes the orders stored per second since the line before.
+/// Computes the orders stored per second between the last two counts.
 class Rate {
  public:
-  double next(std::int64_t stored) {
-    const SteadyClock::time_point now = SteadyClock::now();
-    const double seconds = std::chrono::duration<double>(now - when_).count();
-    const double rate = stored_ ? static_cast<double>(stored - *stored_) / seconds : 0;
-    stored_ = stored;
-    when_ = now;
-    return rate;
+  double next(const SaleCounts& counts) {
+    const SteadyClock::time_point when =
+        SteadyClock::now() - std::chrono::milliseconds(counts.age_ms);
+    const double seconds = std::chrono::duration<double>(when - when_).count();
+    constexpr double kSameCount = 0.01;  // a service gives it with another age
+    if (stored_ && seconds < kSameCount) return rate_;
+    if (stored_) rate_ = static_cast<double>(counts.stored - *stored_) / seconds;
+    stored_ = counts.stored;
+    when_ = when;
+    return rate_;
   }
 
  private:
   std::optional<std::int64_t> stored_;
   SteadyClock::time_point when_;
+  double rate_ = 0;
 };
 
 void print_header() {
@@ -108,7 +112,7 @@ int run_watch(const WatchArguments& arguments) {
     const auto counts = patiently(arguments.sale.patience, *read);
     if (const int signal = interrupt_signal(); signal != 0) return kExitSignal + signal;
     if (!counts.ok()) return fail(counts.status());
-    print_line(*counts, rate.next(counts->stored), arguments.json);
+    print_line(*counts, rate.next(*counts), arguments.json);
     if (std::fflush(stdout) != 0) return kExitFailure;  // main() gives the reason
   }
   return kExitOk;

@@ -287,7 +287,8 @@ absl::StatusOr<SaleCounts> counts_at(const ServiceClient& service,
   return SaleCounts{.stock = number_of(counts.at("stock")),
                     .holds = number_of(counts.at("holds")),
                     .paid = number_of(counts.at("paid")),
-                    .stored = number_of(counts.at("stored"))};
+                    .stored = number_of(counts.at("stored")),
+                    .age_ms = number_of(counts.at("age_ms"))};
 }
 
 // ---- Dead letters -----------------------------------------------------------------------------

@@ -56,7 +56,8 @@ absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
 absl::StatusOr<SaleCounts> SaleWatch::read() {
   SaleCounts counts;
   if (reader_) RETURN_IF_ERROR(reader_->refresh());
-  RETURN_IF_ERROR(count_stored(*orders_, voucher_, counts));
+  ASSIGN_OR_RETURN(const auto by_status, orders_->count_by_status(voucher_));
+  add_stored(counts, by_status);
   RETURN_IF_ERROR(count_stock(counts));
   if (keyspace() != nullptr) RETURN_IF_ERROR(count_holds(counts));
   return counts;

@@ -185,11 +185,12 @@ absl::StatusOr<std::int64_t> SqlOrderStore::count_live(VoucherId voucher) {
   return read_integer({"SELECT live FROM live_orders WHERE voucher_id = ?1", {voucher}});
 }
 
-absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> SqlOrderStore::count_by_status() {
-  ASSIGN_OR_RETURN(
-      const Rows rows,
-      pool_.read("counting orders in", {"SELECT status, count(*) FROM orders GROUP BY status"}));
-  std::array<std::int64_t, kOrderStatuses.size()> counts{};
+absl::StatusOr<OrderCounts> SqlOrderStore::count_by_status(std::optional<VoucherId> voucher) {
+  Statement count = {concat("SELECT status, count(*) FROM orders",
+                            voucher ? " WHERE voucher_id = ?1" : "", " GROUP BY status")};
+  if (voucher) count.values.emplace_back(*voucher);
+  ASSIGN_OR_RETURN(const Rows rows, pool_.read("counting orders in", std::move(count)));
+  OrderCounts counts{};
   for (const Row& row : rows) {
     const auto place = static_cast<std::size_t>(row.integer(0) - 1);
     if (place < counts.size()) counts[place] = row.integer(1);

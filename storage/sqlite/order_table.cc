@@ -278,15 +278,18 @@ void bind_order(Query& query, const Order& order) {
 }
 
 // One pass over the table. GROUP BY would sort it.
-std::array<std::int64_t, kOrderStatuses.size()> count_by_status(SQLite::Database& database) {
+OrderCounts count_by_status(SQLite::Database& database, std::optional<VoucherId> voucher) {
   std::string sql = "SELECT ";
   for (const OrderStatus status : kOrderStatuses) {
     sql += concat(status == kOrderStatuses.front() ? "" : ", ",
                   "count(*) FILTER (WHERE status = ", static_cast<int>(status), ")");
   }
-  SQLite::Statement statement(database, sql + " FROM orders");
+  sql +=
+      voucher ? " FROM orders INDEXED BY orders_by_voucher WHERE voucher_id = ?1" : " FROM orders";
+  SQLite::Statement statement(database, sql);
+  if (voucher) statement.bind(1, *voucher);
   statement.executeStep();
-  std::array<std::int64_t, kOrderStatuses.size()> counts{};
+  OrderCounts counts{};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     counts[i] = statement.getColumn(static_cast<int>(i)).getInt64();
   }

@@ -133,7 +133,7 @@ class OrderWriter {
   bool has_other_orders_ = true;       // there may be live orders under a limit other than 1
 };
 
-/// Returns how many orders are in each state, in the order of kOrderStatuses. Reads all orders.
-std::array<std::int64_t, kOrderStatuses.size()> count_by_status(SQLite::Database& database);
+/// Counts the orders of a voucher, or of all. Reads each of them.
+OrderCounts count_by_status(SQLite::Database& database, std::optional<VoucherId> voucher);
 
 }  // namespace rushgate

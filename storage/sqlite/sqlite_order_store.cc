@@ -270,12 +270,10 @@ absl::StatusOr<std::int64_t> SqliteOrderStore::count_live(VoucherId voucher) {
   return impl_->read([&](Reader& reader) { return reader.orders.count_live(voucher); });
 }
 
-absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>>
-SqliteOrderStore::count_by_status() {
-  using Counts = std::array<std::int64_t, kOrderStatuses.size()>;
+absl::StatusOr<OrderCounts> SqliteOrderStore::count_by_status(std::optional<VoucherId> voucher) {
   return impl_->read_apart("counting orders in",
-                           [](SQLite::Database& database) -> absl::StatusOr<Counts> {
-                             return rushgate::count_by_status(database);
+                           [&](SQLite::Database& database) -> absl::StatusOr<OrderCounts> {
+                             return rushgate::count_by_status(database, voucher);
                            });
 }
 

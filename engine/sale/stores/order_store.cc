@@ -111,9 +111,9 @@ absl::StatusOr<std::int64_t> OrderStore::count_live(VoucherId voucher) {
   return taken;
 }
 
-absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> OrderStore::count_by_status() {
-  std::array<std::int64_t, kOrderStatuses.size()> counts{};
-  const absl::Status read = for_each_order(*this, {}, [&](const Order& order) {
+absl::StatusOr<OrderCounts> OrderStore::count_by_status(std::optional<VoucherId> voucher) {
+  OrderCounts counts{};
+  const absl::Status read = for_each_order(*this, {.voucher = voucher}, [&](const Order& order) {
     if (is_order_status(order.status)) ++counts[static_cast<std::size_t>(order.status) - 1];
   });
   if (!read.ok()) return read;

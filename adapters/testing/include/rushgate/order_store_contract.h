@@ -332,6 +332,18 @@ TEST_P(OrderStoreTest, VouchersWithOrdersAreReturned) {
   EXPECT_EQ(store().vouchers_with_orders().value(), (std::vector<VoucherId>{3, 7, 12}));
 }
 
+TEST_P(OrderStoreTest, OrdersAreCountedByVoucherAndState) {
+  write({order(1, 7, 1), order(2, 8, 1), order(3, 7, 2)});
+  const auto created = [&](std::optional<VoucherId> voucher) {
+    const OrderCounts counts = store().count_by_status(voucher).value();
+    return counts[static_cast<std::size_t>(OrderStatus::kCreated) - 1];
+  };
+  EXPECT_EQ(created(std::nullopt), 3);
+  EXPECT_EQ(created(1), 2);
+  EXPECT_EQ(created(2), 1);
+  EXPECT_EQ(created(3), 0);
+}
+
 TEST_P(OrderStoreTest, AnOrderStoredTwiceIsStoredOnce) {
   for (const std::int64_t limit : {1, 3, 0}) {
     const Order stored = order(1, limit, /*voucher=*/10 + limit);

@@ -256,8 +256,8 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
-  /// Fails find(), list(), greatest_id(), count_live(), vouchers_with_orders(), visit_keys(),
-  /// check_integrity() and every read of payments, changes and vouchers, until called with OK.
+  /// Fails find(), list(), greatest_id(), count_live(), count_by_status(), vouchers_with_orders(),
+  /// visit_keys(), check_integrity() and every read of payments, changes and vouchers, until called with OK.
   void fail_reads(absl::Status error = default_error());
   /// Fails record_pending(), resolve(), fence() and record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
@@ -290,6 +290,7 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
+  absl::StatusOr<OrderCounts> count_by_status(std::optional<VoucherId> voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status check_integrity() override;

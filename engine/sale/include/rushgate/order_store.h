@@ -141,6 +141,9 @@ struct FoundOrders {
 /// Called with a portion of orders; an error ends the reading with it.
 using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
 
+/// How many orders are in each state, in the order of kOrderStatuses.
+using OrderCounts = std::array<std::int64_t, kOrderStatuses.size()>;
+
 class PaymentStore;  // in <rushgate/payment_store.h>
 class ArchiveStore;  // in <rushgate/archive_store.h>
 class RecordStore;   // in <rushgate/copy_orders.h>
@@ -207,9 +210,9 @@ class OrderStore {
   virtual absl::StatusOr<FoundOrders> search(const OrderSearch& search);
   /// Returns the pieces that orders of a voucher take from its stock. Default: lists them.
   virtual absl::StatusOr<std::int64_t> count_live(VoucherId voucher);
-  /// Returns how many orders are in each state, in the order of kOrderStatuses; archived ones are
-  /// not counted. May read everything, and blocks no other call meanwhile. Default: lists them.
-  virtual absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status();
+  /// Counts the orders of a voucher, or of all; archived ones are not counted. May read each of them, and
+  /// blocks no other call meanwhile. Default: lists them.
+  virtual absl::StatusOr<OrderCounts> count_by_status(std::optional<VoucherId> voucher);
   /// Returns the vouchers with orders, published or not, in ascending order. Default: lists all
   /// orders.
   virtual absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders();

@@ -72,7 +72,7 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<FoundOrders> search(const OrderSearch& search) override;
   absl::StatusOr<OrderId> greatest_id(OrderId below) override;
   absl::StatusOr<std::int64_t> count_live(VoucherId voucher) override;
-  absl::StatusOr<std::array<std::int64_t, kOrderStatuses.size()>> count_by_status() override;
+  absl::StatusOr<OrderCounts> count_by_status(std::optional<VoucherId> voucher) override;
   absl::StatusOr<std::vector<VoucherId>> vouchers_with_orders() override;
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status check_integrity() override;
