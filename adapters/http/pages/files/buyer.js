@@ -471,7 +471,7 @@ function ticketOf(order, title) {
 }
 
 function orderFacts(order) {
-  return facts([[t('orderNumber'), order.order], [t('user'), order.user === undefined ? null : String(order.user)],
+  return facts([[t('orderNumber'), h('span', { class: 'order-number' }, order.order)], [t('user'), order.user === undefined ? null : String(order.user)],
     [t('pieces'), order.quantity ? number(order.quantity) : null],
     [t('amount'), order.price_cents === undefined ? null : priceOf(order.price_cents * order.quantity)],
     [t('boughtAt'), order.admitted_at ? dateTime(Date.parse(order.admitted_at)) : null], [t('reference'), order.reference]]);

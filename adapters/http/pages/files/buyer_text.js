@@ -7,7 +7,7 @@ export const texts = {
     fullScreen: 'Full screen', more: 'Show {n} more', days: '{days} d {clock}',
     noVouchers: 'Nothing is on sale yet. This page shows vouchers as soon as they are published.',
     noMatch: 'No voucher has this in its title.',
-    who: 'Who buys?', whoAreYou: 'Say who you are', whoHint: 'Your name or member number. Orders are made out to it.',
+    who: 'Who buys?', whoAreYou: 'Your name', whoHint: 'Your name or member number. Orders are made out to it.',
     userLabel: 'Name or number', userFault: 'Without spaces, at most 64 bytes.',
     go: 'Continue', back: 'Back', done: 'I am done', keep: 'Keep it',
     offline: 'The connection is lost. This page comes back by itself.',

@@ -37,7 +37,7 @@ function show() {
   for (const link of document.querySelectorAll('nav a')) {
     const isCurrent = link.hash === `#${pages[name] ? name : 'overview'}`;
     if (isCurrent) link.setAttribute('aria-current', 'page'); else link.removeAttribute('aria-current');
-    if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'center' });
   }
   document.title = `${t(name === 'audit' ? 'auditAndBackup' : pages[name] ? name : 'overview')} – ${t('operations')}`;
   page.enter(get('main'), rest.join('/'));
@@ -128,7 +128,7 @@ async function keepReading() {
     if (!isIn || document.hidden) continue;
     try {
       await statistics.read();
-      if (!isOpen) { showConnection(true); vouchers.read().catch(() => {}); readServer().catch(() => {}); }
+      if (!isOpen) { showConnection(true); vouchers.read().catch(() => {}); readServer().catch(() => {}); current?.reconnected?.(); }
     } catch (error) {
       if (error.status === 401) { leave(); continue; }
       if (error.type === 'no-reply') showConnection(false);

@@ -27,6 +27,12 @@ export class AuditPage {
     if (this.isBackingUp) this.#readBackup();
   }
 
+  /** The connection is back. */
+  async reconnected() {
+    await this.#read();
+    if (this.beginBackup) await this.#readBackup();
+  }
+
   async #begin() {
     const repair = this.repair.checked;
     if (repair && !(await askSure({ title: t('repairTitle'), text: t('repairText'), confirm: t('repair') }))) return;

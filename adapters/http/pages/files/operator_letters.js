@@ -16,6 +16,9 @@ export class LetterPage {
     await this.#read(null);
   }
 
+  /** The connection is back. */
+  reconnected() { return this.#read(null); }
+
   async #read(after) {
     try {
       const page = await call('GET', `/v1/dead-letters?limit=${PAGE}${after === null ? '' : `&after=${encodeURIComponent(after)}`}`);
@@ -34,7 +37,7 @@ export class LetterPage {
     const id = order.order_id ?? order.id ?? order.order ?? '';
     return h('li', { class: 'card' },
       h('p', { class: 'strong' }, letter.reason),
-      facts([[t('order'), /^\d+$/.test(id) ? h('a', { href: `#orders/${id}` }, id) : id || letter.id], ...Object.entries(order).filter(([, value]) => value !== id && value !== '')]),
+      facts([[t(id ? 'order' : 'letter'), /^\d+$/.test(id) ? h('a', { href: `#orders/${id}` }, id) : id || letter.id], ...Object.entries(order).filter(([, value]) => value !== id && value !== '')]),
       h('p', { class: 'row end' },
         h('button', { type: 'button', class: 'plain', 'aria-label': `${t('discard')} ${id || letter.id}`, onclick: () => this.#discard(letter) }, t('discard')),
         h('button', { type: 'button', class: 'main', 'aria-label': `${t('retry')} ${id || letter.id}`, onclick: () => this.#retry(letter) }, t('retry'))));

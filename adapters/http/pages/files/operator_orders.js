@@ -20,6 +20,7 @@ export class OrderPages {
 
   enter(main, id) {
     this.main = main;
+    this.id = id;
     this.stop();
     if (/^\d+$/.test(id)) return this.#showOne(id);
     const [of, voucher] = id.split('/');
@@ -28,6 +29,13 @@ export class OrderPages {
   }
 
   leave() { this.stop(); }
+
+  /** The connection is back. */
+  reconnected() {
+    if (this.search === null) return this.#readOne(this.id);
+    return this.search.orders.length === 0 ? this.#begin() : null;
+  }
+
   stop() { this.search = null; }
 
   // ---- Search and lists ----
@@ -102,6 +110,7 @@ export class OrderPages {
   // ---- One order ----
 
   async #showOne(id) {
+    this.one = null;
     this.note = noteLine();
     this.body = h('div', { class: 'stack' }, h('p', { class: 'quiet' }, t('loading')));
     this.main.replaceChildren(backLink('#orders'), this.note, this.body);
@@ -111,9 +120,12 @@ export class OrderPages {
   async #readOne(id) {
     try {
       const order = await call('GET', `/v1/orders/${id}`);
+      this.one = order.order;
       this.body.replaceChildren(...this.#orderParts(order));
     } catch (error) {
-      this.body.replaceChildren(h('p', { class: 'quiet', role: 'status' }, error.type === 'unknown-order' ? t('notFound') : fault(error)));
+      const text = error.type === 'unknown-order' ? t('notFound') : fault(error);
+      if (this.one === id) this.note.say('', text);
+      else this.body.replaceChildren(h('p', { class: 'quiet', role: 'status' }, text));
     }
   }
 

@@ -77,6 +77,8 @@ export class Overview {
     if (last) {
       this.#showTiles(last, rates);
       this.#showQuantiles(last);
+    } else {
+      for (const tile of this.tiles) tile.show('–');
     }
     this.#showAlerts(last);
     for (const chart of [this.purchases, this.refusals, this.latency]) chart.draw();
@@ -92,7 +94,8 @@ export class Overview {
     refused.show(rates ? rateText(rates.refused) : '–', since(this.statistics.refused));
     backlog.show(waiting === null ? '–' : number(waiting), waiting ? t('oldest', { time: latencyText(queue.oldest_age_ms * 1e6) }) : '', queue !== null && queue.oldest_age_ms > SLOW_STORE_MS);
     letters.show(last.dead_letters === null ? '–' : number(last.dead_letters), '', last.dead_letters > 0);
-    const counted = orders ? t('counted', { time: latencyText(orders.age_ms * 1e6) }) : t('noFigures');
+    const OLD_MS = 2000;
+    const counted = !orders ? t('noFigures') : orders.age_ms < OLD_MS ? '' : t('counted', { time: latencyText(orders.age_ms * 1e6) });
     unpaid.show(orders ? number(orders.unpaid) : '–', counted);
     paid.show(orders ? number(orders.paid) : '–', counted);
     const { recent } = purchases.latency;
@@ -115,7 +118,7 @@ export class Overview {
 
   /** Returns [kind, text, link] of each thing that somebody must look at. */
   #alertsOf(last) {
-    if (last === null) return [['warn', t('noStatistics')]];
+    if (last === null) return [];
     const alerts = [];
     if (last.fault) alerts.push(['', t('keyspaceFault', { detail: last.fault })]);
     for (const detail of last.workers.pause_reasons) alerts.push(['', t('paused', { detail })]);

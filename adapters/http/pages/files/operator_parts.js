@@ -18,7 +18,7 @@ export function noteLine() {
   return element;
 }
 
-export const fault = (error) => t('failed', { detail: error.message });
+export const fault = (error) => (error.type === 'no-reply' ? t('noReply') : t('failed', { detail: error.message }));
 
 /** Asks for a reason, which must be given. Resolves to null if nothing shall be done. */
 export function askReason({ title, text, confirm }) {

@@ -215,7 +215,7 @@ const TERMS = [
   { name: 'title', ...text, ...at('title'), isWide: true },
   { name: 'stock', ...count, ...at('stock') },
   { name: 'price', kind: 'count', ...at('price_cents'), write: (value) => (value / 100).toFixed(2), parse: cents, show: priceOf },
-  { name: 'begin', kind: 'time', ...at('begin_ms'), write: toLocal, parse: (value) => ofLocal(value) ?? 0, show: (value) => dateTime(value), hint: 'localTime' },
+  { name: 'begin', kind: 'time', ...at('begin_ms'), write: (value) => (value <= 0 ? '' : toLocal(value)), parse: (value) => ofLocal(value) ?? 0, show: (value) => (value <= 0 ? t('none') : dateTime(value)), hint: 'localTime' },
   { name: 'end', kind: 'time', ...at('end_ms'), write: (value) => (value >= ENDLESS_MS ? '' : toLocal(value)), parse: (value) => ofLocal(value) ?? ENDLESS_MS, show: (value) => (value >= ENDLESS_MS ? t('never') : dateTime(value)), hint: 'endHint' },
   { name: 'payment', kind: 'count', ...at('payment_ms'), write: (value) => String(value / 60_000), parse: (value) => (/^\d{1,9}([.,]\d+)?$/.test(value.trim()) ? Math.round(Number(value.replace(',', '.')) * 60_000) : NaN), show: (value) => (value === 0 ? t('none') : number(value / 60_000, 3)), hint: 'zeroIsNone' },
   { name: 'perUser', ...count, ...limit('per_user'), ...noneIfZero },

@@ -5,8 +5,8 @@ import { money, t, useTexts } from './language.js';
 import { call, readServer } from './server.js';
 
 const texts = {
-  en: { pretend: 'This page pretends to be a payment provider. No money moves.', title: 'Payment', pay: 'Pay', back: 'Back', order: 'Order {order}', failed: 'The payment was not recorded: {detail}' },
-  zh: { pretend: '本页仅模拟支付平台，不会发生真实扣款。', title: '付款', pay: '确认付款', back: '返回', order: '订单 {order}', failed: '付款未能记录：{detail}' },
+  en: { pretend: 'This page pretends to be a payment provider. No money moves.', title: 'Payment', pay: 'Pay', back: 'Back', order: 'Order {order}', failed: 'The payment was not recorded: {detail}', noReply: 'The server did not reply. Pay again in a moment: the payment is recorded only once.' },
+  zh: { pretend: '本页仅模拟支付平台，不会发生真实扣款。', title: '付款', pay: '确认付款', back: '返回', order: '订单 {order}', failed: '付款未能记录：{detail}', noReply: '服务器没有响应。请稍后重试，付款只会记录一次。' },
 };
 
 const get = (id) => document.getElementById(id);
@@ -23,7 +23,7 @@ async function pay() {
     await call('POST', `/v1/orders/${encodeURIComponent(order)}/payments`, { body: { payment: `test-${order}`, amount_cents: cents } });
     location.replace(returnTo);
   } catch (error) {
-    setText(get('note'), t('failed', { detail: error.message }));
+    setText(get('note'), error.type === 'no-reply' ? t('noReply') : t('failed', { detail: error.message }));
     get('pay').disabled = false;
   }
 }
