@@ -60,6 +60,21 @@ SMALL = r'''
     .map((element) => element.outerHTML.slice(0, 120));
 '''
 
+# Returns the texts that stand in a column of a few letters.
+NARROW = r'''
+  return [...document.querySelectorAll('dd, dt, th, td, p, h1, h2, a, button, label > span')]
+    .filter((element) => {
+      const text = element.textContent.trim();
+      if (text.length < 4 || element.children.length > 0 || !element.checkVisibility() || element.closest('.hidden-text')) return false;
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      const box = range.getBoundingClientRect();
+      const size = parseFloat(getComputedStyle(element).fontSize);
+      return box.width > 0 && box.width < 3 * size && box.height > 4 * size;
+    })
+    .map((element) => element.textContent.trim().slice(0, 40));
+'''
+
 # Returns the first visible element with this text in it. To ask the driver about one element after the
 # other would take most of the tests' time.
 VISIBLE = r'''
@@ -148,6 +163,7 @@ class Browser:
         with test.subTest(page=where):
             test.assertEqual(self.run(CONTRAST), [])
             test.assertEqual(self.run(SMALL), [])
+            test.assertEqual(self.run(NARROW), [])
             test.assertEqual(self.unnamed(), [])
             test.assertLessEqual(self.run('return document.documentElement.scrollWidth - innerWidth'), 0)
             origins = self.run('return performance.getEntriesByType("resource").map((one) => new URL(one.name).origin)')

@@ -143,7 +143,7 @@ class OperatorPageTest(PageTest):
         self.browser.click('#close')
         self.browser.click('dialog .danger')
         self.browser.find('#refund-all')
-        self.browser.check_page(self)
+        self.browser.check_extremes(self)
 
     def test_voucher_list_is_filtered_and_live(self):
         voucher = self.publish('Needle 42', 5)
@@ -205,6 +205,25 @@ class OperatorPageTest(PageTest):
         self.assertEqual(self.served.call('GET', f'/v1/orders/{order}')['state'], 'used')
         self.assertFalse(self.browser.has('#use'))
 
+    def test_order_stays_when_action_gets_no_reply(self):
+        order = self.served.buy(self.publish('Rained off', 5), 'olga')
+        self.open(f'orders/{order}')
+        self.browser.find('#refund')
+        self.served.stop()
+        self.refund('rained off')
+        self.browser.find('.alert', 'did not reply')
+        self.browser.find('h1', order)
+        self.served.start()
+        self.browser.find('#health', 'Selling')
+        self.refund('rained off')
+        self.browser.find('.history', 'rained off')
+        self.assertEqual(self.served.call('GET', f'/v1/orders/{order}')['state'], 'refunded')
+
+    def refund(self, reason):
+        self.browser.click('#refund')
+        self.browser.type('#reason', reason)
+        self.browser.press(Keys.ENTER)
+
     def test_hostile_title_and_reference_stay_text(self):
         voucher = self.publish(HOSTILE, 5)
         order = self.served.buy(voucher, '<b>mia</b>', reference=HOSTILE[:60])
@@ -215,6 +234,9 @@ class OperatorPageTest(PageTest):
         self.browser.find('dd', '<b>mia</b>')
         self.assertIsNone(self.browser.run('return window.hurt ?? null'))
         self.assertEqual(self.browser.run('return document.querySelectorAll("main img, main script, main b:not(.numbers)").length'), 0)
+        self.open(f'vouchers/{voucher}')
+        self.browser.find('dd', '<img src=x')
+        self.browser.check_extremes(self)
 
     # ---- Dead letters, audit ----
 

@@ -42,12 +42,13 @@ export class TimeChart {
     const totals = this.#samples.map(({ values }) => (this.isStacked
       ? this.series.reduce((sum, { key }) => sum + (values[key] ?? 0), 0)
       : Math.max(0, ...this.series.map(({ key }) => values[key] ?? 0))));
-    const bound = niceBound(Math.max(1e-9, ...totals));
+    const most = Math.max(0, ...totals);
+    const bound = niceBound(most);
     this.#measure();
     const { left, right, top, bottom } = this.area;
     this.x = (at) => left + ((at - end) / spanMs + 1) * (right - left);
     this.y = (value) => top + (1 - value / bound) * (bottom - top);
-    this.picture.replaceChildren(...this.#axes(bound, end, spanMs), ...this.#shapes());
+    this.picture.replaceChildren(...this.#axes(most > 0 ? bound : 0, end, spanMs), ...this.#shapes());
     this.#showLegend(last);
   }
 
@@ -59,10 +60,11 @@ export class TimeChart {
     this.area = { left: LEFT * letter, right: Math.max(LEFT * letter + 1, width - 4), top: TOP * letter, bottom: Math.max(1, height - BOTTOM * letter), height, letter };
   }
 
+  /** `bound` is 0 if there is no value above: then 0 alone has a name. */
   #axes(bound, end, spanMs) {
-    const { left, right, height, letter } = this.area;
-    const lines = [0, 0.5, 1].flatMap((share) => {
-      const y = this.y(share * bound);
+    const { left, right, top, bottom, height, letter } = this.area;
+    const lines = (bound === 0 ? [0] : [0, 0.5, 1]).flatMap((share) => {
+      const y = bottom - share * (bottom - top);
       return [s('line', { class: 'grid', x1: left, x2: right, y1: y, y2: y }),
         s('text', { x: left - letter / 2, y: y + letter / 3, 'text-anchor': 'end' }, this.format(share * bound))];
     });

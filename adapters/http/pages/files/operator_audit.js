@@ -86,7 +86,7 @@ export class AuditPage {
   }
 
   #lines(name, lines) {
-    const long = new LongList({ label: t(name), rowRem: 3, key: ({ at }) => at, row: ({ line }) => h('p', { class: 'line-row cut', title: line }, line) });
+    const long = new LongList({ label: t(name), rowRem: 5, key: ({ at }) => at, row: ({ line }) => h('p', { class: 'fault-line' }, line) });
     long.element.classList.add('short');
     queueMicrotask(() => { long.items = lines.map((line, at) => ({ line, at })); });
     return long.element;
