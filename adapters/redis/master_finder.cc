@@ -65,6 +65,7 @@ void MasterFinder::close() {
 }
 
 void MasterFinder::doubt() {
+  is_last_doubted_ = true;
   if (!waiting_.empty()) return;  // it is asking another one
   std::rotate(sentinels_.begin(), sentinels_.begin() + 1, sentinels_.end());
 }
@@ -125,7 +126,7 @@ void MasterFinder::find(Found found) {
 
 void MasterFinder::ask_next() {
   if (asked_ == round_.size()) {
-    if (!older_) return end_round(failure_);
+    if (!older_) return end_without_answer();
     const auto [sentinel, answer] = *std::exchange(older_, std::nullopt);
     accept(sentinel, answer);
     return end_round(answer.master);
@@ -156,10 +157,20 @@ void MasterFinder::note_failure(const RedisAddress& sentinel, const absl::Status
 
 void MasterFinder::accept(const RedisAddress& sentinel, const Answer& answer) {
   epoch_ = answer.epoch;
+  last_ = answer.master;
+  is_last_doubted_ = false;
   sentinels_ = {sentinel};
   for (const RedisAddress& each : options_.sentinel.addresses)
     add_new(each, kSentinelsMax, sentinels_);
   for (const RedisAddress& each : answer.sentinels) add_new(each, kSentinelsMax, sentinels_);
+}
+
+/// Names the last master if the sentinels are away. If that could not be used, the next round says why no
+/// sentinel replied, and the one after it tries it again.
+void MasterFinder::end_without_answer() {
+  const bool are_away = absl::IsUnavailable(failure_);
+  if (!are_away || !last_ || std::exchange(is_last_doubted_, false)) return end_round(failure_);
+  end_round(*last_);
 }
 
 void MasterFinder::end_round(absl::StatusOr<RedisAddress> master) {
@@ -185,6 +196,7 @@ void MasterFinder::poll() {
     poll_later();
     if (!answer.ok() || answer->epoch < epoch_) return;
     epoch_ = answer->epoch;
+    last_ = answer->master;
     on_master_(answer->master);
   });
 }

@@ -29,6 +29,8 @@ namespace rushgate {
 /// Sentinels learn of a failover one after the other. Their answers have a number, the configuration
 /// epoch, which each failover increases. So an answer older than the newest one is left out, unless a
 /// whole round of sentinels has no newer one: then they were all set up again.
+///
+/// While no sentinel replies, the last master is named. The caller asks each server whether it is a master.
 class MasterFinder {
  public:
   using Found = absl::AnyInvocable<void(absl::StatusOr<RedisAddress>)>;
@@ -61,6 +63,7 @@ class MasterFinder {
       const absl::StatusOr<std::vector<Reply>>& replies) const;
   void ask_next();
   void note_failure(const RedisAddress& sentinel, const absl::Status& status);
+  void end_without_answer();
   void end_round(absl::StatusOr<RedisAddress> master);
   void accept(const RedisAddress& sentinel, const Answer& answer);
   void poll_later();
@@ -72,6 +75,8 @@ class MasterFinder {
   const OnMaster on_master_;
   std::vector<RedisAddress> sentinels_;  // the one that answered last is the first
   std::int64_t epoch_ = 0;               // of the last answer that counted
+  std::optional<RedisAddress> last_;     // the master of that answer
+  bool is_last_doubted_ = false;         // it could not be used
 
   // ---- The round of find() ----
   std::vector<Found> waiting_;  // empty: there is none

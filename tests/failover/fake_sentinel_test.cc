@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -176,6 +177,28 @@ TEST_F(FakeSentinelTest, OlderAnswerCountsWithoutNewerOne) {
   EXPECT_EQ(port_of_server(*client), one_.port());
   fresh.set(answer(two_.port(), 2));
   wait_until([&] { return port_of_server(*client) == two_.port(); });
+}
+
+TEST_F(FakeSentinelTest, LastMasterServesWithoutSentinels) {
+  FakeSentinel sentinel(answer(one_.port(), 1));
+  const auto backend = opened(options_of({sentinel.address()}));
+  const auto client = backend->open_client();
+  sentinel.set("");
+  for (int i = 0; i < 3; ++i) {
+    cut_connections(*backend, one_);
+    EXPECT_EQ(port_of_server(*client), one_.port());
+  }
+  ask(one_, Request::of("REPLICAOF", "127.0.0.1", two_.port()));  // it accepts no writes any more
+  cut_connections(*backend, one_);
+  std::string text;  // of every other attempt
+  const auto says = [&](std::string_view reason) {
+    text = (*client)("PING").text();
+    return text.find(reason) != std::string::npos;
+  };
+  wait_until([&] { return says("it is not a master"); });
+  wait_until([&] { return says("the server closed the connection"); });
+  sentinel.set(answer(two_.port(), 2));
+  EXPECT_EQ(port_of_server(*client), two_.port());
 }
 
 TEST_F(FakeSentinelTest, NamedReplicaLeadsToNextSentinel) {
