@@ -19,7 +19,8 @@ std::unique_ptr<Client> open_confirming(Backend& backend, ClientOptions options)
 
 }  // namespace
 
-Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options)
+Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options,
+                   KeyspaceRole role)
     : stores(its_stores),
       options(std::move(its_options)),
       client(backend.open_client(options.client)),
@@ -32,6 +33,7 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
             {.adopt = options.adopt,
              .is_shared = !backend.capabilities().runs_native_scripts,
              .accept_lost_orders = options.accept_lost_orders,
+             .role = role,
              .logger = options.logger}),
       vouchers(*client, stores, owner, options.keys,
                {.buyers_converted_max = options.buyers_converted_max,
@@ -78,8 +80,9 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
   backend.add_connection_check(connection_check.get());
 }
 
-absl::Status Sale::Parts::open(Backend& backend) {
+absl::Status Sale::Parts::open(Backend& backend, absl::FunctionRef<absl::Status()> once_claimed) {
   RETURN_IF_ERROR(owner.verify(*client));
+  RETURN_IF_ERROR(once_claimed());
   ASSIGN_OR_RETURN(const auto needs_lease, owner.needs_lease());
   if (needs_lease) lease_timer = std::make_unique<LeaseTimer>(backend, owner, options.logger);
   RETURN_IF_ERROR(purchases.load());

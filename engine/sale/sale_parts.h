@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/core/client/connection_check.h"
 #include "engine/sale/keyspace/keyspace_owner.h"
@@ -28,10 +29,12 @@ namespace rushgate {
 /// Thread-safe after open(). Does not own its arguments, which must outlive it.
 struct Sale::Parts {
   /// The options must be valid.
-  Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options);
+  Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options,
+        KeyspaceRole role = KeyspaceRole::kSale);
 
-  /// Finishes Sale::open(); to be called once, before any part is used.
-  absl::Status open(Backend& backend);
+  /// Finishes Sale::open(); to be called once, before any part is used. Calls `once_claimed` before it
+  /// rebuilds a voucher.
+  absl::Status open(Backend& backend, absl::FunctionRef<absl::Status()> once_claimed = do_nothing);
 
   void remove_returned_keys(Client& connection);
 

@@ -115,12 +115,6 @@ std::optional<std::int64_t> rewind_outcome(const Reply& rewound) {
 
 }  // namespace
 
-absl::Status anothers_keyspace(const SaleKeys& keys) {
-  return absl::FailedPreconditionError(concat("the keyspace belongs to another order database (",
-                                              keys.stream_owner(), ", ", keys.prefix_owner(),
-                                              "): a sale needs keys of its own, or that database"));
-}
-
 KeyspaceOwner::KeyspaceOwner(const SaleStores& stores, const SaleKeys& keys, Options options)
     : stores_(stores), keys_(keys), options_(std::move(options)) {}
 
@@ -173,7 +167,8 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const Database
   const std::string_view names[] = {stream_owner, prefix_owner, keys_.order_stream, vouchers};
   ASSIGN_OR_RETURN(const auto instance, this->instance());
   const DecimalText lease_ms(kLeaseMs);
-  std::string_view arguments[] = {state.identity,
+  const std::string identity = mark_of(options_.role, state.identity);
+  std::string_view arguments[] = {identity,
                                   instance.id,
                                   instance.place,
                                   instance.name,
@@ -200,8 +195,10 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const Database
       return absl::FailedPreconditionError(concat(
           "the stream ", keys_.order_stream,
           " was made by another system: adopt it, or use another name (SaleKeys::order_stream)"));
-    default:
-      return anothers_keyspace(keys_);
+    default: {
+      ASSIGN_OR_RETURN(const auto present, read_standing(client, keys_, state.identity));
+      return refuse_standing(present, keys_);
+    }
   }
 }
 
@@ -249,10 +246,11 @@ absl::Status KeyspaceOwner::recover(Client& client, const DatabaseState& state) 
   const std::string loss = random_name();
   const std::string_view names[] = {stream_owner, prefix_owner, lost_requests};
   const DecimalText recorded(state.recorded());
-  const std::string_view arguments[] = {state.identity, checkpoint, loss, recorded};
+  const std::string identity = mark_of(options_.role, state.identity);
+  const std::string_view arguments[] = {identity, checkpoint, loss, recorded};
   const Reply confirmed = client.run(confirm_script(), names, arguments);
   if (!confirmed.is_integer()) return to_status(confirmed, "confirming the claim");
-  if (confirmed.integer() != lua::owner_codes::kOurs) return anothers_keyspace(keys_);
+  if (confirmed.integer() != lua::owner_codes::kOurs) return refusal(client);
   if (options_.logger && !on_sale.empty()) {
     log_warning(*options_.logger,
                 concat("the keyspace has lost writes (the database has checkpoint ",
@@ -272,7 +270,7 @@ absl::StatusOr<bool> KeyspaceOwner::is_on_sale(Client& client, VoucherId voucher
     const Reply& owner = replies[0];
     if (!owner.is_nil() && !owner.is_text()) return to_status(owner, kDoing);
     if (!replies[1].is_integer()) return to_status(replies[1], kDoing);
-    if (owner.is_text() && owner.text() != ours) return anothers_keyspace(keys_);
+    if (owner.is_text() && owner.text() != ours) return refusal(client);
     if (owner.is_text() || look == kLooks) return replies[1].integer() == 1;
     RETURN_IF_ERROR(verify(client));
   }
@@ -281,11 +279,20 @@ absl::StatusOr<bool> KeyspaceOwner::is_on_sale(Client& client, VoucherId voucher
 absl::StatusOr<std::string> KeyspaceOwner::identity() {
   {
     const std::lock_guard lock(mutex_);
-    if (!identity_.empty()) return identity_;
+    if (!identity_.empty()) return mark_of(options_.role, identity_);
   }
   ASSIGN_OR_RETURN(auto state, stores_.orders.state());
   const std::lock_guard lock(mutex_);
-  return identity_ = std::move(state.identity);
+  identity_ = std::move(state.identity);
+  return mark_of(options_.role, identity_);
+}
+
+absl::Status KeyspaceOwner::refusal(Client& client) {
+  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+  ASSIGN_OR_RETURN(const auto standing, read_standing(client, keys_, state.identity));
+  absl::Status refused = refuse_standing(standing, keys_);
+  const bool has_left = standing.kind == KeyspaceStanding::Kind::kLeft;
+  return has_left ? absl::UnavailableError(refused.message()) : refused;
 }
 
 absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
@@ -405,7 +412,7 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::draw_checkpoint(Client& client) {
   if (drawn->integer() == lua::owner_draw::kLost) {
     return absl::NotFoundError("the keyspace has lost its writes");
   }
-  if (drawn->integer() == lua::owner_draw::kAnothers) return anothers_keyspace(keys_);
+  if (drawn->integer() == lua::owner_draw::kAnothers) return refusal(client);
   return drawn->integer();
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/keyspace/keyspace_move.h"
 #include <rushgate/client.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
@@ -42,6 +43,7 @@ class KeyspaceOwner {
     bool is_shared = false;
     /// Goes on without the orders that the database lost and the order stream no longer has.
     bool accept_lost_orders = false;
+    KeyspaceRole role = KeyspaceRole::kSale;
     std::shared_ptr<spdlog::logger> logger = {};  // may be null
   };
 
@@ -133,8 +135,13 @@ class KeyspaceOwner {
     return options_.is_shared ? now_ms + kLeaseMs / 3 : std::numeric_limits<std::int64_t>::max();
   }
 
-  /// Returns the database's identity; reads it once.
+  /// Returns the database's identity, or the mark that stands for it (mark_of()); reads it once.
   absl::StatusOr<std::string> identity();
+  /// Returns true if no process of the sale can be at work: an interrupted rebuild is taken over at once.
+  [[nodiscard]] bool is_alone() const { return options_.role != KeyspaceRole::kSale; }
+  /// Returns why a keyspace that was claimed refuses this database. kUnavailable: the sale is being moved, or
+  /// was moved. kFailedPrecondition: it is another database's.
+  absl::Status refusal(Client& client);
 
  private:
   absl::StatusOr<DatabaseInstance> instance();
@@ -158,12 +165,9 @@ class KeyspaceOwner {
   const Options options_;
   std::atomic<std::int64_t> session_ = -1;  // the last one in which the keyspace was claimed
   std::mutex mutex_;
-  Recorded untold_;                           // guarded by mutex_; a batch that may not be told yet
-  std::string identity_;                      // guarded by mutex_; empty: not read yet
+  Recorded untold_;       // guarded by mutex_; a batch that may not be told yet
+  std::string identity_;  // guarded by mutex_; empty: not read yet; without a mark
   std::optional<DatabaseInstance> instance_;  // guarded by mutex_; nothing: not read yet
 };
-
-/// Returns the error of a script that met another database's keyspace.
-absl::Status anothers_keyspace(const SaleKeys& keys);
 
 }  // namespace rushgate

@@ -1,11 +1,13 @@
--- KEYS dead letters, order stream, index. ARGV id
+-- KEYS dead letters, order stream, index, owner of the stream. ARGV id
 -- Returns one of these.
 local GONE = 0      -- no letter has this id (any more), or it has none of its order's fields
 local DONE = 1      -- it is back in the order stream
 local NO_STOCK = 2  -- it has no stock: a rebuild may give it some
+local MOVED = 3     -- the sale was moved away, or is being moved
 
 -- #include "letter_places.lua"
 
+if redis.call('HEXISTS', KEYS[4], 'moved_to') == 1 then return MOVED end
 local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not found or #found[2] <= 4 then return GONE end
 if found[2][5] == 'no_stock' then return NO_STOCK end

@@ -13,7 +13,7 @@ if not of_stream and not adopt and redis.call('EXISTS', KEYS[3]) == 1
    and redis.call('EXISTS', KEYS[4]) == 0 then return FOREIGN end
 if not of_stream then
   redis.call('HDEL', owner, 'instance', 'instance_place', 'instance_name', 'instance_until', 'recorded',
-             'epoch', 'caught_up', 'marks', 'missing', 'retain_ms', 'catching_up')
+             'epoch', 'caught_up', 'marks', 'missing', 'retain_ms', 'catching_up', 'moved_to', 'copied')
 end
 local other = find_other_copy()
 if other then return other end

@@ -6,7 +6,8 @@
 -- #include "known_payment.lua"
 
 local order, voucher, user, payment, amount, reason = unpack(ARGV)
-if redis.call('HEXISTS', KEYS[3], 'identity') == 0 then return {VOUCHER_CLOSED} end
+local owner = redis.call('HMGET', KEYS[3], 'identity', 'moved_to')
+if not owner[1] or owner[2] then return {VOUCHER_CLOSED} end
 local known = known_payment(KEYS[1], payment, order, amount)
 if known then return known end
 redis.call('XADD', KEYS[2], '*', 'event', 'surplus payment', 'id', order, 'userId', user,

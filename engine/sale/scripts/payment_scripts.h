@@ -36,7 +36,7 @@ const Script& pay();
 ///
 /// KEYS payments, order stream, owner of the stream. ARGV order, voucher, user, payment, amount,
 /// reason. Returns {0}, {1, …}, {2, …}, or {6} if the keyspace has no owner: it lost its writes, and
-/// an entry would make the stream look like another system's.
+/// an entry would make the stream look like another system's. Or the sale was moved away.
 const Script& record_surplus();
 
 /// Notes the payments of a batch that is stored now, and forgets batches that were stored long ago. A

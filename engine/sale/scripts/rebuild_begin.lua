@@ -12,6 +12,7 @@ local voucher, token, run, abandoned_ms = KEYS[1], ARGV[1], ARGV[2], tonumber(AR
 local identity = redis.call('HGET', KEYS[5], 'identity')
 if not identity then return {UNCLAIMED} end
 if identity ~= ARGV[4] then return {ANOTHERS} end
+if redis.call('HEXISTS', KEYS[5], 'moved_to') == 1 then return {ANOTHERS} end
 if redis.call('HEXISTS', KEYS[5], 'missing') == 1 then return {LOST_ORDERS} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

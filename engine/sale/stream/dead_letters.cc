@@ -139,6 +139,10 @@ absl::StatusOr<std::vector<Letter>> list_letters(Client& client, const std::stri
   return letters;
 }
 
+absl::Status has_moved() {
+  return absl::UnavailableError("the sale is being moved to another keyspace, or was moved there");
+}
+
 }  // namespace
 
 absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry& entry,
@@ -240,10 +244,12 @@ absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
   if (!letter) return Retry::kNone;
   const std::string dead = keys.dead_letters();
   const std::string index = keys.dead_letter_orders();
-  const std::string_view names[] = {dead, keys.order_stream, index};
+  const std::string owner = keys.stream_owner();
+  const std::string_view names[] = {dead, keys.order_stream, index, owner};
   const std::string letter_id = letter->to_string();
   const std::string_view arguments[] = {letter_id};
   const Reply retried = client.run(retry_script(), names, arguments);
+  if (retried == Reply::integer(lua::letter_retry::kMoved)) return has_moved();
   if (!retried.is_integer()) return to_status(retried, "retrying a dead letter");
   return static_cast<Retry>(retried.integer());
 }
@@ -265,10 +271,12 @@ absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
   const std::string dead = keys.dead_letters();
   const std::string discarded = keys.discarded_letters();
   const std::string index = keys.dead_letter_orders();
-  const std::string_view names[] = {dead, discarded, index};
+  const std::string owner = keys.stream_owner();
+  const std::string_view names[] = {dead, discarded, index, owner};
   const std::string letter_id = letter->to_string();
   const std::string_view arguments[] = {letter_id, why};
   const Reply moved = client.run(discard_script(), names, arguments);
+  if (moved == Reply::integer(lua::letter_discard::kMoved)) return has_moved();
   if (!moved.is_integer()) return to_status(moved, "discarding a dead letter");
   return moved.integer() == 1;
 }

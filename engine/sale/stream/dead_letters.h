@@ -78,7 +78,7 @@ enum class Retry : std::uint8_t {
 };
 /// Returns "none", "done" or "needs restore".
 std::string_view retry_name(Retry retry);
-/// Returns a dead letter to the order stream.
+/// Returns a dead letter to the order stream. kUnavailable: the sale is being moved away, or was moved.
 absl::StatusOr<Retry> retry_dead_letter(Client& client, const SaleKeys& keys,
                                         const std::string& id);
 
@@ -87,7 +87,7 @@ absl::StatusOr<std::optional<DeadLetter>> read_dead_letter(Client& client, const
                                                            const std::string& id);
 
 /// Moves a dead letter to the discarded ones, with the time and the reason. Returns false if no
-/// letter has this id.
+/// letter has this id. Errors: as retry_dead_letter().
 absl::StatusOr<bool> discard_dead_letter(Client& client, const SaleKeys& keys,
                                          const std::string& id, const std::string& why);
 

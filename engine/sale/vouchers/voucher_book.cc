@@ -291,7 +291,7 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
     case voucher_scripts::kForeign:
       return refuse(version, describe_foreign(version, detail));
     case voucher_scripts::kAnothers:
-      return anothers_keyspace(keys_);
+      return owner_.refusal(client_);
     default:
       return being_rebuilt(id);
   }

@@ -59,7 +59,7 @@ absl::Status VoucherRebuilder::rebuild(const VoucherVersion& version, const Vouc
     case voucher_scripts::kAlreadyDone:
       return absl::OkStatus();
     case voucher_scripts::kAnothers:
-      return anothers_keyspace(keys_);
+      return owner_.refusal(client_);
     case voucher_scripts::kLostOrders:
       return absl::FailedPreconditionError(
           concat("voucher ", id, " is closed: the order database has lost orders that ",
@@ -78,8 +78,9 @@ absl::StatusOr<std::int64_t> VoucherRebuilder::begin_rebuild(VoucherId voucher,
   const std::vector<std::string> names = {
       keys_.voucher(voucher), keys_.stock(voucher), keys_.buyers(voucher),  keys_.days(voucher),
       keys_.stream_owner(),   keys_.held(),         keys_.refunds(voucher), keys_.lost_requests()};
+  const std::int64_t abandoned_ms = owner_.is_alone() ? 0 : kAbandonedMs;
   const std::vector<std::string> arguments = {
-      token,    std::string(run.text()),   std::to_string(kAbandonedMs),
+      token,    std::string(run.text()),   std::to_string(abandoned_ms),
       identity, even_if_whole ? "1" : "0", std::to_string(voucher)};
   return read_voucher_outcome(
       client_.run(voucher_scripts::begin_rebuild(), as_views(names), as_views(arguments)),

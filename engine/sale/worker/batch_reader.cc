@@ -76,7 +76,7 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
   if (state.epoch != database_.epoch) read_again();  // the kept batch is of another epoch
   database_ = state;
   database_.session = checked.session;  // of a later one, the check knows nothing
-  consumer_ = consumer_name(options_.consumer, identity);
+  consumer_ = consumer_name(options_.consumer, state.identity);
   group_exists_ = true;
   return true;
 }

@@ -33,14 +33,17 @@ WorkerOptions with_consumer(WorkerOptions options) {
 }  // namespace
 
 OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKeys& keys,
-                        WorkerOptions options)
+                        WorkerOptions options, KeyspaceRole role)
     : client_(backend.open_client()),
       stores_(stores),
       clock_(backend.clock()),
       keys_(keys),
       options_(with_consumer(std::move(options))),
+      role_(role),
       owner_(stores, keys,
-             {.is_shared = !backend.capabilities().runs_native_scripts, .logger = options_.logger}),
+             {.is_shared = !backend.capabilities().runs_native_scripts,
+              .role = role,
+              .logger = options_.logger}),
       vouchers_(*client_, stores, owner_, keys, {.logger = options_.logger}),
       queued_(*client_, keys),
       changes_(*client_, clock_, stores, keys, queued_, owner_, vouchers_),
@@ -102,7 +105,7 @@ OrderWorker::Step OrderWorker::Impl::work(std::int64_t block_ms) {
   absl::Status expiring;
   bool are_more_due = false;
   if (const std::int64_t now_ms = clock_.monotonic_ms();
-      has_payments() && now_ms >= timeouts_.next_ms()) {
+      ends_holds() && now_ms >= timeouts_.next_ms()) {
     // Storing orders frees memory, which the timeouts may need: it goes on after an error.
     expiring = timeouts_.expire(expired);
     are_more_due = timeouts_.next_ms() <= now_ms;
@@ -164,7 +167,7 @@ absl::StatusOr<EntryBatch> OrderWorker::Impl::take_batch(std::int64_t block_ms) 
     return *std::move(kept);
   }
   std::int64_t due_ms = std::min({renew_at_ms_, trim_at_ms_, session_at_ms_});
-  if (has_payments()) due_ms = std::min(due_ms, timeouts_.next_ms());
+  if (ends_holds()) due_ms = std::min(due_ms, timeouts_.next_ms());
   auto batch = reader_.next(block_ms, due_ms);
   if (reader_.had_none_pending()) writer_.clear_suspects();
   if (batch.ok() && writer_.is_isolating()) writer_.put_tried_last(batch->entries);

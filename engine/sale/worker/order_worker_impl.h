@@ -37,7 +37,9 @@ namespace rushgate {
 /// it.
 class OrderWorker::Impl {
  public:
-  Impl(Backend& backend, const SaleStores& stores, const SaleKeys& keys, WorkerOptions options);
+  /// A worker of a move ends no holds.
+  Impl(Backend& backend, const SaleStores& stores, const SaleKeys& keys, WorkerOptions options,
+       KeyspaceRole role = KeyspaceRole::kSale);
 
   /// As OrderWorker::step(), with `block_ms` in place of the option.
   Step step(std::int64_t block_ms);
@@ -65,7 +67,9 @@ class OrderWorker::Impl {
   absl::Status conclude_unstored(std::vector<DecidedEntry>& decided, Step& step);
   void report_stored(const std::vector<DecidedEntry>& decided) const;
   void keep_undecided(EntryBatch batch, const std::vector<DecidedEntry>& decided);
-  [[nodiscard]] bool has_payments() const { return stores_.orders.payments() != nullptr; }
+  [[nodiscard]] bool ends_holds() const {
+    return role_ == KeyspaceRole::kSale && stores_.orders.payments() != nullptr;
+  }
   Step pause(const absl::Status& reason);
 
   const std::unique_ptr<Client> client_;
@@ -73,6 +77,7 @@ class OrderWorker::Impl {
   const Clock& clock_;
   const SaleKeys keys_;
   const WorkerOptions options_;
+  const KeyspaceRole role_;
   KeyspaceOwner owner_;
   VoucherBook vouchers_;
   QueuedOrders queued_;

@@ -112,6 +112,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/copy_orders.h", "engine/sale/stores"},
     PublicHeader{"rushgate/order_worker.h", "engine/sale/worker"},
     PublicHeader{"rushgate/order_worker_thread.h", "engine/sale/worker"},
+    PublicHeader{"rushgate/move_sale.h", "engine/sale"},
     PublicHeader{"rushgate/sale.h", "engine/sale"},
     PublicHeader{"rushgate/sale_keys.h", "engine/sale/model"},
     PublicHeader{"rushgate/user_id.h", "engine/sale/model"},

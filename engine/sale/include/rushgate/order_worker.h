@@ -102,6 +102,7 @@ class OrderWorker {
   void interrupt();
 
  private:
+  friend class SaleMove;
   class Impl;
 
   const std::unique_ptr<Impl> impl_;

@@ -282,6 +282,7 @@ class Sale {
   [[nodiscard]] const SaleOptions& options() const;
 
  private:
+  friend class SaleMove;
   struct Parts;
   explicit Sale(std::unique_ptr<Parts> parts);
 
