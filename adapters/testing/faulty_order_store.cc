@@ -161,6 +161,16 @@ absl::Status FaultyOrderStore::resolve(VoucherId voucher, std::int64_t version,
   return fault.ok() ? inner_->vouchers.resolve(voucher, version, state, reason) : fault;
 }
 
+absl::StatusOr<DatabaseState> FaultyOrderStore::fence_lane(int lane) {
+  RETURN_IF_ERROR(voucher_write_error());
+  return in_session(inner_->orders.lanes()->fence_lane(lane));
+}
+
+absl::StatusOr<int> FaultyOrderStore::put_on_lane(VoucherId voucher, int lane) {
+  RETURN_IF_ERROR(voucher_write_error());
+  return inner_->orders.lanes()->put_on_lane(voucher, lane);
+}
+
 absl::Status FaultyOrderStore::voucher_write_error() const {
   const std::lock_guard lock(mutex_);
   return voucher_write_error_;
@@ -234,6 +244,16 @@ absl::StatusOr<std::vector<OrderChange>> FaultyOrderStore::changes(std::int64_t 
 absl::StatusOr<std::int64_t> FaultyOrderStore::last_position() {
   RETURN_IF_ERROR(read_error());
   return inner_->orders.payments()->last_position();
+}
+
+absl::StatusOr<std::optional<int>> FaultyOrderStore::lane_of(VoucherId voucher) {
+  RETURN_IF_ERROR(read_error());
+  return inner_->orders.lanes()->lane_of(voucher);
+}
+
+absl::StatusOr<std::map<VoucherId, int>> FaultyOrderStore::voucher_lanes() {
+  RETURN_IF_ERROR(read_error());
+  return inner_->orders.lanes()->voucher_lanes();
 }
 
 absl::StatusOr<std::vector<VoucherVersion>> FaultyOrderStore::versions(VoucherId voucher) {

@@ -48,8 +48,7 @@ void erase_from(Index& index, const Key& key, OrderId order) {
 MemoryOrderStore::MemoryOrderStore() : MemoryOrderStore(new_database_identity()) {}
 
 MemoryOrderStore::MemoryOrderStore(std::string identity) {
-  state_.identity = std::move(identity);
-  state_.epoch = 1;
+  lanes_.push_back({.state = {.identity = std::move(identity), .epoch = 1}, .reserved_ids = {}});
 }
 
 absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const Order> orders,
@@ -63,8 +62,10 @@ absl::StatusOr<std::vector<OrderResult>> MemoryOrderStore::write(std::span<const
 }
 
 absl::Status MemoryOrderStore::begin_batch(const BatchFence& fence) {
-  RETURN_IF_ERROR(check_fence(fence, state_));
-  state_.record(fence);
+  Lane* const lane = find_lane(fence.lane);
+  if (lane == nullptr) return no_lane_error(fence.lane);
+  RETURN_IF_ERROR(check_fence(fence, lane->state));
+  lane->state.record(fence);
   return absl::OkStatus();
 }
 
@@ -448,26 +449,88 @@ const Order* MemoryOrderStore::find_anywhere(OrderId id) const {
 
 // ---- The keyspace -----------------------------------------------------------------------------
 
-absl::StatusOr<DatabaseState> MemoryOrderStore::state() {
-  const std::lock_guard lock(mutex_);
-  return state_;
-}
+absl::StatusOr<DatabaseState> MemoryOrderStore::state() { return state_of(0); }
 
-absl::StatusOr<DatabaseState> MemoryOrderStore::fence() {
-  const std::lock_guard lock(mutex_);
-  ++state_.epoch;
-  return state_;
-}
+absl::StatusOr<DatabaseState> MemoryOrderStore::fence() { return fence_lane(0); }
 
 absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
                                                            std::int64_t count) {
+  return reserve_ids_of(0, day, above, count);
+}
+
+MemoryOrderStore::Lane* MemoryOrderStore::find_lane(int lane) {
+  const bool exists = lane >= 0 && static_cast<std::size_t>(lane) < lanes_.size();
+  return exists ? &lanes_[static_cast<std::size_t>(lane)] : nullptr;
+}
+
+absl::StatusOr<int> MemoryOrderStore::count_lanes() {
   const std::lock_guard lock(mutex_);
-  const auto known = reserved_ids_.find(day);
-  const std::int64_t reserved =
-      std::max(above, known == reserved_ids_.end() ? 0 : known->second) + count;
+  return static_cast<int>(lanes_.size());
+}
+
+absl::Status MemoryOrderStore::add_lanes(int count) {
+  const std::lock_guard lock(mutex_);
+  const Lane added = {.state = {.identity = lanes_[0].state.identity, .epoch = 1},
+                      .reserved_ids = {}};
+  lanes_.resize(std::max(lanes_.size(), static_cast<std::size_t>(count)), added);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatabaseState> MemoryOrderStore::state_of(int lane) {
+  const std::lock_guard lock(mutex_);
+  const Lane* const found = find_lane(lane);
+  if (found == nullptr) return no_lane_error(lane);
+  return found->state;
+}
+
+absl::StatusOr<DatabaseState> MemoryOrderStore::fence_lane(int lane) {
+  const std::lock_guard lock(mutex_);
+  Lane* const found = find_lane(lane);
+  if (found == nullptr) return no_lane_error(lane);
+  ++found->state.epoch;
+  return found->state;
+}
+
+absl::StatusOr<std::int64_t> MemoryOrderStore::reserve_ids_of(int lane, std::int64_t day,
+                                                              std::int64_t above,
+                                                              std::int64_t count) {
+  const std::lock_guard lock(mutex_);
+  Lane* const found = find_lane(lane);
+  if (found == nullptr) return no_lane_error(lane);
+  ReservedIds& ids = found->reserved_ids;
+  const auto known = ids.find(day);
+  const std::int64_t reserved = std::max(above, known == ids.end() ? 0 : known->second) + count;
   if (count == 0) return reserved;
-  reserved_ids_.erase(reserved_ids_.begin(), reserved_ids_.lower_bound(day - 1));
-  return reserved_ids_[day] = reserved;
+  ids.erase(ids.begin(), ids.lower_bound(day - 1));
+  return ids[day] = reserved;
+}
+
+std::optional<int> MemoryOrderStore::find_lane_of(VoucherId voucher) const {
+  const auto found = voucher_lanes_.find(voucher);
+  if (found != voucher_lanes_.end()) return found->second;
+  const bool is_recorded = vouchers_.contains(voucher) || archived_vouchers_.contains(voucher);
+  return is_recorded ? std::optional(0) : std::nullopt;
+}
+
+absl::StatusOr<std::optional<int>> MemoryOrderStore::lane_of(VoucherId voucher) {
+  const std::lock_guard lock(mutex_);
+  return find_lane_of(voucher);
+}
+
+absl::StatusOr<std::map<VoucherId, int>> MemoryOrderStore::voucher_lanes() {
+  const std::lock_guard lock(mutex_);
+  std::map<VoucherId, int> lanes(voucher_lanes_.begin(), voucher_lanes_.end());
+  for (const auto& [voucher, versions] : vouchers_) lanes.try_emplace(voucher, 0);
+  for (const auto& [voucher, archived] : archived_vouchers_) lanes.try_emplace(voucher, 0);
+  return lanes;
+}
+
+absl::StatusOr<int> MemoryOrderStore::put_on_lane(VoucherId voucher, int lane) {
+  const std::lock_guard lock(mutex_);
+  if (const auto present = find_lane_of(voucher)) return *present;
+  if (find_lane(lane) == nullptr) return no_lane_error(lane);
+  voucher_lanes_.emplace(voucher, lane);
+  return lane;
 }
 
 // ---- Vouchers ---------------------------------------------------------------------------------

@@ -27,6 +27,25 @@ constexpr char kReservedIds[] = R"sql(
   reserved BIGINT NOT NULL
 )sql";
 
+constexpr char kLaneStates[] = R"sql(
+  lane       BIGINT PRIMARY KEY COMMENT '1, 2, 3, …; the lane 0 has the row of database_state',
+  epoch      BIGINT NOT NULL,
+  checkpoint BIGINT NOT NULL,
+  revision   BIGINT NOT NULL
+)sql";
+
+constexpr char kLaneReservedIds[] = R"sql(
+  lane     BIGINT NOT NULL COMMENT 'reserved_ids has those of the lane 0',
+  day      BIGINT NOT NULL COMMENT 'since 1970 UTC',
+  reserved BIGINT NOT NULL,
+  PRIMARY KEY (lane, day)
+)sql";
+
+constexpr char kVoucherLanes[] = R"sql(
+  voucher_id BIGINT PRIMARY KEY,
+  lane       BIGINT NOT NULL COMMENT 'on which it lives; a voucher that has no row is on the lane 0'
+)sql";
+
 constexpr char kLiveOrders[] = R"sql(
   voucher_id BIGINT PRIMARY KEY,
   live       BIGINT NOT NULL COMMENT 'pieces of live orders, and of ended ones that keep the stock'
@@ -143,7 +162,9 @@ std::span<const std::vector<std::string>> mysql_migrations() {
        table("order_changes", kChanges), table("archived_vouchers", kArchivedVouchers),
        table("archived_versions", kVersions), table("archived_orders", kOrders),
        table("archived_payments", kPayments), table("archived_changes", kChanges),
-       readable_orders()}};
+       readable_orders()},
+      {table("lane_states", kLaneStates), table("lane_reserved_ids", kLaneReservedIds),
+       table("voucher_lanes", kVoucherLanes)}};
   return migrations;
 }
 

@@ -32,6 +32,31 @@ CREATE TABLE reserved_ids (
 )
 )sql";
 
+constexpr char kLaneStates[] = R"sql(
+CREATE TABLE lane_states (
+  lane       BIGINT PRIMARY KEY,  -- 1, 2, 3, ...; the lane 0 has the row of database_state
+  epoch      BIGINT NOT NULL,
+  checkpoint BIGINT NOT NULL,
+  revision   BIGINT NOT NULL
+) WITH (fillfactor = 20)
+)sql";
+
+constexpr char kLaneReservedIds[] = R"sql(
+CREATE TABLE lane_reserved_ids (
+  lane     BIGINT NOT NULL,  -- reserved_ids has those of the lane 0
+  day      BIGINT NOT NULL,  -- since 1970 UTC
+  reserved BIGINT NOT NULL,
+  PRIMARY KEY (lane, day)
+)
+)sql";
+
+constexpr char kVoucherLanes[] = R"sql(
+CREATE TABLE voucher_lanes (
+  voucher_id BIGINT PRIMARY KEY,
+  lane       BIGINT NOT NULL  -- on which it lives; a voucher that has no row is on the lane 0
+)
+)sql";
+
 constexpr char kLiveOrders[] = R"sql(
 CREATE TABLE live_orders (
   voucher_id BIGINT PRIMARY KEY,
@@ -180,8 +205,18 @@ std::string readable_orders() {
                 select("archived_orders", "true"));
 }
 
+/// Adds the comments of the tables that the statements create.
+std::vector<std::string> with_comments(std::vector<std::string> statements) {
+  for (std::size_t i = 0, count = statements.size(); i < count; ++i) {
+    const std::size_t begin = std::min(statements[i].find_first_not_of('\n'), statements[i].size());
+    const std::string text = statements[i].substr(begin);
+    if (text.starts_with("CREATE TABLE ")) add_comments(text, statements);
+  }
+  return statements;
+}
+
 std::vector<std::string> first_schema() {
-  std::vector<std::string> statements = {
+  return {
       kDatabaseState,
       kReservedIds,
       kLiveOrders,
@@ -219,18 +254,13 @@ std::vector<std::string> first_schema() {
       kToText,
       readable_orders(),
   };
-  for (std::size_t i = 0, tables = statements.size(); i < tables; ++i) {
-    const std::size_t begin = std::min(statements[i].find_first_not_of('\n'), statements[i].size());
-    const std::string text = statements[i].substr(begin);
-    if (text.starts_with("CREATE TABLE ")) add_comments(text, statements);
-  }
-  return statements;
 }
 
 }  // namespace
 
 std::span<const std::vector<std::string>> postgresql_migrations() {
-  static const std::vector<std::vector<std::string>> migrations = {first_schema()};
+  static const std::vector<std::vector<std::string>> migrations = {
+      with_comments(first_schema()), with_comments({kLaneStates, kLaneReservedIds, kVoucherLanes})};
   return migrations;
 }
 

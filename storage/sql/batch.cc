@@ -91,6 +91,11 @@ absl::StatusOr<std::vector<OrderResult>> Batch::apply(Transaction& transaction) 
 
 absl::Status Batch::load(Transaction& transaction) {
   ask(lock_state(), &Batch::take_state);
+  if (fence_.lane != 0) {
+    ask({"SELECT epoch, checkpoint, revision FROM lane_states WHERE lane = ?1",
+         {std::int64_t{fence_.lane}}},
+        &Batch::take_lane_state);
+  }
   ask_for_orders();
   ask_for_vouchers();
   ask_for_orders_of_users();
@@ -99,6 +104,7 @@ absl::Status Batch::load(Transaction& transaction) {
   ASSIGN_OR_RETURN(const auto results, transaction.run(queries_));
   for (std::size_t i = 0; i < results.size(); ++i) (this->*takers_[i])(results[i]);
   if (state_.identity.empty()) return absl::NotFoundError("the row of database_state is missing");
+  if (state_.epoch == 0) return decided(no_lane_error(fence_.lane));
   return absl::OkStatus();
 }
 
@@ -113,6 +119,14 @@ void Batch::take_state(const Rows& rows) {
   state_ = to_state(rows.front());
   state_.session = session_;
   last_change_ = rows.front().integer(4);
+}
+
+/// Takes the place of the state of the lane 0.
+void Batch::take_lane_state(const Rows& rows) {
+  state_.epoch = rows.empty() ? 0 : rows.front().integer(0);
+  if (rows.empty()) return;
+  state_.checkpoint = rows.front().integer(1);
+  state_.revision = rows.front().integer(2);
 }
 
 void Batch::ask_for_orders() {
@@ -476,11 +490,18 @@ void Batch::write_counts(std::vector<Statement>& statements) const {
 void Batch::write_state(std::vector<Statement>& statements) const {
   DatabaseState state = state_;
   state.record(fence_);
+  const std::int64_t last_change = last_change_ + static_cast<std::int64_t>(changes_.size());
+  if (fence_.lane == 0) {
+    statements.push_back(
+        {"UPDATE database_state SET checkpoint = ?1, revision = ?2, last_change = ?3 WHERE "
+         "only_row = 1",
+         {state.checkpoint, state.revision, last_change}});
+    return;
+  }
   statements.push_back(
-      {"UPDATE database_state SET checkpoint = ?1, revision = ?2, last_change = ?3 WHERE only_row "
-       "= 1",
-       {state.checkpoint, state.revision,
-        last_change_ + static_cast<std::int64_t>(changes_.size())}});
+      {"UPDATE database_state SET last_change = ?1 WHERE only_row = 1", {last_change}});
+  statements.push_back({"UPDATE lane_states SET checkpoint = ?1, revision = ?2 WHERE lane = ?3",
+                        {state.checkpoint, state.revision, std::int64_t{fence_.lane}}});
 }
 
 }  // namespace rushgate::sql

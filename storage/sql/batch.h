@@ -71,6 +71,7 @@ class Batch {
   void ask_for_orders_of_keys();
   void ask_for_payments();
   void take_state(const Rows& rows);
+  void take_lane_state(const Rows& rows);
   void take_orders(const Rows& rows);
   void take_archived_orders(const Rows& rows);
   void take_orders_of_archived_vouchers(const Rows& rows);
@@ -110,7 +111,7 @@ class Batch {
   std::vector<Statement> queries_;
   std::vector<void (Batch::*)(const Rows& rows)> takers_;  // of the rows of each query
 
-  DatabaseState state_;
+  DatabaseState state_;  // of the lane of the batch; its epoch is 0 if there is none
   std::int64_t last_change_ = 0;
   // Ordered, so that rows are written in the order of their keys.
   std::map<OrderId, KnownOrder> orders_;

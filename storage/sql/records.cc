@@ -1,5 +1,6 @@
 #include "storage/sql/records.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -107,6 +108,21 @@ std::string versions_of(std::string_view table) {
   return concat("SELECT ", version_columns(), " FROM ", table, " ORDER BY voucher_id, version");
 }
 
+std::vector<LaneRecord> to_lanes(const Rows& states, const Rows& reserved_ids) {
+  std::vector<LaneRecord> lanes;
+  for (const Row& row : states) {
+    lanes.push_back({.lane = row.integer(0),
+                     .epoch = row.integer(1),
+                     .checkpoint = row.integer(2),
+                     .revision = row.integer(3)});
+  }
+  for (const Row& row : reserved_ids) {
+    const auto lane = std::ranges::find(lanes, row.integer(0), &LaneRecord::lane);
+    if (lane != lanes.end()) lane->reserved_ids.emplace(row.integer(1), row.integer(2));
+  }
+  return lanes;
+}
+
 /// Reads everything in a transaction. It keeps out those who write batches, and those who reserve ids.
 absl::StatusOr<SaleRecords> read_all_of_sale(Transaction& transaction) {
   ASSIGN_OR_RETURN(
@@ -117,7 +133,10 @@ absl::StatusOr<SaleRecords> read_all_of_sale(Transaction& transaction) {
           {versions_of("voucher_versions")},
           {versions_of("archived_versions")},
           {"SELECT voucher_id, archived_at_ms, deleted FROM archived_vouchers ORDER BY voucher_id"},
-          {"SELECT voucher_id, live FROM live_orders ORDER BY voucher_id"}}));
+          {"SELECT voucher_id, live FROM live_orders ORDER BY voucher_id"},
+          {"SELECT lane, epoch, checkpoint, revision FROM lane_states ORDER BY lane"},
+          {"SELECT lane, day, reserved FROM lane_reserved_ids ORDER BY lane, day FOR UPDATE"},
+          {"SELECT voucher_id, lane FROM voucher_lanes ORDER BY voucher_id"}}));
   if (results[0].empty()) return absl::NotFoundError("the row of database_state is missing");
   const Row& state = results[0].front();
   return SaleRecords{.state = to_state(state),
@@ -132,7 +151,9 @@ absl::StatusOr<SaleRecords> read_all_of_sale(Transaction& transaction) {
                                                           .is_deleted = row.integer(2) != 0};
                                                     }),
                      .live = to_map(results[5]),
-                     .reserved_ids = to_map(results[1])};
+                     .reserved_ids = to_map(results[1]),
+                     .lanes = to_lanes(results[6], results[7]),
+                     .voucher_lanes = to_map(results[8])};
 }
 
 /// Adds statements that make these the rows of a table with two integers.
@@ -150,6 +171,21 @@ void replace_map(std::string_view table, const char* key, const char* value,
   statements.push_back({concat("INSERT INTO ", table, " (", key, ", ", value, ") %1"),
                         {},
                         {{{key, std::move(firsts)}, {value, std::move(seconds)}}}});
+}
+
+void replace_lanes(const std::vector<LaneRecord>& lanes, std::vector<Statement>& statements) {
+  statements.push_back({"DELETE FROM lane_states"});
+  statements.push_back({"DELETE FROM lane_reserved_ids"});
+  for (const LaneRecord& lane : lanes) {
+    statements.push_back(
+        {"INSERT INTO lane_states (lane, epoch, checkpoint, revision) VALUES (?1, ?2, ?3, ?4)",
+         {lane.lane, lane.epoch, lane.checkpoint, lane.revision}});
+    for (const auto& [day, reserved] : lane.reserved_ids) {
+      statements.push_back(
+          {"INSERT INTO lane_reserved_ids (lane, day, reserved) VALUES (?1, ?2, ?3)",
+           {lane.lane, day, reserved}});
+    }
+  }
 }
 
 void replace_versions(std::string_view table, const std::vector<VoucherVersion>& versions,
@@ -223,6 +259,8 @@ absl::Status SqlRecords::replace_sale(const SaleRecords& sale) {
   replace_versions("archived_versions", sale.archived_versions, statements);
   replace_map("live_orders", "voucher_id", "live", sale.live, statements);
   replace_map("reserved_ids", "day", "reserved", sale.reserved_ids, statements);
+  replace_map("voucher_lanes", "voucher_id", "lane", sale.voucher_lanes, statements);
+  replace_lanes(sale.lanes, statements);
   statements.push_back({"DELETE FROM archived_vouchers"});
   for (const ArchivedMark& mark : sale.archived_vouchers) {
     statements.push_back(

@@ -76,6 +76,16 @@ std::string select_versions(std::string_view rest) {
   return concat("SELECT ", version_columns(), " FROM voucher_versions AS v", rest);
 }
 
+// A voucher that was recorded and has no row is older than the other lanes.
+constexpr char kVoucherLanes[] =
+    "SELECT voucher_id, max(lane) FROM (SELECT voucher_id, lane FROM voucher_lanes UNION ALL "
+    "SELECT voucher_id, 0 FROM voucher_versions UNION ALL "
+    "SELECT voucher_id, 0 FROM archived_vouchers) AS known";
+
+Statement read_lane_of(VoucherId voucher) {
+  return {concat(kVoucherLanes, " WHERE voucher_id = ?1 GROUP BY voucher_id"), {voucher}};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqlOrderStore>> SqlOrderStore::open(
@@ -271,12 +281,24 @@ absl::StatusOr<std::int64_t> SqlOrderStore::last_position() {
 
 // ---- The keyspace -----------------------------------------------------------------------------
 
-absl::StatusOr<DatabaseState> SqlOrderStore::state() {
+absl::StatusOr<DatabaseState> SqlOrderStore::state() { return state_of(0); }
+absl::StatusOr<DatabaseState> SqlOrderStore::fence() { return fence_lane(0); }
+absl::StatusOr<std::int64_t> SqlOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
+                                                        std::int64_t count) {
+  return reserve_ids_of(0, day, above, count);
+}
+
+absl::StatusOr<DatabaseState> SqlOrderStore::state_of(int lane) {
+  const Statement read =
+      lane == 0 ? Statement{"SELECT identity, epoch, checkpoint, revision FROM database_state"}
+                : Statement{
+                      "SELECT identity, lane_states.epoch, lane_states.checkpoint, "
+                      "lane_states.revision FROM lane_states, database_state WHERE lane = ?1",
+                      {std::int64_t{lane}}};
   for (;;) {
     const std::int64_t session = pool_.session();
-    ASSIGN_OR_RETURN(
-        auto state,
-        read_first({"SELECT identity, epoch, checkpoint, revision FROM database_state"}, to_state));
+    ASSIGN_OR_RETURN(auto state, read_first(read, to_state));
+    if (!state && lane != 0) return no_lane_error(lane);
     if (!state) {
       return absl::DataLossError(
           concat("reading ", pool_.database().name(), ": the row of database_state is missing"));
@@ -287,43 +309,117 @@ absl::StatusOr<DatabaseState> SqlOrderStore::state() {
   }
 }
 
-absl::StatusOr<DatabaseState> SqlOrderStore::fence() {
-  RETURN_IF_ERROR(pool_.transact("fencing", [](Transaction& transaction) {
-    const Statement raise{"UPDATE database_state SET epoch = epoch + 1"};
-    return transaction.commit(std::span(&raise, 1));
-  }));
-  return state();
+absl::StatusOr<DatabaseState> SqlOrderStore::fence_lane(int lane) {
+  const Statement raise =
+      lane == 0 ? Statement{"UPDATE database_state SET epoch = epoch + 1"}
+                : Statement{"UPDATE lane_states SET epoch = epoch + 1 WHERE lane = ?1",
+                            {std::int64_t{lane}}};
+  const absl::Status fenced = pool_.transact("fencing", [&](Transaction& transaction) {
+    // A batch locks this row, and then reads the state of its lane.
+    const absl::Status locked =
+        lane == 0 ? absl::OkStatus() : transaction.run(lock_state()).status();
+    return locked.ok() ? transaction.commit(std::span(&raise, 1)) : locked;
+  });
+  if (!fenced.ok()) return fenced;
+  return state_of(lane);
 }
 
-absl::StatusOr<std::int64_t> SqlOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
-                                                        std::int64_t count) {
-  const Statement read{"SELECT reserved FROM reserved_ids WHERE day = ?1", {day}};
+absl::StatusOr<std::int64_t> SqlOrderStore::reserve_ids_of(int lane, std::int64_t day,
+                                                           std::int64_t above, std::int64_t count) {
+  const std::string table = lane == 0 ? "reserved_ids" : "lane_reserved_ids";
+  const std::string of_lane = lane == 0 ? "" : concat("lane = ", lane, " AND ");
+  const std::string key = lane == 0 ? "day" : "lane, day";
+  const Statement read{concat("SELECT reserved FROM ", table, " WHERE ", of_lane, "day = ?1"),
+                       {day}};
   if (count == 0) {
     ASSIGN_OR_RETURN(const std::int64_t reserved, read_integer(read));
     return std::max(reserved, above);
   }
   // The row is made first, if it is missing, so that there is one to lock.
   const auto put = [&](std::int64_t reserved, std::string_view assignment) {
-    return Statement{concat("INSERT INTO reserved_ids (day, reserved) %1",
-                            pool_.database().or_update("day"), " reserved = ", assignment),
+    Table row = {{"day", std::vector{day}}, {"reserved", std::vector{reserved}}};
+    if (lane != 0) row.insert(row.begin(), Column{"lane", std::vector{std::int64_t{lane}}});
+    return Statement{concat("INSERT INTO ", table, " (", key, ", reserved) %1",
+                            pool_.database().or_update(key), " reserved = ", assignment),
                      {},
-                     {{{"day", std::vector{day}}, {"reserved", std::vector{reserved}}}}};
+                     {std::move(row)}};
   };
   return pool_.transact(
       "reserving order ids in", [&](Transaction& transaction) -> absl::StatusOr<std::int64_t> {
         ASSIGN_OR_RETURN(const auto results,
                          transaction.run(std::vector{
-                             put(0, "reserved_ids.reserved"), read,
+                             put(0, concat(table, ".reserved")), read,
                              Statement{"SELECT identity FROM database_state WHERE only_row = 1"}}));
         const bool has_identity = !results[2].empty();
         const absl::Status open =
             check_open({.identity = has_identity ? results[2].front().text(0) : std::string()});
         if (!open.ok()) return decided(open);
         const std::int64_t reserved = std::max(above, results[1].front().integer(0)) + count;
-        RETURN_IF_ERROR(transaction.commit(
-            std::vector{put(reserved, pool_.database().inserted("reserved")),
-                        Statement{"DELETE FROM reserved_ids WHERE day < ?1", {day - 1}}}));
+        RETURN_IF_ERROR(transaction.commit(std::vector{
+            put(reserved, pool_.database().inserted("reserved")),
+            Statement{concat("DELETE FROM ", table, " WHERE ", of_lane, "day < ?1"), {day - 1}}}));
         return reserved;
+      });
+}
+
+// ---- Lanes ------------------------------------------------------------------------------------
+
+absl::StatusOr<int> SqlOrderStore::count_lanes() {
+  ASSIGN_OR_RETURN(const std::int64_t last, read_integer({"SELECT max(lane) FROM lane_states"}));
+  return static_cast<int>(last) + 1;
+}
+
+absl::Status SqlOrderStore::add_lanes(int count) {
+  return pool_.transact("adding lanes to", [&](Transaction& transaction) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto results,
+                     transaction.run(std::vector<Statement>{
+                         lock_state(), Statement{"SELECT max(lane) FROM lane_states"}}));
+    std::vector<std::int64_t> lanes;
+    for (std::int64_t lane = results[1].front().integer(0) + 1; lane < count; ++lane) {
+      lanes.push_back(lane);
+    }
+    if (lanes.empty()) return transaction.commit({});
+    const std::vector<std::int64_t> zeros(lanes.size(), 0);
+    const std::vector<std::int64_t> ones(lanes.size(), 1);
+    const Statement insert{
+        "INSERT INTO lane_states (lane, epoch, checkpoint, revision) %1",
+        {},
+        {{{"lane", lanes}, {"epoch", ones}, {"checkpoint", zeros}, {"revision", zeros}}}};
+    return transaction.commit(std::span(&insert, 1));
+  });
+}
+
+absl::StatusOr<std::optional<int>> SqlOrderStore::lane_of(VoucherId voucher) {
+  return read_first(read_lane_of(voucher),
+                    [](const Row& row) { return static_cast<int>(row.integer(1)); });
+}
+
+absl::StatusOr<std::map<VoucherId, int>> SqlOrderStore::voucher_lanes() {
+  ASSIGN_OR_RETURN(const Rows rows,
+                   pool_.read(kReading, {concat(kVoucherLanes, " GROUP BY voucher_id")}));
+  std::map<VoucherId, int> lanes;
+  for (const Row& row : rows) lanes.emplace(row.integer(0), static_cast<int>(row.integer(1)));
+  return lanes;
+}
+
+absl::StatusOr<int> SqlOrderStore::put_on_lane(VoucherId voucher, int lane) {
+  return pool_.transact(
+      "putting a voucher on a lane in", [&](Transaction& transaction) -> absl::StatusOr<int> {
+        const std::int64_t lane_number = lane;
+        ASSIGN_OR_RETURN(const auto results, transaction.run(std::vector{
+                                                 lock_state(), read_lane_of(voucher),
+                                                 Statement{"SELECT max(lane) FROM lane_states"}}));
+        if (!results[1].empty()) {
+          RETURN_IF_ERROR(transaction.commit({}));
+          return static_cast<int>(results[1].front().integer(1));
+        }
+        if (lane > results[2].front().integer(0)) return decided(no_lane_error(lane));
+        const Statement insert{
+            "INSERT INTO voucher_lanes (voucher_id, lane) %1",
+            {},
+            {{{"voucher_id", std::vector{voucher}}, {"lane", std::vector{lane_number}}}}};
+        RETURN_IF_ERROR(transaction.commit(std::span(&insert, 1)));
+        return lane;
       });
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,7 +36,8 @@ namespace rushgate::sql {
 class SqlOrderStore final : public OrderStore,
                             public PaymentStore,
                             public VoucherStore,
-                            public ArchiveStore {
+                            public ArchiveStore,
+                            public LaneStore {
  public:
   /// Connects, and creates or migrates the tables. Errors are those of migrate(). `logger` may be null.
   static absl::StatusOr<std::unique_ptr<SqlOrderStore>> open(
@@ -57,6 +59,7 @@ class SqlOrderStore final : public OrderStore,
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }
   RecordStore* records() override { return &records_; }
+  LaneStore* lanes() override { return this; }
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;
@@ -70,6 +73,16 @@ class SqlOrderStore final : public OrderStore,
   absl::StatusOr<std::vector<OrderChange>> changes(std::int64_t after, std::size_t count_max,
                                                    std::optional<OrderId> order) override;
   absl::StatusOr<std::int64_t> last_position() override;
+
+  absl::StatusOr<int> count_lanes() override;
+  absl::Status add_lanes(int count) override;
+  absl::StatusOr<DatabaseState> state_of(int lane) override;
+  absl::StatusOr<DatabaseState> fence_lane(int lane) override;
+  absl::StatusOr<std::int64_t> reserve_ids_of(int lane, std::int64_t day, std::int64_t above,
+                                              std::int64_t count) override;
+  absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
+  absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
+  absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

@@ -99,6 +99,19 @@ void replace_versions(SQLite::Database& database, const char* table,
   }
 }
 
+void replace_lanes(SQLite::Database& database, const std::vector<LaneRecord>& lanes) {
+  database.exec("DELETE FROM lane_states");
+  database.exec("DELETE FROM lane_reserved_ids");
+  SQLite::Statement add(database, "INSERT INTO lane_states VALUES (?1, ?2, ?3, ?4)");
+  SQLite::Statement reserve(database, "INSERT INTO lane_reserved_ids VALUES (?1, ?2, ?3)");
+  for (const LaneRecord& lane : lanes) {
+    Query(add, lane.lane, lane.epoch, lane.checkpoint, lane.revision).next();
+    for (const auto& [day, reserved] : lane.reserved_ids) {
+      Query(reserve, lane.lane, day, reserved).next();
+    }
+  }
+}
+
 /// Counts the payments anew.
 std::string count_payments() {
   const std::string payments =
@@ -125,6 +138,9 @@ CopyReader::CopyReader(const SQLite::Database& database)
           "SELECT voucher_id, archived_at_ms, deleted FROM archived_vouchers ORDER BY voucher_id"),
       live_(database, "SELECT voucher_id, live FROM live_orders"),
       reserved_ids_(database, "SELECT day, reserved FROM reserved_ids"),
+      lanes_(database, "SELECT lane, epoch, checkpoint, revision FROM lane_states ORDER BY lane"),
+      lane_reserved_ids_(database, "SELECT day, reserved FROM lane_reserved_ids WHERE lane = ?1"),
+      voucher_lanes_(database, "SELECT voucher_id, lane FROM voucher_lanes"),
       state_(database,
              "SELECT identity, epoch, checkpoint, revision, coalesce((SELECT seq FROM "
              "sqlite_sequence WHERE name = 'order_changes'), 0) FROM database_state") {}
@@ -151,6 +167,17 @@ SaleRecords CopyReader::read_sale() {
                         .archived_at_ms = row.integer(1),
                         .is_deleted = row.integer(2) != 0};
   };
+  const auto to_lane = [](const Query& row) {
+    return LaneRecord{.lane = row.integer(0),
+                      .epoch = row.integer(1),
+                      .checkpoint = row.integer(2),
+                      .revision = row.integer(3)};
+  };
+  auto lanes = read_rows(Query(lanes_), to_lane);
+  for (LaneRecord& lane : lanes) {
+    Query reserved(lane_reserved_ids_, lane.lane);
+    while (reserved.next()) lane.reserved_ids.emplace(reserved.integer(0), reserved.integer(1));
+  }
   return {.state = {.identity = state.text(0),
                     .epoch = state.integer(1),
                     .checkpoint = state.integer(2),
@@ -160,7 +187,9 @@ SaleRecords CopyReader::read_sale() {
           .archived_versions = read_rows(Query(on(versions_, Shelf::kArchive)), to_version),
           .archived_vouchers = read_rows(Query(archived_vouchers_), to_mark),
           .live = read_map(live_),
-          .reserved_ids = read_map(reserved_ids_)};
+          .reserved_ids = read_map(reserved_ids_),
+          .lanes = std::move(lanes),
+          .voucher_lanes = read_map(voucher_lanes_)};
 }
 
 std::int64_t count_records(SQLite::Database& database) {
@@ -211,6 +240,8 @@ void CopyWriter::replace_sale(const SaleRecords& sale) {
   replace_versions(database_, "archived_versions", sale.archived_versions);
   replace_map(database_, "live_orders", sale.live);
   replace_map(database_, "reserved_ids", sale.reserved_ids);
+  replace_map(database_, "voucher_lanes", sale.voucher_lanes);
+  replace_lanes(database_, sale.lanes);
   database_.exec("DELETE FROM archived_vouchers");
   SQLite::Statement insert(database_, "INSERT INTO archived_vouchers VALUES (?1, ?2, ?3)");
   for (const ArchivedMark& mark : sale.archived_vouchers) {

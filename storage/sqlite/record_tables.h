@@ -39,6 +39,9 @@ class CopyReader {
   SQLite::Statement archived_vouchers_;
   SQLite::Statement live_;
   SQLite::Statement reserved_ids_;
+  SQLite::Statement lanes_;
+  SQLite::Statement lane_reserved_ids_;
+  SQLite::Statement voucher_lanes_;
   SQLite::Statement state_;
 };
 

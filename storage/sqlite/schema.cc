@@ -317,9 +317,32 @@ ALTER TABLE database_state ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
 UPDATE database_state SET revision = checkpoint;
 )sql";
 
+constexpr char kLanes[] = R"sql(
+-- The lanes of a sale above the lane 0, which has the row of database_state.
+CREATE TABLE lane_states (
+  lane       INTEGER PRIMARY KEY,  -- 1, 2, 3, ...
+  epoch      INTEGER NOT NULL,
+  checkpoint INTEGER NOT NULL,
+  revision   INTEGER NOT NULL
+) STRICT;
+-- As reserved_ids, which are those of the lane 0.
+CREATE TABLE lane_reserved_ids (
+  lane     INTEGER NOT NULL,
+  day      INTEGER NOT NULL,
+  reserved INTEGER NOT NULL,
+  PRIMARY KEY (lane, day)
+) STRICT, WITHOUT ROWID;
+-- Which lane a voucher lives on. One that has no row is on the lane 0.
+CREATE TABLE voucher_lanes (
+  voucher_id INTEGER PRIMARY KEY,
+  lane       INTEGER NOT NULL
+) STRICT;
+)sql";
+
 constexpr const char* kMigrations[] = {
-    kFirstSchema,     kCreatedAt,     kKeyspace, kReservedIds,   kPayments,       kUserNames,
-    kIdempotencyKeys, kPaymentTotals, kKeyEnds,  kKeysOfTheSale, kPurchaseTokens, kRevision};
+    kFirstSchema,    kCreatedAt,       kKeyspace,      kReservedIds, kPayments,
+    kUserNames,      kIdempotencyKeys, kPaymentTotals, kKeyEnds,     kKeysOfTheSale,
+    kPurchaseTokens, kRevision,        kLanes};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

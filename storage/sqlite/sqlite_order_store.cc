@@ -193,10 +193,10 @@ absl::Status keep_directory_of(const std::filesystem::path& file) {
 
 /// Records the batch, unless it is of another epoch.
 absl::Status begin_batch(Writer& writer, const BatchFence& fence) {
-  DatabaseState state = writer.state.state();
+  ASSIGN_OR_RETURN(DatabaseState state, writer.state.state(fence.lane));
   RETURN_IF_ERROR(check_fence(fence, state));
   state.record(fence);
-  writer.state.write_record(state);
+  writer.state.write_record(fence.lane, state);
   return absl::OkStatus();
 }
 
@@ -379,23 +379,54 @@ absl::StatusOr<std::vector<Order>> SqliteOrderStore::list_archived(const OrderFi
 
 // ---- The keyspace -----------------------------------------------------------------------------
 
-absl::StatusOr<DatabaseState> SqliteOrderStore::state() {
-  return impl_->read([](Reader& reader) { return reader.state.state(); });
-}
-
-absl::StatusOr<DatabaseState> SqliteOrderStore::fence() {
-  return impl_->write("fencing", [](Writer& writer) -> absl::StatusOr<DatabaseState> {
-    return writer.state.raise_epoch();
-  });
-}
-
+absl::StatusOr<DatabaseState> SqliteOrderStore::state() { return state_of(0); }
+absl::StatusOr<DatabaseState> SqliteOrderStore::fence() { return fence_lane(0); }
 absl::StatusOr<std::int64_t> SqliteOrderStore::reserve_ids(std::int64_t day, std::int64_t above,
                                                            std::int64_t count) {
+  return reserve_ids_of(0, day, above, count);
+}
+
+absl::StatusOr<int> SqliteOrderStore::count_lanes() {
+  return impl_->read([](Reader& reader) { return reader.state.count_lanes(); });
+}
+
+absl::Status SqliteOrderStore::add_lanes(int count) {
+  return impl_->write("adding lanes to",
+                      [&](Writer& writer) { return writer.state.add_lanes(count); });
+}
+
+absl::StatusOr<DatabaseState> SqliteOrderStore::state_of(int lane) {
+  ASSIGN_OR_RETURN(auto state,
+                   impl_->read([&](Reader& reader) { return reader.state.state(lane); }));
+  return state;
+}
+
+absl::StatusOr<DatabaseState> SqliteOrderStore::fence_lane(int lane) {
+  return impl_->write("fencing", [&](Writer& writer) { return writer.state.raise_epoch(lane); });
+}
+
+absl::StatusOr<std::int64_t> SqliteOrderStore::reserve_ids_of(int lane, std::int64_t day,
+                                                              std::int64_t above,
+                                                              std::int64_t count) {
   return impl_->write("reserving order ids in",
                       [&](Writer& writer) -> absl::StatusOr<std::int64_t> {
-                        RETURN_IF_ERROR(check_open(writer.state.state()));
-                        return writer.state.reserve_ids(day, above, count);
+                        ASSIGN_OR_RETURN(const auto state, writer.state.state(0));
+                        RETURN_IF_ERROR(check_open(state));
+                        return writer.state.reserve_ids(lane, day, above, count);
                       });
+}
+
+absl::StatusOr<std::optional<int>> SqliteOrderStore::lane_of(VoucherId voucher) {
+  return impl_->read([&](Reader& reader) { return reader.state.lane_of(voucher); });
+}
+
+absl::StatusOr<std::map<VoucherId, int>> SqliteOrderStore::voucher_lanes() {
+  return impl_->read([](Reader& reader) { return reader.state.voucher_lanes(); });
+}
+
+absl::StatusOr<int> SqliteOrderStore::put_on_lane(VoucherId voucher, int lane) {
+  return impl_->write("putting a voucher on a lane in",
+                      [&](Writer& writer) { return writer.state.put_on_lane(voucher, lane); });
 }
 
 // ---- Vouchers ---------------------------------------------------------------------------------

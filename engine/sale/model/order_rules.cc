@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "engine/core/base/concat.h"
 #include <rushgate/order_rules.h>
+#include <rushgate/sale_keys.h>
 
 namespace rushgate {
 namespace {
@@ -26,6 +27,12 @@ OrderResult lacks_pieces(std::string why, std::int64_t lacking, std::int64_t ref
   why += concat(", and ", refunding, " of them are being refunded");
   return {OrderResult::Kind::kTooEarly, std::move(why)};
 }
+
+/// The counters of order ids. The first half is of the lane 0, which also has its share of the second.
+constexpr int kCounterBits = 32;
+constexpr int kLaneBits = 25;
+constexpr std::int64_t kFirstLaned = std::int64_t{1} << (kCounterBits - 1);
+static_assert((std::int64_t{kLanesMax} << kLaneBits) == kFirstLaned);
 
 // ---- Events ----
 
@@ -157,6 +164,24 @@ std::string_view order_result_name(OrderResult::Kind kind) {
   return "?";
 }
 
+// ---- Lanes ----
+
+LaneCounters counters_of_lane(int lane) {
+  assert(lane >= 0 && lane < kLanesMax);
+  const std::int64_t first = kFirstLaned + (std::int64_t{lane} << kLaneBits);
+  return {.first = lane == 0 ? 0 : first, .last = first + (std::int64_t{1} << kLaneBits) - 1};
+}
+
+int lane_of_order(OrderId order) {
+  const std::int64_t counter = order & ((std::int64_t{1} << kCounterBits) - 1);
+  return counter < kFirstLaned ? 0 : static_cast<int>((counter - kFirstLaned) >> kLaneBits);
+}
+
+int first_lane(VoucherId voucher, int lanes) {
+  assert(lanes > 0);
+  return static_cast<int>(static_cast<std::uint64_t>(voucher) % static_cast<std::uint64_t>(lanes));
+}
+
 // ---- Orders ----
 
 bool counts_against(const Order& other, const Order& order) {
@@ -169,7 +194,8 @@ bool counts_against(const Order& other, const Order& order) {
 // The keyspace forgets a key after its last millisecond.
 bool shares_key(const Order& a, const Order& b) {
   return !a.idempotency_key.empty() && a.idempotency_key == b.idempotency_key && a.id != b.id &&
-         a.admitted_at_ms <= b.key_expires_at_ms && b.admitted_at_ms <= a.key_expires_at_ms;
+         a.admitted_at_ms <= b.key_expires_at_ms && b.admitted_at_ms <= a.key_expires_at_ms &&
+         lane_of_order(a.id) == lane_of_order(b.id);
 }
 
 void OrderRivals::add_of_user(const Order& other, const Order& order) {

@@ -212,6 +212,7 @@ class Copier {
   absl::Status finish(SaleRecords copied) {
     copied.state.identity = identity_for(copied.state.identity, DatabaseUse::kOpen);
     ++copied.state.epoch;
+    for (LaneRecord& lane : copied.lanes) ++lane.epoch;
     RETURN_IF_ERROR(to_.replace_sale(copied));
     ASSIGN_OR_RETURN(const SaleRecords stored, to_.read_sale());
     if (!(stored == copied)) {

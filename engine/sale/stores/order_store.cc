@@ -171,6 +171,10 @@ void DatabaseState::record(const BatchFence& fence) {
   checkpoint = std::max(checkpoint, fence.checkpoint);
 }
 
+absl::Status no_lane_error(int lane) {
+  return absl::NotFoundError(concat("the order database has no lane ", lane));
+}
+
 absl::Status check_fence(const BatchFence& fence, const DatabaseState& state) {
   RETURN_IF_ERROR(check_open(state));
   if (fence.epoch != state.epoch) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -230,7 +231,10 @@ std::string_view kept_name(FaultyStore::Kept kept);
 
 /// Forwards to another store, except for the failures that were requested. Thread-safe, except
 /// where a method says otherwise.
-class FaultyOrderStore final : public OrderStore, public PaymentStore, public VoucherStore {
+class FaultyOrderStore final : public OrderStore,
+                               public PaymentStore,
+                               public VoucherStore,
+                               public LaneStore {
  public:
   enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
 
@@ -257,9 +261,11 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   /// Fails every write from now on, until called with OK.
   void fail_writes(absl::Status error = default_error());
   /// Fails find(), list(), greatest_id(), count_live(), count_by_status(), vouchers_with_orders(),
-  /// visit_keys(), check_integrity() and every read of payments, changes and vouchers, until called with OK.
+  /// visit_keys(), check_integrity() and every read of payments, changes, vouchers and their lanes, until
+  /// called with OK.
   void fail_reads(absl::Status error = default_error());
-  /// Fails record_pending(), resolve(), fence() and record_checkpoint(), until called with OK.
+  /// Fails record_pending(), resolve(), put_on_lane(), fence() of any lane and record_checkpoint(), until
+  /// called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
   /// Poisons the orders for which `is_poison` returns true, and the events with them
@@ -301,6 +307,8 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   PaymentStore* payments() override { return inner_->orders.payments() ? this : nullptr; }
   /// Returns the other store's archive, to which nothing is injected.
   ArchiveStore* archive() override { return inner_->orders.archive(); }
+  /// Returns this if the other store has lanes. Otherwise no function of LaneStore may be called.
+  LaneStore* lanes() override { return inner_->orders.lanes() ? this : nullptr; }
   [[nodiscard]] bool takes_user_names() const override { return inner_->orders.takes_user_names(); }
 
   absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
@@ -322,6 +330,21 @@ class FaultyOrderStore final : public OrderStore, public PaymentStore, public Vo
   absl::Status record_checkpoint(const BatchFence& fence) override;
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                            std::int64_t count) override;
+
+  absl::StatusOr<int> count_lanes() override { return inner_->orders.lanes()->count_lanes(); }
+  absl::Status add_lanes(int count) override { return inner_->orders.lanes()->add_lanes(count); }
+  absl::StatusOr<DatabaseState> state_of(int lane) override {
+    ++states_read_;
+    return in_session(inner_->orders.lanes()->state_of(lane));
+  }
+  absl::StatusOr<DatabaseState> fence_lane(int lane) override;
+  absl::StatusOr<std::int64_t> reserve_ids_of(int lane, std::int64_t day, std::int64_t above,
+                                              std::int64_t count) override {
+    return inner_->orders.lanes()->reserve_ids_of(lane, day, above, count);
+  }
+  absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
+  absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
+  absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

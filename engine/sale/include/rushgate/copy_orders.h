@@ -73,6 +73,17 @@ struct ArchivedMark {
   friend bool operator==(const ArchivedMark&, const ArchivedMark&) = default;
 };
 
+/// A lane above 0 (LaneStore).
+struct LaneRecord {
+  std::int64_t lane = 0;
+  std::int64_t epoch = 0;
+  std::int64_t checkpoint = 0;
+  std::int64_t revision = 0;
+  std::map<std::int64_t, std::int64_t> reserved_ids = {};  // the greatest counter of each day
+
+  friend bool operator==(const LaneRecord&, const LaneRecord&) = default;
+};
+
 /// What a database has besides orders, payments and changes. Lists are in ascending order.
 struct SaleRecords {
   DatabaseState state = {};        // with the session 0
@@ -82,6 +93,8 @@ struct SaleRecords {
   std::vector<ArchivedMark> archived_vouchers = {};
   std::map<VoucherId, std::int64_t> live = {};             // as OrderStore::count_live()
   std::map<std::int64_t, std::int64_t> reserved_ids = {};  // the greatest counter of each day
+  std::vector<LaneRecord> lanes = {};
+  std::map<VoucherId, std::int64_t> voucher_lanes = {};  // of those that were put on one
 
   friend bool operator==(const SaleRecords&, const SaleRecords&) = default;
 };

@@ -34,6 +34,22 @@ struct OrderResult {
 /// Returns "stored", "already stored", "refused" or "too early".
 std::string_view order_result_name(OrderResult::Kind kind);
 
+// ---- Lanes (docs/production.md) ----
+
+/// The counters of a lane's order ids, of each day: no two lanes have an id in common.
+struct LaneCounters {
+  std::int64_t first = 0;  // 0 for the lane 0, whose first id has the counter 1
+  std::int64_t last = 0;
+};
+/// Returns them. The lane 0 has half of all counters, as it may have been the only one for a while. The
+/// others have 33,554,432 each.
+LaneCounters counters_of_lane(int lane);
+/// Returns the lane of an order. An order that another system made, or one of a sale without lanes, is on
+/// the lane 0.
+int lane_of_order(OrderId order);
+/// Returns the lane on which a voucher is published first if the sale has so many lanes.
+int first_lane(VoucherId voucher, int lanes);
+
 // ---- Orders ----
 
 /// The contents of a database as far as they decide on one order, earlier orders of its batch
@@ -52,7 +68,7 @@ struct OrderRivals {
   void add_of_user(const Order& other, const Order& order);
 };
 /// Returns true if two orders were admitted under one idempotency key, while it was the other's. No
-/// order shares it with itself.
+/// order shares it with itself, or with one of another lane.
 bool shares_key(const Order& a, const Order& b);
 /// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
 /// order of the same user and voucher. An order that was admitted later under a higher limit does

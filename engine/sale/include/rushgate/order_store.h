@@ -21,6 +21,7 @@
 #include <rushgate/order.h>
 #include <rushgate/order_rules.h>
 #include <rushgate/order_status.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
@@ -101,6 +102,7 @@ struct BatchFence {
   std::int64_t epoch = 0;       // as it was before the batch was last seen in the keyspace
   std::int64_t checkpoint = 0;  // drawn for the batch; recorded with it
   std::int64_t session = 0;     // DatabaseState's, before the checkpoint was drawn
+  int lane = 0;                 // whose state has the epoch, and gets the checkpoint
   /// The stock of each published voucher of the batch, if the vouchers are in another store. Empty:
   /// write() reads it from OrderStore::vouchers(), in its transaction.
   std::optional<std::map<VoucherId, std::int64_t>> stock = {};
@@ -143,6 +145,34 @@ using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
 
 /// How many orders are in each state, in the order of kOrderStatuses.
 using OrderCounts = std::array<std::int64_t, kOrderStatuses.size()>;
+
+/// Keeps the lanes of a sale: parts of it with keyspaces of their own, which lose writes apart from each
+/// other (docs/how-a-sale-works.md). Each has a DatabaseState. The state of the lane 0 is
+/// OrderStore::state(). Errors, durability and atomicity are those of OrderStore. kNotFound: there is no
+/// such lane.
+class LaneStore {
+ public:
+  virtual ~LaneStore() = default;
+
+  /// Returns how many lanes there are; 1 at first.
+  virtual absl::StatusOr<int> count_lanes() = 0;
+  /// Adds lanes until there are `count`, up to kLanesMax. Their epoch is 1.
+  virtual absl::Status add_lanes(int count) = 0;
+  /// Returns the state of a lane. The identity and the session are those of the database.
+  virtual absl::StatusOr<DatabaseState> state_of(int lane) = 0;
+  /// As OrderStore::fence(), of a lane.
+  virtual absl::StatusOr<DatabaseState> fence_lane(int lane) = 0;
+  /// As OrderStore::reserve_ids(), of a lane. Lanes do not share counters: counters_of_lane().
+  virtual absl::StatusOr<std::int64_t> reserve_ids_of(int lane, std::int64_t day,
+                                                      std::int64_t above, std::int64_t count) = 0;
+  /// Returns the lane of a voucher; empty if it has none, and was never recorded. A voucher without one
+  /// that was recorded, or is archived, is on the lane 0: it is older than the other lanes.
+  virtual absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) = 0;
+  /// Returns lane_of() of every voucher that has a lane.
+  virtual absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() = 0;
+  /// Puts a voucher on a lane for good, unless it has one. Returns the one that it has then.
+  virtual absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) = 0;
+};
 
 class PaymentStore;  // in <rushgate/payment_store.h>
 class ArchiveStore;  // in <rushgate/archive_store.h>
@@ -198,6 +228,8 @@ class OrderStore {
   virtual ArchiveStore* archive() { return nullptr; }
   /// Returns the records of the same database, for copy_orders(). Default: null, it cannot be copied.
   virtual RecordStore* records() { return nullptr; }
+  /// Returns the lanes in the same database. Default: null, it has the lane 0 alone.
+  virtual LaneStore* lanes() { return nullptr; }
   /// Returns false if the database has numbers as user ids only: the sale refuses names then.
   [[nodiscard]] virtual bool takes_user_names() const { return true; }
   /// Returns the order with this id; empty if there is none. Default: one list().
@@ -254,6 +286,13 @@ struct SaleStores {
   VoucherStore& vouchers;
 };
 
+/// A lane of a sale: what its workers need, and who looks into its keyspace.
+struct SaleLane {
+  int number = 0;
+  SaleKeys keys = {};
+  SaleStores stores;  // of this lane alone
+};
+
 /// Called between two portions; an error ends the reading with it.
 using BetweenPortions = absl::FunctionRef<absl::Status()>;
 inline absl::Status do_nothing() { return absl::OkStatus(); }
@@ -273,6 +312,9 @@ absl::Status check_fence(const BatchFence& fence, const DatabaseState& state);
 /// Returns kFailedPrecondition if no sale may use the database: copy_orders() has moved it, or has not
 /// finished it yet.
 absl::Status check_open(const DatabaseState& state);
+
+/// Returns the kNotFound error of a lane that the database does not have.
+absl::Status no_lane_error(int lane);
 
 /// Returns true if write() failed because of one of its orders.
 inline bool is_fault_of_an_order(const absl::Status& status) {

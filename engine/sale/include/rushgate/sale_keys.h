@@ -8,12 +8,19 @@
 
 namespace rushgate {
 
+/// The most lanes of a sale (docs/production.md).
+inline constexpr int kLanesMax = 64;
+
 /// The defaults are those of the systems that users migrate from, so both can share a Redis.
 struct SaleKeys {
   std::string prefix = "seckill:";
   std::string id_prefix = "icr:order:";  // of the counters: <id_prefix><yyyyMMdd>, strings
   std::string order_stream = "stream.orders";
   std::string group = "g1";
+
+  /// Returns the keys of a lane, from 0 to kLanesMax - 1: these, all behind one hash tag, so that a Redis
+  /// Cluster has them on one node. The tags of 2, 4, 8, … lanes are spread evenly over the slots.
+  [[nodiscard]] SaleKeys of_lane(int lane) const;
 
   /// Holds the terms of a voucher. Hash.
   [[nodiscard]] std::string voucher(VoucherId id) const { return of_voucher("voucher:", id); }

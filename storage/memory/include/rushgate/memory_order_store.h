@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -22,12 +23,13 @@
 
 namespace rushgate {
 
-/// Keeps orders, payments, vouchers and the archive. Thread-safe. Fulfils the contracts of its four
+/// Keeps orders, payments, vouchers, the archive and lanes. Thread-safe. Fulfils the contracts of its five
 /// ports, except their promises about disks.
 class MemoryOrderStore final : public OrderStore,
                                public PaymentStore,
                                public VoucherStore,
-                               public ArchiveStore {
+                               public ArchiveStore,
+                               public LaneStore {
  public:
   MemoryOrderStore();
   /// Creates a store with this identity, for a keyspace that outlives it. Must not be empty.
@@ -44,6 +46,7 @@ class MemoryOrderStore final : public OrderStore,
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }
+  LaneStore* lanes() override { return this; }
 
   absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
                                                  const BatchFence& fence) override;
@@ -64,6 +67,16 @@ class MemoryOrderStore final : public OrderStore,
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                            std::int64_t count) override;
 
+  absl::StatusOr<int> count_lanes() override;
+  absl::Status add_lanes(int count) override;
+  absl::StatusOr<DatabaseState> state_of(int lane) override;
+  absl::StatusOr<DatabaseState> fence_lane(int lane) override;
+  absl::StatusOr<std::int64_t> reserve_ids_of(int lane, std::int64_t day, std::int64_t above,
+                                              std::int64_t count) override;
+  absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
+  absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
+  absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
+
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
                        const std::string& reason) override;
@@ -73,6 +86,16 @@ class MemoryOrderStore final : public OrderStore,
  private:
   using Ids = absl::btree_set<OrderId>;
 
+  using ReservedIds = absl::btree_map<std::int64_t, std::int64_t>;  // by day
+
+  /// What differs between lanes. The identity is in each.
+  struct Lane {
+    DatabaseState state;
+    ReservedIds reserved_ids;
+  };
+
+  [[nodiscard]] Lane* find_lane(int lane);  // null: there is none
+  [[nodiscard]] std::optional<int> find_lane_of(VoucherId voucher) const;
   absl::Status begin_batch(const BatchFence& fence);
   OrderResult store(const Order& order, const BatchFence& fence);
   [[nodiscard]] OrderRivals rivals_of(const Order& order, const BatchFence& fence) const;
@@ -89,8 +112,8 @@ class MemoryOrderStore final : public OrderStore,
   void count(const Order& order, std::int64_t sign);
 
   std::mutex mutex_;  // guards the members below
-  DatabaseState state_;
-  absl::btree_map<std::int64_t, std::int64_t> reserved_ids_;  // by day
+  std::vector<Lane> lanes_;
+  absl::btree_map<VoucherId, int> voucher_lanes_;  // of those that were put on one
   absl::btree_map<OrderId, Order> orders_;
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;

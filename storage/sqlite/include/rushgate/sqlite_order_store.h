@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,7 +53,8 @@ struct SqliteOrderStoreOptions {
 class SqliteOrderStore final : public OrderStore,
                                public PaymentStore,
                                public VoucherStore,
-                               public ArchiveStore {
+                               public ArchiveStore,
+                               public LaneStore {
  public:
   /// Opens a database. Creates or migrates it first if needed, atomically.
   ///
@@ -83,6 +85,7 @@ class SqliteOrderStore final : public OrderStore,
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }
   RecordStore* records() override;
+  LaneStore* lanes() override { return this; }
 
   absl::StatusOr<std::vector<OrderResult>> apply(std::span<const OrderEvent> events,
                                                  const BatchFence& fence) override;
@@ -105,6 +108,16 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<DatabaseState> fence() override;
   absl::StatusOr<std::int64_t> reserve_ids(std::int64_t day, std::int64_t above,
                                            std::int64_t count) override;
+
+  absl::StatusOr<int> count_lanes() override;
+  absl::Status add_lanes(int count) override;
+  absl::StatusOr<DatabaseState> state_of(int lane) override;
+  absl::StatusOr<DatabaseState> fence_lane(int lane) override;
+  absl::StatusOr<std::int64_t> reserve_ids_of(int lane, std::int64_t day, std::int64_t above,
+                                              std::int64_t count) override;
+  absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
+  absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
+  absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

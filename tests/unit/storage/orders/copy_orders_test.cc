@@ -114,6 +114,21 @@ class CopiedSale {
     add_version(store, {.id = 1, .stock = 7}, 2, VoucherVersion::State::kRefused);
     add_version(store, {.id = 9, .stock = 7}, 1, VoucherVersion::State::kPending);
     EXPECT_TRUE(store.reserve_ids(19'000, 0, 4'096).ok());
+    divide(store);
+  }
+
+  /// Adds two lanes, of which the last one has a state, reserved ids and a voucher.
+  static void divide(OrderStore& store) {
+    LaneStore& lanes = *store.lanes();
+    EXPECT_TRUE(lanes.add_lanes(3).ok());
+    EXPECT_EQ(lanes.put_on_lane(10, 2).value(), 2);
+    EXPECT_TRUE(lanes.reserve_ids_of(2, 19'000, 500, 64).ok());
+    const DatabaseState state = lanes.fence_lane(2).value();
+    EXPECT_TRUE(
+        store
+            .write({},
+                   {.epoch = state.epoch, .checkpoint = 17, .session = state.session, .lane = 2})
+            .ok());
   }
 
   /// Stores `count` orders, and changes some of all.
@@ -274,6 +289,12 @@ PortContents contents_by_ports(OrderStore& store) {
   contents.numbers.insert(contents.numbers.end(), {state.checkpoint, state.revision,
                                                    store.payments()->last_position().value(),
                                                    store.reserve_ids(19'000, 0, 0).value()});
+  const DatabaseState of_lane = store.lanes()->state_of(2).value();
+  contents.numbers.insert(
+      contents.numbers.end(),
+      {store.lanes()->count_lanes().value(), store.lanes()->lane_of(10).value().value_or(-1),
+       of_lane.checkpoint, of_lane.revision,
+       store.lanes()->reserve_ids_of(2, 19'000, 0, 0).value()});
   return contents;
 }
 
