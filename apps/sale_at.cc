@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "adapters/flash_sale/sale_directory.h"
+#include "apps/say.h"
 #include "engine/core/base/status_macros.h"
 #include <rushgate/open_backend.h>
 #include <rushgate/open_order_store.h>
@@ -17,8 +18,15 @@ namespace rushgate {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& arguments) {
+/// The arguments as those of FlashSale::open().
+struct SalePlace {
+  BackendUrl keyspace;
   FlashSaleOptions options;
+};
+
+absl::StatusOr<SalePlace> place_of(const SaleArguments& arguments) {
+  SalePlace place;
+  FlashSaleOptions& options = place.options;
   options.create_if_missing = arguments.create;
   options.workers = arguments.workers;
   options.start_workers = false;
@@ -32,16 +40,21 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& a
   options.orders = arguments.orders_url;
   if (!arguments.keyspace_url.empty()) {
     if (arguments.orders_url.empty()) options.orders_dir = arguments.dir;
-    return FlashSale::open(arguments.keyspace_url, options);
+    ASSIGN_OR_RETURN(place.keyspace, BackendUrl::parse(arguments.keyspace_url));
+  } else if (arguments.durability != Durability::kMemory) {
+    place.keyspace.kind = BackendUrl::Kind::kDirectory;
+    place.keyspace.dir = arguments.orders_url.empty() ? arguments.dir : keyspace_in(arguments.dir);
+    place.keyspace.durability = arguments.durability;
   }
-  BackendUrl place;
-  if (arguments.durability != Durability::kMemory) {
-    place.kind = BackendUrl::Kind::kDirectory;
-    place.dir = arguments.orders_url.empty() ? arguments.dir : keyspace_in(arguments.dir);
-    place.durability = arguments.durability;
-    if (arguments.create) RETURN_IF_ERROR(create_sale_directory(arguments.dir));
-  }
-  return FlashSale::open(place, options);
+  return place;
+}
+
+absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_once(const SaleArguments& arguments) {
+  ASSIGN_OR_RETURN(const auto place, place_of(arguments));
+  const bool is_in_dir =
+      arguments.keyspace_url.empty() && arguments.durability != Durability::kMemory;
+  if (arguments.create && is_in_dir) RETURN_IF_ERROR(create_sale_directory(arguments.dir));
+  return FlashSale::open(place.keyspace, place.options);
 }
 
 }  // namespace
@@ -67,6 +80,12 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
     if (!is_held_by_another(sale.status())) return sale;
     if (!patience.waits_after(attempt, reason_of(sale))) return sale;
   }
+}
+
+absl::StatusOr<MoveReport> move_to(const SaleArguments& arguments, const std::string& to) {
+  ASSIGN_OR_RETURN(const auto place, place_of(arguments));
+  const auto say_step = [](std::string_view step) { say("{}\n", step); };
+  return FlashSale::move(place.keyspace, to, place.options, say_step);
 }
 
 absl::StatusOr<std::unique_ptr<SaleReader>> open_reader(const SaleArguments& arguments) {

@@ -9,6 +9,7 @@
 #include "adapters/flash_sale/sale_reader.h"
 #include "apps/patience.h"
 #include <rushgate/flash_sale.h>
+#include <rushgate/move_sale.h>
 #include <rushgate/order_store.h>
 #include <rushgate/store.h>
 
@@ -47,6 +48,9 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_sale(const SaleArguments& argume
 
 /// The same without that wait, for commands that can do without the keyspace.
 absl::StatusOr<std::unique_ptr<FlashSale>> open_sale_if_free(const SaleArguments& arguments);
+
+/// Moves the sale to the keyspace at `to` (FlashSale::move()). Says each step.
+absl::StatusOr<MoveReport> move_to(const SaleArguments& arguments, const std::string& to);
 
 /// Opens a sale with an embedded keyspace that another process may have open, to read it as it is now.
 /// kNotFound: there is none, or the keyspace is on a Redis or in memory. Other errors: as

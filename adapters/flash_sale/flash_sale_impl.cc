@@ -96,7 +96,7 @@ absl::Status FlashSale::Impl::open_directory(const BackendUrl& place) {
 /// Opens the keyspace at `place` and the orders in a separate directory.
 absl::Status FlashSale::Impl::open_apart(const BackendUrl& place) {
   const fs::path& dir = options_.orders_dir;
-  if (is_there(keyspace_in(dir))) {
+  if (is_there(keyspace_in(dir)) && !is_there(moved_mark_in(dir))) {
     return absl::InvalidArgumentError(
         concat("the sale in ", dir.string(), " has a keyspace of its own: open it without a URL"));
   }

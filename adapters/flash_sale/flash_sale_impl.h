@@ -36,8 +36,10 @@ class FlashSale::Impl {
   [[nodiscard]] SubmitQueue& submitted() const { return *submitted_; }
   [[nodiscard]] StatisticsReader& statistics() const { return *statistics_; }
 
- private:
+  /// Opens keyspace and orders, and no sale.
   absl::Status open_parts(const BackendUrl& place);
+
+ private:
   absl::Status open_directory(const BackendUrl& place);
   absl::Status open_apart(const BackendUrl& place);
   absl::Status open_with_orders(const BackendUrl& place);

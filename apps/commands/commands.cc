@@ -56,6 +56,7 @@ int run_command_line(int argc, char** argv) {
   add_payments(app, invocation);
   add_close(app, invocation);
   add_archive(app, invocation);
+  add_move(app, invocation);
   add_backup(app, invocation);
   add_restore(app, invocation);
   add_dead_letters(app, invocation);

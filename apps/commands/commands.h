@@ -42,6 +42,7 @@ void add_use(CLI::App& app, Invocation& invocation);
 void add_refund(CLI::App& app, Invocation& invocation);
 void add_payments(CLI::App& app, Invocation& invocation);
 void add_close(CLI::App& app, Invocation& invocation);
+void add_move(CLI::App& app, Invocation& invocation);
 void add_archive(CLI::App& app, Invocation& invocation);
 void add_backup(CLI::App& app, Invocation& invocation);
 void add_restore(CLI::App& app, Invocation& invocation);

@@ -24,6 +24,11 @@ std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+std::string& program_path() {
+  static std::string path = RUSHGATE_PROGRAM;
+  return path;
+}
+
 /// Replaces the child process by the program, or ends it.
 [[noreturn]] void become(std::vector<std::string>& arguments, const std::filesystem::path& out,
                          const std::filesystem::path& err, int stderr_fd) {
@@ -55,7 +60,7 @@ Program::Program(const std::vector<std::string>& arguments, const std::filesyste
 
 void Program::start(const std::vector<std::string>& arguments, int stderr_fd,
                     const std::filesystem::path& out) {
-  std::vector<std::string> command = {RUSHGATE_PROGRAM};
+  std::vector<std::string> command = {program_path()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("cannot fork");
@@ -97,6 +102,11 @@ ProgramResult Program::wait() {
   result.err = error_text();
   return result;
 }
+
+OtherProgram::OtherProgram(const std::filesystem::path& program) {
+  program_path() = program.string();
+}
+OtherProgram::~OtherProgram() { program_path() = RUSHGATE_PROGRAM; }
 
 ProgramResult run_program(const std::vector<std::string>& arguments) {
   return Program(arguments).wait();

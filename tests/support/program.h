@@ -53,6 +53,15 @@ class Program {
   pid_t pid_ = -1;  // -1: waited for already
 };
 
+/// While it lives, the program of another version is run.
+class OtherProgram {
+ public:
+  explicit OtherProgram(const std::filesystem::path& program);
+  ~OtherProgram();
+  OtherProgram(const OtherProgram&) = delete;
+  OtherProgram& operator=(const OtherProgram&) = delete;
+};
+
 ProgramResult run_program(const std::vector<std::string>& arguments);
 
 /// A directory with requests.csv and vouchers.json, and the place of a sale next to them.

@@ -22,6 +22,7 @@
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
 #include <rushgate/engine.h>
+#include <rushgate/move_sale.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/payment_store.h>
@@ -291,6 +292,15 @@ class FlashSale {
   /// <rushgate/metrics.h> returns them for Prometheus. Sends some requests to the keyspace, at most one
   /// for each voucher of the result, and spends at most a hundredth of the time on counting orders.
   SaleStatistics statistics();
+
+  // ---- Moving ----
+
+  /// Moves a sale, which this process does not have open, from the keyspace at `from` to the one at `to`,
+  /// by move_sale(). `options` say where the orders are, as for open(). kInvalidArgument: one of the
+  /// keyspaces is in the memory of a process. Other errors: as open() and move_sale().
+  static absl::StatusOr<MoveReport> move(const BackendUrl& from, std::string_view to,
+                                         const FlashSaleOptions& options = {},
+                                         std::function<void(std::string_view step)> on_step = {});
 
   // ---- Backup ----
 
