@@ -85,11 +85,12 @@ TEST_F(PostgresqlFailoverTest, LaggingStandbyOfSeveralHostsIsCaughtUp) {
 
 TEST_F(PostgresqlFailoverTest, LaggingStandbyBehindPgbouncerIsCaughtUp) {
   Pgbouncer pgbouncer(primary_);
-  expect_caught_up({.orders = pgbouncer.url("sale"),
+  expect_caught_up({.orders = pgbouncer.url("sale") + "&statement_timeout_ms=2000",
                     .cut_off = [this] { cut_off(); },
                     .count_missing = [this] { return count_missing(); },
                     .fail_over =
                         [&] {
+                          pgbouncer.hold();  // so no connection is lost
                           primary_.kill();
                           standby_->promote();
                           pgbouncer.lead_to(*standby_);

@@ -2,8 +2,9 @@
 
 #include <libpq-fe.h>
 
-#include <csignal>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 
 namespace rushgate::testing {
 
@@ -28,9 +29,20 @@ std::string Pgbouncer::url(const std::string& database) const {
   return "postgresql://rushgate@/" + database + "?port=6432&host=" + directory_.path().string();
 }
 
-void Pgbouncer::lead_to(const PostgresqlServer& server) {
+void Pgbouncer::lead_to(const PostgresqlServer& server) const {
   configure(server);
-  process_.send(SIGHUP);
+  command("RELOAD");
+  command("RESUME");
+}
+
+void Pgbouncer::command(const std::string& text) const {
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> console(PQconnectdb(url("pgbouncer").c_str()),
+                                                             PQfinish);
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(console.get(), text.c_str()),
+                                                             PQclear);
+  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
+    throw std::runtime_error(text + ": " + PQerrorMessage(console.get()));
+  }
 }
 
 }  // namespace rushgate::testing

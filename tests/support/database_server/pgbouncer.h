@@ -16,10 +16,13 @@ class Pgbouncer {
   explicit Pgbouncer(const PostgresqlServer& server);
 
   [[nodiscard]] std::string url(const std::string& database) const;
-  /// Leads to another server from now on. Clients stay connected.
-  void lead_to(const PostgresqlServer& server);
+  /// Lets running transactions end, and all others wait for lead_to(). Clients stay connected.
+  void hold() const { command("PAUSE"); }
+  /// Leads to another server.
+  void lead_to(const PostgresqlServer& server) const;
 
  private:
+  void command(const std::string& text) const;
   void configure(const PostgresqlServer& server) const;
 
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};

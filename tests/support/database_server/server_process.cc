@@ -131,8 +131,6 @@ void ServerProcess::resume() const {
   ::kill(pid_, SIGCONT);
 }
 
-void ServerProcess::send(int signal) const { ::kill(pid_, signal); }
-
 // The server does not start again before its children have ended.
 void ServerProcess::kill() {
   if (pid_ < 0) return;

@@ -35,8 +35,6 @@ class ServerProcess {
   /// Stops the process and its children between two instructions (SIGSTOP).
   void pause() const;
   void resume() const;
-  /// Sends a signal to the process alone.
-  void send(int signal) const;
   /// Kills the process and its children (SIGKILL). Does nothing if it has ended.
   void kill();
 

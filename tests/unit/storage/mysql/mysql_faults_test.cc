@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/mysql/mysql_connection.h"
+#include "tests/support/database_server/cutting_proxy.h"
 #include "tests/support/database_server/mariadb_server.h"
 #include "tests/unit/storage/sql/written_orders.h"
 #include <rushgate/archive_store.h>
@@ -129,6 +130,37 @@ TEST_F(MysqlFaultsTest, DeadlockIsRunAgain) {
   EXPECT_EQ(store->count_live(1).value(), 2);
 }
 
+TEST_F(MysqlFaultsTest, LostReplyToCommitLosesNothing) {
+  testing::CuttingProxy proxy(server_.socket(), testing::CuttingProxy::Protocol::kMariadb);
+  std::string url = url_;
+  url.replace(url.find("socket="), std::string::npos,
+              "socket=" + proxy.directory() + "/mariadb.sock");
+  const auto store = open_orders_in_mariadb(url);
+  const std::vector<Order> orders = orders_from(1, 20);
+  proxy.cut_next_commit();
+  const auto lost = write_orders(*store, orders);
+  EXPECT_TRUE(absl::IsUnavailable(lost.status())) << lost.status();
+  EXPECT_THAT(lost.status().ToString(), HasSubstr("may have been committed"));
+  EXPECT_EQ(execute("SELECT count(*) FROM orders"), "20");
+  const auto again = write_orders(*store, orders);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(count_kind(*again, OrderResult::Kind::kAlreadyStored), orders.size());
+  EXPECT_EQ(store->count_live(1).value(), 20);
+}
+
+TEST_F(MysqlFaultsTest, ReadOnlyServerIsNamed) {
+  const auto store = open_orders_in_mariadb(url_);
+  expect_writes(*store, 1);
+  execute("CREATE USER seller@localhost");
+  execute("GRANT ALL ON " + database() + ".* TO seller@localhost");
+  std::string url = url_;
+  url.replace(url.find("root@"), 4, "seller");
+  execute("SET GLOBAL read_only = 1");
+  EXPECT_THAT(error_of(*open_orders_in_mariadb(url), 2), HasSubstr("read-only"));
+  execute("SET GLOBAL read_only = 0");
+  expect_writes(*store, 2);
+}
+
 TEST_F(MysqlFaultsTest, LongLockIsNamed) {
   const auto store = open_orders_in_mariadb(with("statement_timeout_ms=2000"));
   {
@@ -220,6 +252,22 @@ TEST_F(MysqlFaultsTest, ConstraintOfUsersIsFaultOfOrder) {
   EXPECT_TRUE(is_fault_of_an_order(refused.status())) << refused.status();
   EXPECT_EQ(store->list({})->size(), 0U);
   expect_writes(*store, 5);
+}
+
+TEST(MysqlSpaceTest, FullTablespaceIsNamed) {
+  testing::MariadbServer server({.settings = {"--innodb-file-per-table=0",
+                                              "--innodb-data-file-path=ibdata1:12M:autoextend:"
+                                              "max:20M"}});
+  const auto store = open_orders_in_mariadb(server.make_database());
+  constexpr int kBatch = 2'000;
+  OrderId next = 1;
+  absl::Status error;
+  for (; error.ok() && next < 1'000'000; next += kBatch) {
+    error = write_orders(*store, orders_from(next, kBatch)).status();
+  }
+  EXPECT_TRUE(absl::IsUnavailable(error)) << error;
+  EXPECT_THAT(error.ToString(), HasSubstr("is full"));
+  EXPECT_EQ(store->count_live(1).value(), next - 1 - kBatch);
 }
 
 TEST(MysqlKillTest, KilledServerLosesNothing) {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/database_server/cutting_proxy.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/unit/storage/postgresql/cutting_proxy.h"
 #include "tests/unit/storage/postgresql/postgresql_fixture.h"
 
 namespace rushgate {
@@ -56,7 +56,8 @@ class PostgresqlFaultsTest : public PostgresqlTest {
 };
 
 TEST_F(PostgresqlFaultsTest, LostReplyToCommitLosesNothing) {
-  testing::CuttingProxy proxy(server_.socket_directory() / ".s.PGSQL.5432");
+  testing::CuttingProxy proxy(server_.socket_directory() / ".s.PGSQL.5432",
+                              testing::CuttingProxy::Protocol::kPostgresql);
   std::string url = url_;
   url.replace(url.find("host="), std::string::npos, "host=" + proxy.directory());
   const auto store = open_orders_at(url);
@@ -72,7 +73,8 @@ TEST_F(PostgresqlFaultsTest, LostReplyToCommitLosesNothing) {
 }
 
 TEST_F(PostgresqlFaultsTest, LostReplyToVoucherLeavesPendingVersion) {
-  testing::CuttingProxy proxy(server_.socket_directory() / ".s.PGSQL.5432");
+  testing::CuttingProxy proxy(server_.socket_directory() / ".s.PGSQL.5432",
+                              testing::CuttingProxy::Protocol::kPostgresql);
   std::string url = url_;
   url.replace(url.find("host="), std::string::npos, "host=" + proxy.directory());
   const auto store = open_orders_at(url);

@@ -11,10 +11,11 @@
 
 namespace rushgate::testing {
 
-/// Forwards the connections to a unix socket. Thread-safe.
+/// Forwards the connections to a unix socket, from one with the same name. Thread-safe.
 class CuttingProxy {
  public:
-  explicit CuttingProxy(const std::filesystem::path& server_socket);
+  enum class Protocol : unsigned char { kPostgresql, kMariadb };
+  CuttingProxy(const std::filesystem::path& server_socket, Protocol protocol);
   ~CuttingProxy();
   CuttingProxy(const CuttingProxy&) = delete;
   CuttingProxy& operator=(const CuttingProxy&) = delete;
@@ -29,6 +30,7 @@ class CuttingProxy {
   void forward(int client);
 
   const std::filesystem::path server_socket_;
+  const Protocol protocol_;
   const TemporaryDirectory directory_{TemporaryDirectory::Where::kInTmp};
   std::atomic<bool> cuts_{false};
   int listener_ = -1;
