@@ -9,6 +9,7 @@
 #include "adapters/redis/redis_client.h"
 #include "adapters/redis/request_timeout.h"
 #include "adapters/redis/text.h"
+#include "adapters/redis/transaction_state.h"
 #include "engine/core/client/command_keys.h"
 #include "engine/core/client/command_names.h"
 #include "engine/core/client/command_traits.h"
@@ -77,27 +78,10 @@ bool is_wait(const Request& request) {
 
 /// Returns how many requests from `first` on belong to one transaction; 1 if none begins there.
 std::size_t transaction_size(std::span<const Request> requests, std::size_t first) {
-  bool in_transaction = false;
-  bool is_watching = false;
+  TransactionState transaction;
   for (std::size_t i = first; i < requests.size(); ++i) {
-    switch (command_traits(requests[i]).connection) {
-      case ConnectionUse::kWatches:
-        is_watching = true;
-        break;
-      case ConnectionUse::kUnwatches:
-        is_watching = is_watching && in_transaction;
-        break;
-      case ConnectionUse::kBeginsTransaction:
-        in_transaction = true;
-        break;
-      case ConnectionUse::kEndsTransaction:
-        in_transaction = false;
-        is_watching = false;
-        break;
-      default:
-        break;
-    }
-    if (!in_transaction && !is_watching) return i - first + 1;
+    transaction.note(command_traits(requests[i]).connection);
+    if (!transaction.is_open()) return i - first + 1;
   }
   return requests.size() - first;
 }

@@ -10,6 +10,7 @@
 #include "adapters/redis/replica_wait.h"
 #include "adapters/redis/request_timeout.h"
 #include "adapters/redis/text.h"
+#include "adapters/redis/transaction_state.h"
 #include "adapters/redis/waiting_submission.h"
 #include "engine/core/client/command_traits.h"
 #include "engine/core/client/thread_wait.h"
@@ -88,37 +89,29 @@ class LateSubmission final : public Submission {
 
 Route route_of(std::span<const Request> requests) {
   Route route = Route::kShared;
-  bool in_transaction = false;
-  bool is_watching = false;
+  TransactionState transaction;
   for (const Request& request : requests) {
-    switch (command_traits(request).connection) {
+    const ConnectionUse use = command_traits(request).connection;
+    transaction.note(use);
+    switch (use) {
       case ConnectionUse::kChangesState:
       case ConnectionUse::kSubscribes:
         return Route::kOwn;
       case ConnectionUse::kWatches:
-        is_watching = true;
-        route = Route::kLeased;
-        break;
-      case ConnectionUse::kUnwatches:
-        is_watching = is_watching && in_transaction;
-        break;
       case ConnectionUse::kBeginsTransaction:
-        in_transaction = true;
         route = Route::kLeased;
-        break;
-      case ConnectionUse::kEndsTransaction:
-        in_transaction = false;
-        is_watching = false;
-        break;
-      case ConnectionUse::kOrdinary:
-      case ConnectionUse::kUnsupported:
         break;
       case ConnectionUse::kMayBlock:
         if (block_timeout_ms(request)) route = Route::kLeased;
         break;
+      case ConnectionUse::kUnwatches:
+      case ConnectionUse::kEndsTransaction:
+      case ConnectionUse::kOrdinary:
+      case ConnectionUse::kUnsupported:
+        break;
     }
   }
-  return in_transaction || is_watching ? Route::kOwn : route;
+  return transaction.is_open() ? Route::kOwn : route;
 }
 
 // ---- The client ---------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ CacheCore::CacheCore(Backend& backend, CacheOptions options)
                        ? nullptr
                        : std::make_unique<FirstLevel>(options_.first_level, backend.clock())),
       jitter_(options_.jitter_seed != 0 ? options_.jitter_seed : std::random_device{}()) {
-  channels_->open(backend);
+  channels_->open(backend, /*are_of_shards=*/false);
 }
 
 absl::Status CacheCore::open(Backend& backend) {

@@ -7,12 +7,12 @@
 
 namespace rushgate {
 
-void LockChannels::open(Backend& backend) {
+void LockChannels::open(Backend& backend, bool are_of_shards) {
   ClientOptions options;
   options.on_message = [weak = weak_from_this()](const Reply& message) {
     if (const std::shared_ptr<LockChannels> self = weak.lock()) self->receive(message);
   };
-  are_of_shards_ = backend.capabilities().has_slots;
+  are_of_shards_ = are_of_shards;
   subscriber_ = backend.open_client(options);
 }
 

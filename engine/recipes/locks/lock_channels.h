@@ -32,15 +32,16 @@ class ChannelListener {
 /// A message resumes the first listener that has paused. If none has, the next pause() returns
 /// false. So no message is lost between an attempt and the pause after it.
 ///
-/// On a Redis Cluster they are shard channels, as Redisson uses them there. A message then reaches the
-/// nodes of one shard alone.
+/// On a Redis Cluster, those of locks are shard channels, as Redisson uses them there. A message then
+/// reaches the nodes of one shard alone.
 ///
 /// A listener that takes messages for all is resumed by each message, in addition to that one. If
 /// it has not paused, its next pause() returns false.
 class LockChannels : public std::enable_shared_from_this<LockChannels> {
  public:
-  /// Opens the subscriber. To be called once, before anything else.
-  void open(Backend& backend);
+  /// Opens the subscriber. To be called once, before anything else. `are_of_shards`: they are shard
+  /// channels.
+  void open(Backend& backend, bool are_of_shards);
 
   /// `is_for_all`: the listener takes messages that are for all.
   void add(const std::string& channel, const std::shared_ptr<ChannelListener>& listener,

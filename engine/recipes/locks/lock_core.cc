@@ -78,7 +78,7 @@ LockCore::LockCore(Backend& backend, LockManagerOptions options)
             channels->wake(channel_of(hold.kind, hold.name));
             if (on_lost) on_lost(hold.name, hold.owner);
           })) {
-  channels_->open(backend);
+  channels_->open(backend, has_slots_);
 }
 
 void LockCore::close() {

@@ -42,6 +42,11 @@ inline auto manual_time_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb);
 }
 
+/// Returns the kinds on which keys need no hash tag.
+inline auto recipe_kinds_without_slots() {
+  return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb, RecipeKind::kRedis);
+}
+
 inline auto all_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb, RecipeKind::kRedis,
                            RecipeKind::kRedisCluster);

@@ -21,7 +21,7 @@ class Listener final : public ChannelListener {
 
 class LockChannelsTest : public ::testing::Test {
  protected:
-  LockChannelsTest() { channels_->open(*engine_); }
+  LockChannelsTest() { channels_->open(*engine_, /*are_of_shards=*/false); }
 
   std::shared_ptr<Listener> add(bool is_for_all) {
     auto listener = std::make_shared<Listener>();
