@@ -29,6 +29,8 @@ absl::StatusOr<SalePlace> place_of(const SaleArguments& arguments) {
   FlashSaleOptions& options = place.options;
   options.create_if_missing = arguments.create;
   options.workers = arguments.workers;
+  options.work_lanes = arguments.work_lanes;
+  options.sale.lanes = arguments.lanes;
   options.start_workers = false;
   options.names_order_at_limit = arguments.names_order_at_limit;
   options.sale.adopt = arguments.adopt;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "adapters/flash_sale/sale_reader.h"
@@ -29,6 +30,8 @@ struct SaleArguments {
   std::string keyspace_url;                 // empty: the keyspace is in `dir`
   std::string orders_url;                   // empty: the orders are in `dir`
   int workers = 1;
+  int lanes = 1;                           // SaleOptions::lanes
+  std::vector<int> work_lanes;             // FlashSaleOptions::work_lanes
   bool trim = true;                        // WorkerOptions::trim
   std::int64_t retain_s = 0;               // WorkerOptions::retain_ms
   bool adopt = false;                      // SaleOptions::adopt

@@ -132,7 +132,7 @@ absl::Status FlashSale::Impl::open_keyspace(const BackendUrl& place) {
   OpenBackendOptions options;
   options.create_if_missing = options_.create_if_missing;
   options.client_name = "rushgate";
-  options.connections_max += options_.workers;  // each worker blocks one
+  options.connections_max += options_.workers * kLanesMax;  // each worker blocks one
   options.engine = options_.engine;
   options.logger = options_.logger;
   ASSIGN_OR_RETURN(backend_, open_backend(place, options));
@@ -163,6 +163,16 @@ absl::Status FlashSale::Impl::check_on_state() const {
                                            last));
 }
 
+absl::Status FlashSale::Impl::check_work_lanes() const {
+  const auto count = static_cast<int>(sale_->lanes().size());
+  for (const int lane : options_.work_lanes) {
+    if (lane >= 0 && lane < count) continue;
+    return absl::InvalidArgumentError(
+        concat("work_lanes: there is no lane ", lane, ", the sale has ", count));
+  }
+  return absl::OkStatus();
+}
+
 /// Opens the sale. If the stores do not belong together, the error names `dir`, if any.
 absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
   RETURN_IF_ERROR(check_on_state());
@@ -178,9 +188,11 @@ absl::Status FlashSale::Impl::open_sale(const fs::path& dir) {
   }
   if (!sale.ok()) return sale.status();
   sale_ = *std::move(sale);
+  RETURN_IF_ERROR(check_work_lanes());
   // An embedded keyspace is in one process, and the directory of the orders is locked by one.
   const bool is_alone = backend_->capabilities().runs_native_scripts || lock_.has_value();
-  workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, options_, is_alone);
+  workers_ = std::make_unique<SaleWorkers>(*backend_, *client_, stores, sale_->lanes(), options_,
+                                           is_alone);
   statistics_ = std::make_unique<StatisticsReader>(*sale_, *backend_, *client_, stores, *workers_);
   submitted_ = std::make_unique<SubmitQueue>(*sale_, options_.submitted_max, options_.workers > 0);
   return options_.start_workers ? workers_->start() : absl::OkStatus();

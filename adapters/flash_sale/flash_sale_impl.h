@@ -46,6 +46,7 @@ class FlashSale::Impl {
   absl::Status open_keyspace(const BackendUrl& place);
   absl::Status open_orders(const std::filesystem::path& dir);
   [[nodiscard]] absl::Status check_on_state() const;
+  [[nodiscard]] absl::Status check_work_lanes() const;
   absl::Status open_sale(const std::filesystem::path& dir);
 
   FlashSaleOptions options_;

@@ -9,6 +9,7 @@
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/orders/order_lookup.h"
+#include "engine/sale/stores/lane_views.h"
 #include "engine/sale/stream/queued_orders.h"
 #include "engine/sale/voucher_summary.h"
 #include <rushgate/clock.h>
@@ -20,18 +21,22 @@ namespace rushgate {
 /// audit, too.
 struct SaleReader::Keyspace {
   Keyspace(std::unique_ptr<ManualClock> its_clock, std::unique_ptr<Engine> its_engine,
-           OrderStore& orders, const SaleKeys& keys)
-      : clock(std::move(its_clock)),
-        engine(std::move(its_engine)),
-        client(engine->open_client()),
-        queued(*client, keys, engine->capabilities().runs_native_scripts),
-        lookup(*client, SaleStores(orders), keys, queued) {}
+           std::span<const SaleLane> lanes)
+      : clock(std::move(its_clock)), engine(std::move(its_engine)), client(engine->open_client()) {
+    for (const SaleLane& lane : lanes) {
+      queued.push_back(std::make_unique<QueuedOrders>(*client, lane.keys,
+                                                      engine->capabilities().runs_native_scripts));
+      lookups.push_back(
+          std::make_unique<OrderLookup>(*client, lane.stores, lane.keys, *queued.back()));
+    }
+  }
 
   const std::unique_ptr<ManualClock> clock;
   const std::unique_ptr<Engine> engine;
   const std::unique_ptr<Client> client;
-  QueuedOrders queued;
-  OrderLookup lookup;
+  // Of each lane:
+  std::vector<std::unique_ptr<QueuedOrders>> queued;
+  std::vector<std::unique_ptr<OrderLookup>> lookups;
 };
 
 namespace {
@@ -71,6 +76,7 @@ absl::StatusOr<std::unique_ptr<SaleReader>> SaleReader::open(
     const std::shared_ptr<spdlog::logger>& logger) {
   ASSIGN_OR_RETURN(auto store, RocksDbReader::open(keyspace, {.logger = logger}));
   std::unique_ptr<SaleReader> reader(new SaleReader(std::move(store), std::move(orders)));
+  ASSIGN_OR_RETURN(reader->lanes_, LaneViews::open(SaleStores(*reader->orders_), SaleKeys{}));
   RETURN_IF_ERROR(reader->refresh());
   return reader;
 }
@@ -82,32 +88,33 @@ absl::Status SaleReader::refresh() {
   EngineOptions options;
   options.manual_clock = clock.get();
   ASSIGN_OR_RETURN(auto engine, Engine::open(std::move(store), options, native_sale_scripts()));
-  keyspace_ = std::make_unique<Keyspace>(std::move(clock), std::move(engine), *orders_, keys_);
+  keyspace_ = std::make_unique<Keyspace>(std::move(clock), std::move(engine), lanes());
   return check_owner();
 }
 
 absl::Status SaleReader::check_owner() {
   ASSIGN_OR_RETURN(const auto state, orders_->state());
-  const Reply owner = client()("GET", keys_.prefix_owner());
+  const Reply owner = client()("GET", lanes().front().keys.prefix_owner());
   if (owner.is_error()) return to_status(owner, "reading the keyspace's owner");
   if (owner.is_nil() || owner.text() == state.identity) return absl::OkStatus();
   return absl::InvalidArgumentError("the keyspace belongs to another order database");
 }
 
+std::span<const SaleLane> SaleReader::lanes() const { return lanes_->all(); }
+
 Client& SaleReader::client() const { return *keyspace_->client; }
 
 absl::StatusOr<OrderState> SaleReader::status(OrderId order) {
-  return keyspace_->lookup.find(order);
+  return keyspace_->lookups[static_cast<std::size_t>(lanes_->of_order(order))]->find(order);
 }
 
 absl::StatusOr<std::vector<VoucherSummary>> SaleReader::vouchers() {
-  return summarize_all(client(), SaleStores(*orders_).vouchers, keys_);
+  return summarize_all(client(), lanes());
 }
 
 absl::StatusOr<AuditReport> SaleReader::audit(const OnAuditProgress& on_progress) {
   NewestClient newest(*this);
-  return rushgate::audit(newest, SaleStores(*orders_), keys_, on_progress,
-                         [this] { return refresh(); });
+  return audit_lanes(newest, lanes(), on_progress, [this] { return refresh(); });
 }
 
 }  // namespace rushgate

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,13 +14,14 @@
 #include <rushgate/order.h>
 #include <rushgate/order_store.h>
 #include <rushgate/sale.h>
-#include <rushgate/sale_keys.h>
 
 namespace spdlog {
 class logger;
 }
 
 namespace rushgate {
+
+class LaneViews;
 
 /// Reads a keyspace on the disk into memory, as it is at one moment, and orders as they are. Takes no
 /// lock and writes nothing, so the process that sells does not notice it. Not thread-safe.
@@ -40,7 +42,8 @@ class SaleReader {
 
   /// The keyspace at the time of the last refresh. Changes stay in this process.
   [[nodiscard]] Client& client() const;
-  [[nodiscard]] const SaleKeys& keys() const { return keys_; }
+  /// As Sale::lanes(). The keys are the default ones.
+  [[nodiscard]] std::span<const SaleLane> lanes() const;
   [[nodiscard]] OrderStore& orders() const { return *orders_; }
 
   /// As those of Sale:
@@ -55,9 +58,9 @@ class SaleReader {
   SaleReader(std::unique_ptr<RocksDbReader> store, std::unique_ptr<OrderStore> orders);
   absl::Status check_owner();
 
-  const SaleKeys keys_;  // the default ones
   const std::unique_ptr<RocksDbReader> store_;
   const std::unique_ptr<OrderStore> orders_;
+  std::unique_ptr<LaneViews> lanes_;    // null only before open() ends
   std::unique_ptr<Keyspace> keyspace_;  // null after a refresh that failed
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -31,24 +32,37 @@ std::unique_ptr<ChangeFeed> make_feed(Backend& backend, const SaleStores& stores
 }
 
 std::unique_ptr<StockFeed> make_stock_feed(Backend& backend, Client& client,
+                                           std::span<const SaleLane> lanes,
                                            const FlashSaleOptions& options) {
   if (!options.on_stock) return nullptr;
-  return std::make_unique<StockFeed>(client, backend.clock(), options.sale.keys, options.on_stock,
+  return std::make_unique<StockFeed>(client, backend.clock(), lanes, options.on_stock,
                                      options.on_stock_every_ms, options.logger);
+}
+
+std::vector<SaleLane> select_lanes(std::span<const SaleLane> lanes,
+                                   const std::vector<int>& wanted) {
+  std::vector<SaleLane> selected;
+  std::ranges::copy_if(lanes, std::back_inserter(selected), [&](const SaleLane& lane) {
+    return wanted.empty() || std::ranges::find(wanted, lane.number) != wanted.end();
+  });
+  return selected;
 }
 
 }  // namespace
 
 SaleWorkers::SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
-                         const FlashSaleOptions& options, bool is_alone)
+                         std::span<const SaleLane> lanes, const FlashSaleOptions& options,
+                         bool is_alone)
     : backend_(backend),
       client_(client),
       stores_(stores),
+      lanes_(lanes),
+      worked_(select_lanes(lanes, options.work_lanes)),
       options_(options),
       is_alone_(is_alone),
       names_(draw_names(options.worker.consumer, is_alone)),
       feed_(make_feed(backend, stores, options)),
-      stock_feed_(make_stock_feed(backend, client, options)) {}
+      stock_feed_(make_stock_feed(backend, client, lanes, options)) {}
 
 std::string SaleWorkers::worker_name(int number) const { return concat(names_, number); }
 
@@ -65,17 +79,23 @@ absl::Status SaleWorkers::start() {
   const std::lock_guard here(here_mutex_);
   const std::lock_guard lock(workers_mutex_);
   if (!workers_.empty()) return absl::FailedPreconditionError("the workers run already");
-  worker_here_.reset();
+  workers_here_.clear();
   if (options_.workers == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(join_group());
+  for (const SaleLane& lane : worked_) RETURN_IF_ERROR(join_group(lane));
   constexpr std::int64_t kPauseMs = 100;
-  for (int number = 1; number <= options_.workers; ++number) {
-    auto worker = std::make_unique<OrderWorker>(backend_, stores_, keys(), worker_options(number));
-    workers_.push_back(
-        std::make_shared<OrderWorkerThread>(std::move(worker), kPauseMs, after_step()));
+  for (const SaleLane& lane : worked_) {
+    for (int number = 1; number <= options_.workers; ++number) {
+      workers_.push_back(std::make_shared<OrderWorkerThread>(
+          make_worker(lane, worker_options(number)), kPauseMs, after_step()));
+    }
   }
   if (stock_feed_) stock_feed_->start();
   return absl::OkStatus();
+}
+
+std::unique_ptr<OrderWorker> SaleWorkers::make_worker(const SaleLane& lane,
+                                                      const WorkerOptions& options) const {
+  return std::make_unique<OrderWorker>(backend_, lane.stores, lane.keys, options);
 }
 
 OrderWorkerThread::AfterStep SaleWorkers::after_step() {
@@ -88,20 +108,20 @@ OrderWorkerThread::AfterStep SaleWorkers::after_step() {
 /// Takes over the entries that earlier workers left pending, if no other process can have workers.
 /// Otherwise removes the idle consumers that have no entries: the workers themselves take over
 /// entries that are idle for WorkerOptions::claim_idle_ms.
-absl::Status SaleWorkers::join_group() {
+absl::Status SaleWorkers::join_group(const SaleLane& lane) {
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
-  if (is_alone_) return adopt_pending(state.identity);
-  return remove_idle_consumers(client_, keys(), state.identity, options_.worker.claim_idle_ms);
+  if (is_alone_) return adopt_pending(lane, state.identity);
+  return remove_idle_consumers(client_, lane.keys, state.identity, options_.worker.claim_idle_ms);
 }
 
-absl::Status SaleWorkers::adopt_pending(const std::string& identity) {
-  ASSIGN_OR_RETURN(
-      const auto gone,
-      rushgate::adopt_pending(client_, keys(), identity, consumer_name(worker_name(1), identity)));
+absl::Status SaleWorkers::adopt_pending(const SaleLane& lane, const std::string& identity) {
+  ASSIGN_OR_RETURN(const auto gone,
+                   rushgate::adopt_pending(client_, lane.keys, identity,
+                                           consumer_name(worker_name(1), identity)));
   if (!gone.empty() && options_.logger) {
     std::string ids;
     for (const std::string& id : gone) ids += ids.empty() ? id : ", " + id;
-    log_warning(*options_.logger, deleted_entries_message(keys().order_stream, ids));
+    log_warning(*options_.logger, deleted_entries_message(lane.keys.order_stream, ids));
   }
   return absl::OkStatus();
 }
@@ -121,7 +141,7 @@ void SaleWorkers::stop() {
 }
 
 absl::StatusOr<Backlog> SaleWorkers::backlog() {
-  ASSIGN_OR_RETURN(const auto unstored, has_unstored(client_, keys()));
+  ASSIGN_OR_RETURN(const auto unstored, has_unstored(client_, lanes_));
   Backlog backlog{.empty = !unstored};
   const std::lock_guard lock(workers_mutex_);
   for (const auto& worker : workers_) {
@@ -211,14 +231,9 @@ absl::Status SaleWorkers::wait_for_workers(
 
 /// Stores orders and reports changes on the calling thread.
 absl::Status SaleWorkers::store_here() {
-  if (!worker_here_) {
-    RETURN_IF_ERROR(join_group());
-    WorkerOptions options = worker_options(1);
-    options.block_ms = 0;
-    worker_here_ = std::make_unique<OrderWorker>(backend_, stores_, keys(), options);
-  }
+  if (workers_here_.empty()) RETURN_IF_ERROR(make_workers_here());
   while (true) {
-    RETURN_IF_ERROR(step_here());
+    for (const auto& worker : workers_here_) RETURN_IF_ERROR(step_here(*worker));
     const auto reported = report_changes();
     if (!reported.ok()) {
       return absl::UnavailableError("changes of orders wait to be reported: " +
@@ -226,16 +241,24 @@ absl::Status SaleWorkers::store_here() {
     }
     if (!*reported) break;  // the function may have changed other orders
   }
-  ASSIGN_OR_RETURN(const auto unstored, has_unstored(client_, keys()));
+  ASSIGN_OR_RETURN(const auto unstored, has_unstored(client_, lanes_));
   if (unstored) return absl::UnavailableError("accepted orders wait to be tried again");
   return absl::OkStatus();
 }
 
-/// Runs steps of worker_here_ until there is nothing to do.
-absl::Status SaleWorkers::step_here() {
+absl::Status SaleWorkers::make_workers_here() {
+  WorkerOptions options = worker_options(1);
+  options.block_ms = 0;
+  for (const SaleLane& lane : worked_) RETURN_IF_ERROR(join_group(lane));
+  for (const SaleLane& lane : worked_) workers_here_.push_back(make_worker(lane, options));
+  return absl::OkStatus();
+}
+
+/// Runs steps of a worker until there is nothing to do.
+absl::Status SaleWorkers::step_here(OrderWorker& worker) {
   OrderWorker::Step step;
   do {
-    step = worker_here_->step();
+    step = worker.step();
     {
       const std::lock_guard lock(workers_mutex_);
       ended_.add(step);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,6 @@
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/order_worker_thread.h>
-#include <rushgate/sale_keys.h>
 #include <rushgate/sale_statistics.h>
 
 namespace rushgate {
@@ -28,9 +28,10 @@ namespace rushgate {
 /// own its arguments, which must outlive it.
 class SaleWorkers {
  public:
-  /// `is_alone`: no other process can have workers on this keyspace and this order database.
+  /// `stores` are those of all lanes. `is_alone`: no other process can have workers on this keyspace and
+  /// this order database.
   SaleWorkers(Backend& backend, Client& client, const SaleStores& stores,
-              const FlashSaleOptions& options, bool is_alone);
+              std::span<const SaleLane> lanes, const FlashSaleOptions& options, bool is_alone);
   ~SaleWorkers() { stop(); }
   SaleWorkers(const SaleWorkers&) = delete;
   SaleWorkers& operator=(const SaleWorkers&) = delete;
@@ -52,9 +53,10 @@ class SaleWorkers {
   void report_stock();
 
  private:
-  [[nodiscard]] const SaleKeys& keys() const { return options_.sale.keys; }
-  absl::Status join_group();
-  absl::Status adopt_pending(const std::string& identity);
+  [[nodiscard]] std::unique_ptr<OrderWorker> make_worker(const SaleLane& lane,
+                                                         const WorkerOptions& options) const;
+  absl::Status join_group(const SaleLane& lane);
+  absl::Status adopt_pending(const SaleLane& lane, const std::string& identity);
   [[nodiscard]] std::string worker_name(int number) const;
   [[nodiscard]] WorkerOptions worker_options(int number) const;
   [[nodiscard]] std::vector<std::shared_ptr<OrderWorkerThread>> running() const;
@@ -63,21 +65,25 @@ class SaleWorkers {
   absl::StatusOr<bool> is_drained(std::string& reason);
   absl::Status wait_for_workers(absl::FunctionRef<void(const std::string& note)> waiting);
   absl::Status store_here();
-  absl::Status step_here();
+  absl::Status make_workers_here();
+  absl::Status step_here(OrderWorker& worker);
   absl::StatusOr<bool> report_changes();
 
   Backend& backend_;
   Client& client_;
   const SaleStores stores_;
+  const std::span<const SaleLane> lanes_;
+  const std::vector<SaleLane> worked_;  // the lanes whose orders are stored here
   const FlashSaleOptions& options_;
   const bool is_alone_;
   const std::string names_;                      // the names of its workers begin with it
   const std::unique_ptr<ChangeFeed> feed_;       // null without FlashSaleOptions::on_state
   const std::unique_ptr<StockFeed> stock_feed_;  // null without FlashSaleOptions::on_stock
   StepNotices notices_;
-  std::mutex here_mutex_;                     // guards the next member
-  std::unique_ptr<OrderWorker> worker_here_;  // of drain() without running workers
-  mutable std::mutex workers_mutex_;          // guards the next two members
+  std::mutex here_mutex_;  // guards the next member
+  // Of drain() without running workers, one for each lane that is worked.
+  std::vector<std::unique_ptr<OrderWorker>> workers_here_;
+  mutable std::mutex workers_mutex_;  // guards the next two members
   std::vector<std::shared_ptr<OrderWorkerThread>> workers_;
   WorkerCounts ended_;  // of workers that have ended
 };

@@ -57,6 +57,18 @@ KeyspaceStatistics read_info(std::string_view info) {
   return keyspace;
 }
 
+/// Adds the queue of a lane to those of others.
+void add(const QueueStatistics& lane, std::optional<QueueStatistics>& sum) {
+  if (!sum) {
+    sum = lane;
+    return;
+  }
+  sum->pending += lane.pending;
+  const bool is_known = sum->waiting && lane.waiting;
+  sum->waiting = is_known ? std::optional(*sum->waiting + *lane.waiting) : std::nullopt;
+  sum->oldest_age_ms = std::max(sum->oldest_age_ms, lane.oldest_age_ms);
+}
+
 }  // namespace
 
 StatisticsReader::StatisticsReader(Sale& sale, Backend& backend, Client& client,
@@ -84,15 +96,21 @@ SaleStatistics StatisticsReader::read() {
 void StatisticsReader::read_keyspace(SaleStatistics& statistics) {
   const Reply info = client_("INFO");
   if (info.is_text()) statistics.keyspace = read_info(info.text());
-  if (auto queue = read_queue(statistics.at_ms); queue.ok()) statistics.queue = *queue;
-  const Reply letters = client_("XLEN", sale_.options().keys.dead_letters());
-  if (letters.is_integer()) statistics.dead_letters = letters.integer();
+  for (const SaleLane& lane : sale_.lanes()) {
+    if (const auto queue = read_queue(lane.keys, statistics.at_ms); queue.ok()) {
+      add(*queue, statistics.queue);
+    }
+    const Reply letters = client_("XLEN", lane.keys.dead_letters());
+    if (letters.is_integer()) {
+      statistics.dead_letters = statistics.dead_letters.value_or(0) + letters.integer();
+    }
+  }
   read_vouchers(statistics);
 }
 
-absl::StatusOr<QueueStatistics> StatisticsReader::read_queue(std::int64_t now_ms) {
+absl::StatusOr<QueueStatistics> StatisticsReader::read_queue(const SaleKeys& keys,
+                                                             std::int64_t now_ms) {
   constexpr std::string_view kDoing = "looking at the order stream";
-  const SaleKeys& keys = sale_.options().keys;
   ASSIGN_OR_RETURN(const auto progress, read_stream_progress(client_, keys));
   ASSIGN_OR_RETURN(const auto group, read_group_progress(client_, keys));
   QueueStatistics queue{.pending = group.pending, .waiting = group.lag};

@@ -28,7 +28,7 @@ class StatisticsReader {
  private:
   void read_keyspace(SaleStatistics& statistics);
   void read_vouchers(SaleStatistics& statistics);
-  absl::StatusOr<QueueStatistics> read_queue(std::int64_t now_ms);
+  absl::StatusOr<QueueStatistics> read_queue(const SaleKeys& keys, std::int64_t now_ms);
   std::optional<OrderStatistics> read_orders();
 
   Sale& sale_;

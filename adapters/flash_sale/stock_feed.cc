@@ -16,11 +16,12 @@
 
 namespace rushgate {
 
-StockFeed::StockFeed(Client& client, const Clock& clock, const SaleKeys& keys, const Hook& hook,
-                     std::int64_t every_ms, std::shared_ptr<spdlog::logger> logger)
+StockFeed::StockFeed(Client& client, const Clock& clock, std::span<const SaleLane> lanes,
+                     const Hook& hook, std::int64_t every_ms,
+                     std::shared_ptr<spdlog::logger> logger)
     : client_(client),
       clock_(clock),
-      keys_(keys),
+      lanes_(lanes),
       hook_(hook),
       every_ms_(every_ms),
       logger_(std::move(logger)) {}
@@ -79,10 +80,25 @@ void StockFeed::report() {
   reported_ = *std::move(stocks);
 }
 
-/// Reads the stock of the vouchers on sale. A voucher that is being rebuilt may have none.
+/// Reads the lanes that can be read; all of them fail if the keyspace is away.
 absl::StatusOr<StockFeed::Stocks> StockFeed::read() {
+  Stocks stocks;
+  absl::Status failure;
+  std::size_t failed = 0;
+  for (const SaleLane& lane : lanes_) {
+    absl::Status read = read_lane(lane.keys, stocks);
+    if (read.ok()) continue;
+    failure = std::move(read);
+    ++failed;
+  }
+  if (failed == lanes_.size()) return failure;
+  return stocks;
+}
+
+/// Reads the stock of the vouchers on sale. A voucher that is being rebuilt may have none.
+absl::Status StockFeed::read_lane(const SaleKeys& keys, Stocks& stocks) {
   constexpr std::string_view kReading = "reading the stock";
-  const Reply members = client_("SMEMBERS", keys_.vouchers());
+  const Reply members = client_("SMEMBERS", keys.vouchers());
   if (members.is_error()) return to_status(members, kReading);
   std::vector<VoucherId> vouchers;
   Request request = Request::of("MGET");
@@ -90,10 +106,9 @@ absl::StatusOr<StockFeed::Stocks> StockFeed::read() {
     const auto voucher = parse_int64(member.text());
     if (!voucher) continue;
     vouchers.push_back(*voucher);
-    request.add(keys_.stock(*voucher));
+    request.add(keys.stock(*voucher));
   }
-  Stocks stocks;
-  if (vouchers.empty()) return stocks;
+  if (vouchers.empty()) return absl::OkStatus();
   const Reply values = client_.call(std::move(request));
   if (values.elements().size() != vouchers.size()) return to_status(values, kReading);
   for (std::size_t i = 0; i < vouchers.size(); ++i) {
@@ -101,7 +116,7 @@ absl::StatusOr<StockFeed::Stocks> StockFeed::read() {
       stocks.emplace(vouchers[i], *stock);
     }
   }
-  return stocks;
+  return absl::OkStatus();
 }
 
 absl::Status StockFeed::call_hook(VoucherId voucher, std::int64_t free) {

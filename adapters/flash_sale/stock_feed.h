@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
+#include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 
@@ -30,8 +32,8 @@ class StockFeed {
  public:
   using Hook = std::function<void(VoucherId voucher, std::int64_t free)>;
 
-  /// Creates a feed that looks at the stock each `every_ms`. `logger` may be null.
-  StockFeed(Client& client, const Clock& clock, const SaleKeys& keys, const Hook& hook,
+  /// Creates a feed that looks at the stock in these lanes each `every_ms`. `logger` may be null.
+  StockFeed(Client& client, const Clock& clock, std::span<const SaleLane> lanes, const Hook& hook,
             std::int64_t every_ms, std::shared_ptr<spdlog::logger> logger);
   ~StockFeed() { stop(); }
   StockFeed(const StockFeed&) = delete;
@@ -52,11 +54,12 @@ class StockFeed {
   void loop();
   void report();
   absl::StatusOr<Stocks> read();
+  absl::Status read_lane(const SaleKeys& keys, Stocks& stocks);
   absl::Status call_hook(VoucherId voucher, std::int64_t free);
 
   Client& client_;
   const Clock& clock_;
-  const SaleKeys& keys_;
+  const std::span<const SaleLane> lanes_;
   const Hook& hook_;
   const std::int64_t every_ms_;
   const std::shared_ptr<spdlog::logger> logger_;

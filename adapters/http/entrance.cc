@@ -27,25 +27,32 @@ PurchaseTokensOptions token_options(const SaleKeys& keys) {
 }  // namespace
 
 Entrance::Entrance(FlashSale& sale, const HttpServerOptions& options)
-    : sale_(sale),
-      room_(WaitingRoom::create(sale.backend(), room_options(sale.keys(), options))),
-      tokens_(PurchaseTokens::create(sale.backend(), token_options(sale.keys()))) {}
+    : sale_(sale), room_(WaitingRoom::create(sale.backend(), room_options(sale.keys(), options))) {
+  for (const SaleLane& lane : sale.sale().lanes()) {
+    tokens_.push_back(PurchaseTokens::create(sale.backend(), token_options(lane.keys)));
+  }
+}
 
-absl::Status Entrance::status() const { return room_.ok() ? tokens_.status() : room_.status(); }
+absl::Status Entrance::status() const {
+  for (const auto& of_lane : tokens_) RETURN_IF_ERROR(of_lane.status());
+  return room_.status();
+}
 
 absl::StatusOr<Entrance::Visit> Entrance::visit(VoucherId voucher, const UserId& user) {
-  RETURN_IF_ERROR(check(voucher));
+  ASSIGN_OR_RETURN(const SaleLane lane, sale_.sale().lane_of(voucher));
+  RETURN_IF_ERROR(check(lane.keys, voucher));
   Visit visit;
   ASSIGN_OR_RETURN(const auto place, (*room_)->visit(std::to_string(voucher), user.text()));
   visit.place = place;
   if (!place.has_entered) return visit;
-  ASSIGN_OR_RETURN(visit.token, (*tokens_)->issue(user.text(), voucher));
+  const auto& tokens = tokens_[static_cast<std::size_t>(lane.number)];
+  ASSIGN_OR_RETURN(visit.token, (*tokens)->issue(user.text(), voucher));
   return visit;
 }
 
 /// Reads the voucher's terms in the keyspace. One that is lost has none until it is rebuilt.
-absl::Status Entrance::check(VoucherId voucher) {
-  const Reply terms = sale_.client()("HMGET", sale_.keys().voucher(voucher), "version", "token");
+absl::Status Entrance::check(const SaleKeys& keys, VoucherId voucher) {
+  const Reply terms = sale_.client()("HMGET", keys.voucher(voucher), "version", "token");
   if (!terms.is_aggregate()) return to_status(terms, "reading a voucher");
   if (terms.elements()[0].is_nil()) {
     return absl::NotFoundError(concat("voucher ", voucher, " is not on sale"));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,11 +34,11 @@ class Entrance {
   absl::StatusOr<Visit> visit(VoucherId voucher, const UserId& user);
 
  private:
-  absl::Status check(VoucherId voucher);
+  absl::Status check(const SaleKeys& keys, VoucherId voucher);
 
   FlashSale& sale_;
   const absl::StatusOr<std::unique_ptr<WaitingRoom>> room_;
-  const absl::StatusOr<std::unique_ptr<PurchaseTokens>> tokens_;
+  std::vector<absl::StatusOr<std::unique_ptr<PurchaseTokens>>> tokens_;  // of each lane
 };
 
 }  // namespace rushgate::http

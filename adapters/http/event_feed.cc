@@ -188,7 +188,7 @@ Json board_json(const VoucherSummary& summary, double rate) {
 VoucherFeed::VoucherFeed(FlashSale& sale, VoucherBoard& board)
     : EventFeed(sale.clock(), kPeriodMs, kPeriodMs),
       board_(board),
-      stock_(sale.client(), sale.clock(), sale.keys(), on_stock_, 1, nullptr) {
+      stock_(sale.client(), sale.clock(), sale.sale().lanes(), on_stock_, 1, nullptr) {
   start();
 }
 

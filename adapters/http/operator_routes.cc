@@ -6,6 +6,7 @@
 #include "adapters/http/openapi.h"
 #include "adapters/http/route.h"
 #include "adapters/http/sale_service.h"
+#include "engine/sale/stream/dead_letters.h"
 
 namespace rushgate::http {
 
@@ -17,16 +18,17 @@ const std::string& id_of(const DeadLetter& letter) { return letter.id; }
 const std::string& id_of(const DiscardedLetter& discarded) { return discarded.id; }
 
 /// Returns the page of letters behind the query's `after`. A letter that is gone since has a position, too.
+/// With lanes, letters of several may have one position: they are on one page.
 template <class Letter>
 HttpAnswer letter_page(const RouteCall& call, const char* name,
                        absl::StatusOr<std::vector<Letter>> (Sale::*list)(StreamId, std::size_t)) {
-  const auto after = StreamId::parse(call.after.empty() ? "0-0" : call.after);
+  const auto after = StreamId::parse(call.after.empty() ? "0-0" : find_letter(call.after).id);
   if (!after) return problem(kInvalidRequest, "the query's after must be the id of a letter");
   const auto letters = (call.sale().sale().*list)(*after, call.limit);
   if (!letters.ok()) return problem_of(letters.status());
   Json page = Json::array();
   for (const Letter& letter : *letters) page.push_back(to_json(letter));
-  const bool may_have_more = letters->size() == call.limit;
+  const bool may_have_more = letters->size() >= call.limit;
   Json next = may_have_more ? Json(id_of(letters->back())) : Json(nullptr);
   return json_answer({{name, std::move(page)}, {"next", std::move(next)}});
 }

@@ -188,8 +188,9 @@ HttpAnswer refund_voucher(RouteCall& call) {
   if (!known.ok()) return problem_of(known.status());
   if (!known->has_value()) return unknown_voucher(call);
   // The database decides, so queued orders must be there first.
-  const auto unstored =
-      read_unstored_orders(call.sale().client(), call.sale().keys(), call.voucher);
+  const auto lane = call.sale().sale().lane_of(call.voucher);
+  if (!lane.ok()) return problem_of(lane.status());
+  const auto unstored = read_unstored_orders(call.sale().client(), lane->keys, call.voucher);
   if (!unstored.ok()) return problem_of(unstored.status());
   if (!unstored->queued.empty()) {
     return problem(kUnavailable, "orders of the voucher are queued: close it, and try again");

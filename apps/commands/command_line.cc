@@ -1,6 +1,7 @@
 #include "apps/commands/command_line.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@
 #include "engine/sale/stores/archived_vouchers.h"
 #include "engine/sale/stream/backlog.h"
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/store.h>
 
 namespace rushgate {
@@ -158,12 +160,54 @@ void add_worker_options(CLI::App& command, SaleArguments& options) {
       ->type_name("S");
 }
 
+namespace {
+
+/// Parses numbers and ranges of lanes, as in 0-3,7.
+std::vector<int> parse_lanes(const std::string& text) {
+  std::vector<int> lanes;
+  std::string_view rest = text;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = rest.find(',');
+    is_last = comma == rest.npos;
+    const std::string_view part = rest.substr(0, comma);
+    if (!is_last) rest.remove_prefix(comma + 1);
+    const std::size_t dash = part.find('-');
+    const auto first = parse_int64(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : parse_int64(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kLanesMax) {
+      throw CLI::ValidationError("--work-lanes",
+                                 fmt::format("'{}' is not a list of lanes, such as 0-3,7", text));
+    }
+    for (std::int64_t lane = *first; lane <= *last; ++lane) lanes.push_back(static_cast<int>(lane));
+  }
+  return lanes;
+}
+
+}  // namespace
+
+void add_lane_options(CLI::App& command, int& lanes, std::vector<int>& work_lanes) {
+  command
+      .add_option("--lanes", lanes,
+                  "Divide the sale into at least N lanes, with keys of their own, for a cluster.\n"
+                  "They stay")
+      ->check(number_from(1, kLanesMax))
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      .add_option_function<std::string>(
+          "--work-lanes",
+          [&work_lanes](const std::string& text) { work_lanes = parse_lanes(text); },
+          "Store the orders of these lanes alone: 0-3,7. Other processes store the others'")
+      ->type_name("LANES");
+}
+
 void add_selling_options(CLI::App& command, SaleArguments& options) {
   add_durability_option(command, options.durability);
   command.add_option("--workers", options.workers, "Threads that store orders")
       ->check(number_from(1, 64))
       ->capture_default_str()
       ->type_name("N");
+  add_lane_options(command, options.lanes, options.work_lanes);
   add_worker_options(command, options);
   add_adopt_option(command, options);
 }
@@ -262,7 +306,7 @@ absl::StatusOr<std::unique_ptr<OrderStore>> open_stored_orders(const SaleArgumen
   ASSIGN_OR_RETURN(auto source, open_order_source(options));
   if (source.stored) return std::move(source.stored);
   const auto unstored =
-      patiently(options.patience, [&] { return has_unstored(source.client(), source.keys()); });
+      patiently(options.patience, [&] { return has_unstored(source.client(), source.lanes()); });
   if (!unstored.ok() && !may_pass(unstored)) return unstored.status();
   if (!unstored.ok()) {
     say_only_stored(unstored.status());

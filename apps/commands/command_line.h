@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,11 @@ CLI::Option* add_user_option(CLI::App& command, const std::string& name,
                              const std::string& description,
                              const std::function<void(const UserId&)>& take);
 
-/// Adds `--durability`, `--workers`, `--no-trim`, `--retain` and `--adopt`, for commands that sell.
+/// Adds `--lanes` and `--work-lanes`, for commands with workers.
+void add_lane_options(CLI::App& command, int& lanes, std::vector<int>& work_lanes);
+
+/// Adds `--durability`, `--workers`, `--lanes`, `--work-lanes`, `--no-trim`, `--retain` and `--adopt`, for
+/// commands that sell.
 void add_selling_options(CLI::App& command, SaleArguments& options);
 
 /// Refuses `--durability` together with `--keyspace`.
@@ -90,7 +95,9 @@ struct OrderSource {
   // With the keyspace only:
   [[nodiscard]] bool has_keyspace() const { return !stored; }
   [[nodiscard]] Client& client() const { return sale ? sale->client() : reader->client(); }
-  [[nodiscard]] const SaleKeys& keys() const { return sale ? sale->keys() : reader->keys(); }
+  [[nodiscard]] std::span<const SaleLane> lanes() const {
+    return sale ? sale->sale().lanes() : reader->lanes();
+  }
   [[nodiscard]] absl::StatusOr<OrderState> status(OrderId order) const {
     return sale ? sale->status(order) : reader->status(order);
   }

@@ -91,10 +91,10 @@ class LettersBeside final : public LetterList {
   explicit LettersBeside(std::unique_ptr<SaleReader> reader) : reader_(std::move(reader)) {}
 
   absl::StatusOr<std::vector<DeadLetter>> list() override {
-    return list_dead_letters(reader_->client(), reader_->keys());
+    return list_dead_letters(reader_->client(), reader_->lanes());
   }
   absl::StatusOr<std::vector<DiscardedLetter>> list_discarded() override {
-    return list_discarded_letters(reader_->client(), reader_->keys());
+    return list_discarded_letters(reader_->client(), reader_->lanes());
   }
 
  private:

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,11 +82,11 @@ absl::Status visit_stored(const OrdersArguments& arguments, OrderStore& orders,
 
 absl::Status visit_failed(const OrdersArguments& arguments, const OrderSource& source,
                           VisitListed visit) {
-  const auto letters = patiently(arguments.sale.patience,
-                                 [&] { return list_dead_letters(source.client(), source.keys()); });
+  const auto letters = patiently(
+      arguments.sale.patience, [&] { return list_dead_letters(source.client(), source.lanes()); });
   if (!letters.ok()) return letters.status();
   const auto discarded = patiently(arguments.sale.patience, [&] {
-    return list_discarded_letters(source.client(), source.keys());
+    return list_discarded_letters(source.client(), source.lanes());
   });
   if (!discarded.ok()) return discarded.status();
   const auto visit_letter = [&](const DeadLetter& letter, const std::string& reason) {
@@ -115,13 +117,19 @@ absl::Status visit_queued(const OrdersArguments& arguments, const OrderSource& s
 absl::StatusOr<std::vector<Order>> read_queued(const OrdersArguments& arguments,
                                                const OrderSource& source) {
   if (!source.has_keyspace()) return std::vector<Order>();
-  auto unstored = patiently(arguments.sale.patience, [&] {
-    return read_unstored_orders(source.client(), source.keys(), arguments.voucher);
-  });
-  if (unstored.ok()) return std::move(unstored->queued);
-  if (!may_pass(unstored)) return unstored.status();
-  say_only_stored(unstored.status());
-  return std::vector<Order>();
+  std::vector<Order> queued;
+  for (const SaleLane& lane : source.lanes()) {
+    auto unstored = patiently(arguments.sale.patience, [&] {
+      return read_unstored_orders(source.client(), lane.keys, arguments.voucher);
+    });
+    if (!unstored.ok() && !may_pass(unstored)) return unstored.status();
+    if (!unstored.ok()) {
+      say_only_stored(unstored.status());
+      break;
+    }
+    std::ranges::move(unstored->queued, std::back_inserter(queued));
+  }
+  return queued;
 }
 
 /// Visits the stored orders, then those that only the keyspace knows.

@@ -76,6 +76,8 @@ struct ServeArguments {
   std::filesystem::path vouchers_file;
   std::filesystem::path backups_dir;  // empty: operators may make none
   int workers = 1;
+  int lanes = 1;
+  std::vector<int> work_lanes;
   std::int64_t entrance_rate = HttpServerOptions{}.entrance_per_second;
 };
 
@@ -209,6 +211,8 @@ absl::StatusOr<std::unique_ptr<FlashSale>> open_served_sale(const ServeArguments
   ManualClock unused;
   FlashSaleOptions options;
   options.workers = arguments.workers;
+  options.sale.lanes = arguments.lanes;
+  options.work_lanes = arguments.work_lanes;
   options.names_order_at_limit = true;
   options.engine = engine_options(arguments, unused);
   options.logger = arguments.server.logger;
@@ -505,6 +509,8 @@ void add_http_options(CLI::App& command, ServeArguments& arguments) {
       ->capture_default_str()
       ->needs(http)
       ->type_name("N");
+  add_lane_options(command, arguments.lanes, arguments.work_lanes);
+  for (const char* const name : {"--lanes", "--work-lanes"}) command.get_option(name)->needs(http);
   command
       .add_option("--backups", arguments.backups_dir,
                   "Let operators make backups in this directory: POST /v1/backup")

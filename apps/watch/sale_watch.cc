@@ -13,16 +13,12 @@
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {
-namespace {
-
-const SaleKeys kKeys;  // the program's sales have the default ones
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& arguments,
                                                            std::optional<VoucherId> voucher) {
   std::unique_ptr<SaleWatch> watch(new SaleWatch(voucher));
   ASSIGN_OR_RETURN(watch->orders_, open_orders_to_read(arguments));
+  // The program's sales have the default keys.
+  ASSIGN_OR_RETURN(watch->lanes_, LaneViews::open(SaleStores(*watch->orders_), SaleKeys{}));
   RETURN_IF_ERROR(watch->open_keyspace(arguments));
   return watch;
 }
@@ -45,7 +41,7 @@ absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
   backend_ = *std::move(backend);
   client_ = backend_->open_client();
   ASSIGN_OR_RETURN(const auto state, orders_->state());
-  const Reply owner = (*client_)("GET", kKeys.prefix_owner());
+  const Reply owner = (*client_)("GET", lanes_->all().front().keys.prefix_owner());
   if (owner.is_error()) return to_status(owner, "reading the keyspace's owner");
   if (owner.is_text() && owner.text() == state.identity) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -85,7 +81,9 @@ absl::Status SaleWatch::count_stock(SaleCounts& counts) {
 
 absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
   if (Client* const client = keyspace()) {
-    const Reply stock = (*client)("GET", kKeys.stock(voucher.id));
+    ASSIGN_OR_RETURN(const int lane, lanes_->of_voucher(voucher.id));
+    const SaleKeys& keys = lanes_->all()[static_cast<std::size_t>(lane)].keys;
+    const Reply stock = (*client)("GET", keys.stock(voucher.id));
     if (stock.is_text()) return parse_int64(stock.text()).value_or(0);
     if (stock.is_error()) return to_status(stock, "reading the stock");
   }
@@ -96,11 +94,16 @@ absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
 
 /// Counts the holds of the keyspace, which include those of queued orders.
 absl::Status SaleWatch::count_holds(SaleCounts& counts) {
-  counts.holds = 0;
-  return for_each_hold(*keyspace(), kKeys, [&](OrderId /*order*/, const KnownHold& hold) {
-    const bool is_watched = !voucher_ || *voucher_ == hold.voucher;
-    if (is_watched && !hold.ended) ++counts.holds;
-  });
+  std::int64_t holds = 0;
+  for (const SaleLane& lane : lanes_->all()) {
+    RETURN_IF_ERROR(
+        for_each_hold(*keyspace(), lane.keys, [&](OrderId /*order*/, const KnownHold& hold) {
+          const bool is_watched = !voucher_ || *voucher_ == hold.voucher;
+          if (is_watched && !hold.ended) ++holds;
+        }));
+  }
+  counts.holds = holds;
+  return absl::OkStatus();
 }
 
 }  // namespace rushgate

@@ -10,6 +10,7 @@
 #include "adapters/flash_sale/sale_reader.h"
 #include "adapters/flash_sale/stored_records.h"
 #include "apps/sale_at.h"
+#include "engine/sale/stores/lane_views.h"
 #include <rushgate/backend.h>
 #include <rushgate/order_store.h>
 
@@ -40,6 +41,7 @@ class SaleWatch {
 
   const std::optional<VoucherId> voucher_;
   std::unique_ptr<OrderStore> orders_;
+  std::unique_ptr<LaneViews> lanes_;
   std::unique_ptr<SaleReader> reader_;  // of an embedded keyspace; else null
   std::unique_ptr<Backend> backend_;    // a Redis; else null
   std::unique_ptr<Client> client_;      // of backend_

@@ -36,6 +36,7 @@ class SaleMove {
     for (Backend* const backend : {&from_, &to_}) {
       backend->add_native_scripts(native_sale_scripts());
     }
+    RETURN_IF_ERROR(check_lanes());
     RETURN_IF_ERROR(check(from_, *from_client_));
     RETURN_IF_ERROR(check(to_, *to_client_));
     ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
@@ -58,6 +59,15 @@ class SaleMove {
 
  private:
   using Standing = KeyspaceStanding::Kind;
+
+  [[nodiscard]] absl::Status check_lanes() const {
+    LaneStore* const lanes = stores_.orders.lanes();
+    if (lanes == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const int count, lanes->count_lanes());
+    if (count == 1) return absl::OkStatus();
+    return absl::UnimplementedError(
+        concat("the sale has ", count, " lanes: only one with a single lane can be moved"));
+  }
 
   absl::Status check(Backend& backend, Client& client) const {
     const Capabilities capabilities = backend.capabilities();

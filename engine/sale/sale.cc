@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/core/base/concat.h"
@@ -7,6 +9,7 @@
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/server_check.h"
+#include "engine/sale/sale_lanes.h"
 #include "engine/sale/sale_parts.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/payment_scripts.h"
@@ -31,6 +34,10 @@ absl::Status check(const SaleOptions& options) {
                                              SaleOptions::kRequestTtlMsMax, ", not ",
                                              options.request_ttl_ms));
   }
+  if (options.lanes < 1 || options.lanes > kLanesMax) {
+    return absl::InvalidArgumentError(
+        concat("lanes must be from 1 to ", kLanesMax, ", not ", options.lanes));
+  }
   if (options.client.protocol != ClientOptions{}.protocol)
     return absl::InvalidArgumentError("client.protocol must be 2");
   if (options.client.on_message)
@@ -40,7 +47,7 @@ absl::Status check(const SaleOptions& options) {
 
 }  // namespace
 
-Sale::Sale(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Sale::Sale(std::unique_ptr<Lanes> lanes) : lanes_(std::move(lanes)), only_(lanes_->only()) {}
 
 Sale::~Sale() = default;
 
@@ -54,147 +61,196 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
         check_server(*client, options.keys, capabilities.has_slots, options.logger.get()));
   }
   backend.add_native_scripts(native_sale_scripts());
-  auto parts = std::make_unique<Parts>(backend, stores, std::move(options));
-  RETURN_IF_ERROR(parts->open(backend));
-  return std::unique_ptr<Sale>(new Sale(std::move(parts)));
+  ASSIGN_OR_RETURN(auto lanes, Lanes::open(backend, stores, std::move(options)));
+  return std::unique_ptr<Sale>(new Sale(std::move(lanes)));
 }
 
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
-  RETURN_IF_ERROR(parts_->purchases.check(voucher));
-  if (voucher.payment_ms > 0 && parts_->stores.orders.payments() == nullptr) {
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher.id));
+  RETURN_IF_ERROR(parts->purchases.check(voucher));
+  if (voucher.payment_ms > 0 && parts->stores.orders.payments() == nullptr) {
     return absl::InvalidArgumentError(concat("voucher ", voucher.id,
                                              ": the order store keeps no payments, so payment_ms "
                                              "must be 0"));
   }
-  return parts_->vouchers.publish(voucher, expected_version);
+  absl::Status published = parts->vouchers.publish(voucher, expected_version);
+  if (only_ != nullptr || !absl::IsAborted(published)) return published;
+  // Another process may have put it on another lane meanwhile.
+  ASSIGN_OR_RETURN(Parts* const present, lanes_->of_voucher(voucher.id));
+  return present == parts ? published : present->vouchers.publish(voucher, expected_version);
 }
 absl::StatusOr<bool> Sale::publish_if_new(const Voucher& voucher) {
   absl::Status published = publish(voucher, 0);
   if (published.ok()) return true;
   if (absl::IsAlreadyExists(published)) return false;
   if (!absl::IsFailedPrecondition(published)) return published;
-  ASSIGN_OR_RETURN(const auto archived, is_archived(parts_->stores, voucher.id));
+  ASSIGN_OR_RETURN(const auto archived, is_archived(lanes_->stores(), voucher.id));
   if (archived) return false;
   return published;
 }
 absl::Status Sale::add_stock(VoucherId voucher, std::int64_t delta) {
-  return parts_->vouchers.add_stock(voucher, delta);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return parts->vouchers.add_stock(voucher, delta);
 }
-absl::Status Sale::close(VoucherId voucher) { return parts_->vouchers.close(voucher); }
+absl::Status Sale::close(VoucherId voucher) {
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return parts->vouchers.close(voucher);
+}
 absl::StatusOr<std::optional<VoucherVersion>> Sale::voucher(VoucherId voucher) {
-  return parts_->voucher_cache ? parts_->voucher_cache->find(voucher)
-                               : parts_->stores.vouchers.applied(voucher);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return parts->voucher_cache ? parts->voucher_cache->find(voucher)
+                              : parts->stores.vouchers.applied(voucher);
 }
 absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
   ASSIGN_OR_RETURN(auto version, this->voucher(voucher));
   if (!version.has_value()) return std::nullopt;
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
   ASSIGN_OR_RETURN(auto summary,
-                   summarize(*parts_->client, parts_->options.keys, *std::move(version)));
+                   summarize(*parts->client, parts->options.keys, *std::move(version)));
   return summary;
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
-  return summarize_all(*parts_->client, parts_->stores.vouchers, parts_->options.keys);
+  return summarize_all(lanes_->client(), lanes());
 }
 
 BuyResult Sale::buy(VoucherId voucher, const UserId& user, std::string_view idempotency_key) {
   BuyRequest request{.voucher = voucher, .user = user};
   if (!idempotency_key.empty()) request.idempotency_key = idempotency_key;
-  return parts_->purchases.buy(request);
+  return buy(request);
 }
-BuyResult Sale::buy(const BuyRequest& request) { return parts_->purchases.buy(request); }
+BuyResult Sale::buy(const BuyRequest& request) {
+  return only_ != nullptr ? only_->purchases.buy(request) : lanes_->buy(request);
+}
 std::vector<BuyResult> Sale::buy_all(std::span<const BuyRequest> requests) {
-  return parts_->purchases.buy_all(requests);
+  return only_ != nullptr ? only_->purchases.buy_all(requests) : lanes_->buy_all(requests);
 }
 std::vector<BuyResult> Sale::decide_all(std::span<const BuyRequest> requests) {
-  return parts_->purchases.decide_all(requests);
+  return only_ != nullptr ? only_->purchases.decide_all(requests) : lanes_->decide_all(requests);
 }
 void Sale::complete(const BuyRequest& request, BuyResult& result) {
-  parts_->purchases.complete(request, result);
+  if (only_ != nullptr) {
+    only_->purchases.complete(request, result);
+  } else {
+    lanes_->complete(request, result);
+  }
 }
 
 WaitResult Sale::wait_for(VoucherId voucher, const UserId& user) {
-  return parts_->purchases.wait_for(voucher, user);
+  return only_ != nullptr ? only_->purchases.wait_for(voucher, user)
+                          : lanes_->wait_for(voucher, user);
 }
 absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, const UserId& user) {
-  return rushgate::leave_waiting_list(*parts_->client, parts_->options.keys, voucher, user);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return rushgate::leave_waiting_list(*parts->client, parts->options.keys, voucher, user);
 }
 absl::StatusOr<std::vector<UserId>> Sale::waiting_list(VoucherId voucher) {
-  return read_waiting_list(*parts_->client, parts_->options.keys, voucher);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return read_waiting_list(*parts->client, parts->options.keys, voucher);
 }
 absl::StatusOr<std::vector<WaitingUser>> Sale::waiting_users(VoucherId voucher, std::int64_t after,
                                                              std::size_t count_max) {
-  return read_waiting_users(*parts_->client, parts_->options.keys, voucher, after, count_max);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return read_waiting_users(*parts->client, parts->options.keys, voucher, after, count_max);
 }
 
 ChangeResult Sale::pay(const PayRequest& request) { return pay_all({&request, 1}).front(); }
 std::vector<ChangeResult> Sale::pay_all(std::span<const PayRequest> requests) {
-  return parts_->changes.pay_all(requests);
+  return only_ != nullptr ? only_->changes.pay_all(requests) : lanes_->pay_all(requests);
 }
 ChangeResult Sale::cancel(OrderId order, const std::string& reason, const std::string& actor) {
-  return parts_->changes.cancel(order, reason, actor);
+  return lanes_->of_order(order).changes.cancel(order, reason, actor);
 }
 ChangeResult Sale::use(OrderId order, const std::string& actor) {
-  return parts_->changes.use(order, actor);
+  return lanes_->of_order(order).changes.use(order, actor);
 }
 ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::string& actor) {
-  return parts_->changes.refund(order, reason, actor);
+  return lanes_->of_order(order).changes.refund(order, reason, actor);
 }
 absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
                                              const std::string& actor) {
-  return parts_->changes.refund_all(voucher, reason, actor);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  return parts->changes.refund_all(voucher, reason, actor);
 }
 ChangeResult Sale::confirm_refund(const std::string& payment) {
-  return parts_->changes.confirm_refund(payment);
+  return only_ != nullptr ? only_->changes.confirm_refund(payment)
+                          : lanes_->confirm_refund(payment);
 }
 
 absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
-  RETURN_IF_ERROR(parts_->changes.finish_refunds().status());
-  absl::Status archived = parts_->archiving.archive(voucher, options.discard_dead_letters);
-  return archived.ok() && parts_->voucher_cache ? parts_->voucher_cache->forget(voucher) : archived;
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  RETURN_IF_ERROR(parts->changes.finish_refunds().status());
+  absl::Status archived = parts->archiving.archive(voucher, options.discard_dead_letters);
+  return archived.ok() && parts->voucher_cache ? parts->voucher_cache->forget(voucher) : archived;
 }
 absl::StatusOr<std::size_t> Sale::delete_archived(VoucherId voucher) {
-  auto deleted = parts_->archiving.delete_orders(voucher);
-  parts_->queued.clear();  // it would report them as queued
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  auto deleted = parts->archiving.delete_orders(voucher);
+  parts->queued.clear();  // it would report them as queued
   return deleted;
 }
 
-absl::StatusOr<OrderState> Sale::status(OrderId order) { return parts_->lookup.find(order); }
+absl::StatusOr<OrderState> Sale::status(OrderId order) {
+  return lanes_->of_order(order).lookup.find(order);
+}
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(const UserId& user) {
-  return parts_->lookup.list(user);
+  return only_ != nullptr ? only_->lookup.list(user) : lanes_->orders_of(user);
 }
 absl::StatusOr<std::vector<OrderChange>> Sale::changes(std::int64_t after, std::size_t count_max) {
-  return parts_->changes.list(after, count_max);
+  PaymentStore* const payments = lanes_->stores().orders.payments();
+  if (payments == nullptr) {
+    return absl::FailedPreconditionError("the order store keeps no payments");
+  }
+  return payments->changes(after, count_max, {});
 }
 absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters(StreamId after, std::size_t count_max) {
-  return list_dead_letters(*parts_->client, parts_->options.keys, after, count_max);
+  return list_dead_letters(lanes_->client(), lanes(), after, count_max);
 }
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
-  return retry_or_restore_letter(*parts_->client, parts_->options.keys, parts_->vouchers, id);
+  const LaneLetter letter = find_letter(id);
+  Parts* const parts = lanes_->at(letter.lane);
+  if (parts == nullptr) return false;
+  return retry_or_restore_letter(*parts->client, parts->options.keys, parts->vouchers, letter.id);
 }
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
-  return rushgate::discard_dead_letter(*parts_->client, parts_->options.keys, id, why);
+  const LaneLetter letter = find_letter(id);
+  Parts* const parts = lanes_->at(letter.lane);
+  if (parts == nullptr) return false;
+  return rushgate::discard_dead_letter(*parts->client, parts->options.keys, letter.id, why);
 }
 absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters(StreamId after,
                                                                      std::size_t count_max) {
-  return list_discarded_letters(*parts_->client, parts_->options.keys, after, count_max);
+  return list_discarded_letters(lanes_->client(), lanes(), after, count_max);
 }
 absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
-  return rushgate::audit(*parts_->client, parts_->stores, parts_->options.keys, on_progress);
+  return audit_lanes(lanes_->client(), lanes(), on_progress);
 }
 absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
-  ASSIGN_OR_RETURN(const auto archived, parts_->archiving.finish());
-  ASSIGN_OR_RETURN(auto repairs, rushgate::repair(*parts_->client, parts_->stores,
-                                                  parts_->options.keys, parts_->vouchers));
-  for (const VoucherId voucher : archived) {
-    repairs.push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
+  std::vector<std::string> repairs;
+  for (const auto& parts : lanes_->all()) {
+    ASSIGN_OR_RETURN(const auto archived, parts->archiving.finish());
+    ASSIGN_OR_RETURN(auto of_lane, rushgate::repair(*parts->client, parts->stores,
+                                                    parts->options.keys, parts->vouchers));
+    std::ranges::move(of_lane, std::back_inserter(repairs));
+    for (const VoucherId voucher : archived) {
+      repairs.push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
+    }
   }
   auto report = audit(on_progress);
   if (report.ok()) report->repairs = std::move(repairs);
   return report;
 }
 
-PurchaseStatistics Sale::purchases() const { return parts_->purchases.counters().read(); }
-const SaleOptions& Sale::options() const { return parts_->options; }
+PurchaseStatistics Sale::purchases() const {
+  if (only_ != nullptr) return only_->purchases.counters().read();
+  PurchaseStatistics statistics;
+  for (const auto& parts : lanes_->all()) {
+    add_purchases(parts->purchases.counters().read(), statistics);
+  }
+  return statistics;
+}
+const SaleOptions& Sale::options() const { return lanes_->all().front()->options; }
+std::span<const SaleLane> Sale::lanes() const { return lanes_->views(); }
+absl::StatusOr<SaleLane> Sale::lane_of(VoucherId voucher) { return lanes_->view_of(voucher); }
 
 std::vector<NamedScript> native_sale_scripts() {
   std::vector<NamedScript> scripts = payment_scripts::native();

@@ -25,7 +25,7 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
       options(std::move(its_options)),
       client(backend.open_client(options.client)),
       buyers(open_confirming(backend, options.client)),
-      reservations(stores.orders),
+      reservations(stores.orders, options.lanes > 1),
       ids(backend, order_id_options(options.keys, options.id_block_size, options.client),
           &reservations),
       queued(*client, options.keys, backend.capabilities().runs_native_scripts),

@@ -1,5 +1,6 @@
 #include "engine/sale/voucher_summary.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/core/base/status_macros.h"
@@ -17,14 +18,17 @@ absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
   return summary;
 }
 
-absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client, VoucherStore& vouchers,
-                                                          const SaleKeys& keys) {
-  ASSIGN_OR_RETURN(auto versions, vouchers.all_applied());
+absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client,
+                                                          std::span<const SaleLane> lanes) {
   std::vector<VoucherSummary> summaries;
-  for (VoucherVersion& version : versions) {
-    ASSIGN_OR_RETURN(auto summary, summarize(client, keys, std::move(version)));
-    summaries.push_back(std::move(summary));
+  for (const SaleLane& lane : lanes) {
+    ASSIGN_OR_RETURN(auto versions, lane.stores.vouchers.all_applied());
+    for (VoucherVersion& version : versions) {
+      ASSIGN_OR_RETURN(auto summary, summarize(client, lane.keys, std::move(version)));
+      summaries.push_back(std::move(summary));
+    }
   }
+  std::ranges::sort(summaries, {}, [](const VoucherSummary& one) { return one.voucher.id; });
   return summaries;
 }
 

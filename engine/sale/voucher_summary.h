@@ -1,6 +1,7 @@
 // Vouchers with the counts of the keyspace.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,7 +16,7 @@ namespace rushgate {
 absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
                                          VoucherVersion version);
 /// As Sale::summaries().
-absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client, VoucherStore& vouchers,
-                                                          const SaleKeys& keys);
+absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client,
+                                                          std::span<const SaleLane> lanes);
 
 }  // namespace rushgate

@@ -73,7 +73,8 @@ absl::Status IdDraws::prepare(std::int64_t day) {
   RETURN_IF_ERROR(look_up(day));
   const Reply exists = client_("EXISTS", keys_.of(day));
   if (!exists.is_integer()) return to_status(exists, kDrawing);
-  return exists.integer() == 0 ? reserve(day, 0, kReserved) : absl::OkStatus();
+  return exists.integer() == 0 ? reserve(day, 0, reservations_->reserved_at_once())
+                               : absl::OkStatus();
 }
 
 /// Looks only at the day: a clock that was once far ahead must not be followed for ever.
@@ -254,7 +255,8 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
       return absl::UnavailableError("ids: the counter " + keys_.of(draw.day) +
                                     " is being set to something else again and again");
     }
-    RETURN_IF_ERROR(reserve(draw.day, last, std::max(kReserved, 2 * draw.size)));
+    RETURN_IF_ERROR(
+        reserve(draw.day, last, std::max(reservations_->reserved_at_once(), 2 * draw.size)));
     {
       const std::lock_guard lock(mutex_);
       const bool is_asked = draw.is_asked;

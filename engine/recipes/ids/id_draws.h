@@ -32,8 +32,6 @@ namespace rushgate {
 class IdDraws : public std::enable_shared_from_this<IdDraws> {
  public:
   static constexpr std::int64_t kAnyDay = 0;
-  /// The counters of one reservation. The next one is made after so many ids, or after a loss.
-  static constexpr std::int64_t kReserved = std::int64_t{1} << 20;
   /// Two draws of a day within kBusyMs double the size of the next one, up to kGrowthMax times the
   /// block size. A draw wakes the thread that runs completions, which costs about 100 us.
   static constexpr std::int64_t kBusyMs = 100;

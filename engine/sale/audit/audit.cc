@@ -380,6 +380,45 @@ absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, cons
   return report;
 }
 
+namespace {
+
+/// Adds the report of a lane.
+void add_report(AuditReport lane, AuditReport& report) {
+  std::ranges::move(lane.vouchers, std::back_inserter(report.vouchers));
+  report.money.received += lane.money.received;
+  report.money.kept += lane.money.kept;
+  report.money.due += lane.money.due;
+  report.money.refunded += lane.money.refunded;
+  std::ranges::move(lane.problems, std::back_inserter(report.problems));
+  std::ranges::move(lane.warnings, std::back_inserter(report.warnings));
+}
+
+}  // namespace
+
+absl::StatusOr<AuditReport> audit_lanes(Client& client, std::span<const SaleLane> lanes,
+                                        const OnAuditProgress& on_progress,
+                                        const RefreshKeyspace& refresh) {
+  AuditReport report;
+  AuditProgress before;  // of the lanes that were audited
+  AuditProgress so_far;
+  const OnAuditProgress on_lane = [&](const AuditProgress& progress) {
+    so_far = {.pass = progress.pass,
+              .vouchers = before.vouchers + progress.vouchers,
+              .vouchers_checked = before.vouchers_checked + progress.vouchers_checked,
+              .orders = before.orders + progress.orders,
+              .orders_checked = before.orders_checked + progress.orders_checked};
+    on_progress(so_far);
+  };
+  for (const SaleLane& lane : lanes) {
+    ASSIGN_OR_RETURN(auto of_lane, audit(client, lane.stores, lane.keys,
+                                         on_progress ? on_lane : OnAuditProgress{}, refresh));
+    add_report(std::move(of_lane), report);
+    before = so_far;
+  }
+  std::ranges::sort(report.vouchers, {}, &VoucherAudit::voucher);
+  return report;
+}
+
 std::ostream& operator<<(std::ostream& out, const AuditReport& report) {
   for (const std::string& repair : report.repairs) out << "repaired: " << repair << '\n';
   out << (report.passed() ? "audit passed" : "audit failed") << '\n';

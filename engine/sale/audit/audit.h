@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,9 +17,13 @@ namespace rushgate {
 /// Lets `client` read the keyspace as it is now, if it reads a copy of one moment.
 using RefreshKeyspace = std::function<absl::Status()>;
 
-/// As Sale::audit(). `refresh` may be empty: `client` reads the keyspace itself.
+/// Audits one lane. `refresh` may be empty: `client` reads the keyspace itself.
 absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
                                   const OnAuditProgress& on_progress = {},
                                   const RefreshKeyspace& refresh = {});
+/// As Sale::audit(): audits each of the lanes.
+absl::StatusOr<AuditReport> audit_lanes(Client& client, std::span<const SaleLane> lanes,
+                                        const OnAuditProgress& on_progress = {},
+                                        const RefreshKeyspace& refresh = {});
 
 }  // namespace rushgate

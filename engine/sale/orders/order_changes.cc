@@ -118,12 +118,6 @@ absl::Status OrderChanges::check_payments() const {
   return absl::FailedPreconditionError("the order store keeps no payments");
 }
 
-absl::StatusOr<std::vector<OrderChange>> OrderChanges::list(std::int64_t after,
-                                                            std::size_t count_max) {
-  RETURN_IF_ERROR(check_payments());
-  return stores_.orders.payments()->changes(after, count_max, {});
-}
-
 // ---- Paying ----
 
 /// Returns true if the payment pays its order, or paid it before the order was refunded. The refund

@@ -47,7 +47,6 @@ class OrderChanges {
   absl::StatusOr<std::size_t> refund_all(VoucherId voucher, const std::string& reason,
                                          const std::string& actor);
   ChangeResult confirm_refund(const std::string& payment);
-  absl::StatusOr<std::vector<OrderChange>> list(std::int64_t after, std::size_t count_max);
 
   /// Returns the present status of an accepted order, even if its last change is not stored yet. Empty
   /// if it is a dead letter, or in neither store any more. Asks the keyspace only about an order that

@@ -24,7 +24,9 @@ inline IdOptions order_id_options(const SaleKeys& keys, std::int64_t block_size,
 /// Reserves counters in the order database. Thread-safe. Does not own it.
 class OrderIdReservations final : public IdReservations {
  public:
-  explicit OrderIdReservations(OrderStore& orders) : orders_(orders) {}
+  /// `has_lanes`: the store is that of one of several lanes, which has fewer counters.
+  explicit OrderIdReservations(OrderStore& orders, bool has_lanes = false)
+      : orders_(orders), has_lanes_(has_lanes) {}
 
   absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) override {
     return orders_.greatest_id(below);
@@ -33,9 +35,14 @@ class OrderIdReservations final : public IdReservations {
                                        std::int64_t count) override {
     return orders_.reserve_ids(day, above, count);
   }
+  [[nodiscard]] std::int64_t reserved_at_once() const override {
+    constexpr std::int64_t kOfLane = std::int64_t{1} << 17;
+    return has_lanes_ ? kOfLane : kReservedAtOnce;
+  }
 
  private:
   OrderStore& orders_;
+  const bool has_lanes_;
 };
 
 }  // namespace rushgate

@@ -62,6 +62,14 @@ absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys) {
   return !undelivered.elements().empty();
 }
 
+absl::StatusOr<bool> has_unstored(Client& client, std::span<const SaleLane> lanes) {
+  for (const SaleLane& lane : lanes) {
+    ASSIGN_OR_RETURN(const bool unstored, has_unstored(client, lane.keys));
+    if (unstored) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<std::vector<std::string>> adopt_pending(Client& client, const SaleKeys& keys,
                                                        std::string_view identity,
                                                        std::string_view consumer) {

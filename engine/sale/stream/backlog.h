@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,12 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
+#include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {
 
 /// Returns true if some order was not delivered to a worker, or not acknowledged by one.
 absl::StatusOr<bool> has_unstored(Client& client, const SaleKeys& keys);
+/// Returns true if that is so in some lane.
+absl::StatusOr<bool> has_unstored(Client& client, std::span<const SaleLane> lanes);
 
 /// Hands the pending entries of workers of the database with this identity to `consumer`, which
 /// then reads them as its own. None of those workers may run. Entries of other systems' consumers

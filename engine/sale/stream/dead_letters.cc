@@ -1,9 +1,11 @@
 #include "engine/sale/stream/dead_letters.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/letter_bury.lua.h"
@@ -328,6 +330,74 @@ std::string_view retry_name(Retry retry) {
       return "needs restore";
   }
   return "?";
+}
+
+// ---- Letters of all lanes ----
+
+namespace {
+
+void name_lane(std::string& id, int lane) {
+  if (lane > 0) id += concat("@", lane);
+}
+
+StreamId letter_time(const std::string& id) {
+  return StreamId::parse(find_letter(id).id).value_or(StreamId::min());
+}
+
+/// Puts the letters of several lanes in the order of their ids, and keeps the first `count_max`, and those
+/// with the id of the last one.
+template <class Letter>
+void join_lanes(std::vector<Letter>& letters, std::size_t count_max) {
+  const auto time_of = [](const Letter& letter) { return letter_time(letter.id); };
+  std::ranges::stable_sort(letters, {}, time_of);
+  if (count_max == 0 || letters.size() <= count_max) return;
+  const StreamId last = time_of(letters[count_max - 1]);
+  const auto end =
+      std::ranges::find_if(letters, [&](const Letter& letter) { return last < time_of(letter); });
+  letters.erase(end, letters.end());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client,
+                                                          std::span<const SaleLane> lanes,
+                                                          StreamId after, std::size_t count_max) {
+  std::vector<DeadLetter> letters;
+  for (const SaleLane& lane : lanes) {
+    ASSIGN_OR_RETURN(auto of_lane, list_dead_letters(client, lane.keys, after, count_max));
+    for (DeadLetter& letter : of_lane) {
+      name_lane(letter.id, lane.number);
+      letters.push_back(std::move(letter));
+    }
+  }
+  if (lanes.size() > 1) join_lanes(letters, count_max);
+  return letters;
+}
+
+absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
+                                                                    std::span<const SaleLane> lanes,
+                                                                    StreamId after,
+                                                                    std::size_t count_max) {
+  std::vector<DiscardedLetter> letters;
+  for (const SaleLane& lane : lanes) {
+    ASSIGN_OR_RETURN(auto of_lane, list_discarded_letters(client, lane.keys, after, count_max));
+    for (DiscardedLetter& letter : of_lane) {
+      name_lane(letter.id, lane.number);
+      name_lane(letter.letter.id, lane.number);
+      letters.push_back(std::move(letter));
+    }
+  }
+  if (lanes.size() > 1) join_lanes(letters, count_max);
+  return letters;
+}
+
+LaneLetter find_letter(const std::string& id) {
+  const std::size_t mark = id.find('@');
+  LaneLetter letter{.id = id.substr(0, mark)};
+  if (mark == id.npos) return letter;
+  const auto lane = parse_int64(std::string_view(id).substr(mark + 1));
+  letter.lane = lane && *lane > 0 && *lane < kLanesMax ? static_cast<int>(*lane) : -1;
+  return letter;
 }
 
 }  // namespace rushgate

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/sale/scripts/letter_retry.lua.h"
 #include <rushgate/client.h>
 #include <rushgate/dead_letter.h>
+#include <rushgate/order_store.h>
 #include <rushgate/sale_keys.h>
 #include <rushgate/stream_id.h>
 #include <rushgate/voucher.h>
@@ -48,6 +50,23 @@ absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(
     Client& client, const SaleKeys& keys, StreamId after = StreamId::min(),
     std::size_t count_max = std::numeric_limits<std::size_t>::max());
+
+/// As list_dead_letters(), of all lanes. Their ids have the number of their lane behind them, unless it is
+/// 0. Returns more than `count_max` if several letters have the last id.
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(
+    Client& client, std::span<const SaleLane> lanes, StreamId after = StreamId::min(),
+    std::size_t count_max = std::numeric_limits<std::size_t>::max());
+/// The same of the discarded ones.
+absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(
+    Client& client, std::span<const SaleLane> lanes, StreamId after = StreamId::min(),
+    std::size_t count_max = std::numeric_limits<std::size_t>::max());
+
+/// The id of a letter among those of all lanes: `<id>@<lane>`, or `<id>` on the lane 0.
+struct LaneLetter {
+  std::string id = {};  // in its lane
+  int lane = 0;         // -1: the number is none
+};
+LaneLetter find_letter(const std::string& id);
 
 /// Returns the dead letter of an order, discarded or not, if there is one. Finds it by
 /// SaleKeys::dead_letter_orders(). Reads no other letter, unless some are not indexed yet.

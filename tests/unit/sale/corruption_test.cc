@@ -360,10 +360,11 @@ class DatabaseCorruptionTest : public CorruptionTest {
     while (rows.executeStep()) found.push_back(rows.getColumn(0).getString());
     return found;
   }
+  /// A sale with one lane leaves the tables of the others empty.
   std::vector<std::string> tables() {
     return texts(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
-        "ORDER BY name");
+        "AND name NOT IN ('lane_states', 'lane_reserved_ids', 'voucher_lanes') ORDER BY name");
   }
   std::vector<std::string> columns(const std::string& table) {
     return texts(concat("SELECT name FROM pragma_table_info('", table, "')"));

@@ -159,7 +159,7 @@ TEST_P(OrderIdsTest, LostCounterIsRaisedUnderRunningGenerator) {
     EXPECT_GT(next, last);
     last = next;
   }
-  EXPECT_GT(client_("INCRBY", kCounter, 0).integer(), IdDraws::kReserved);
+  EXPECT_GT(client_("INCRBY", kCounter, 0).integer(), IdReservations::kReservedAtOnce);
 }
 
 TEST_P(OrderIdsTest, RaisedCounterGivesGeneratorsDifferentBlocks) {
@@ -257,8 +257,8 @@ TEST_P(OrderIdsTest, OrderStoreIsReadOncePerReservation) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(100'000), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());
   const std::int64_t reserved = database_.reserve_ids(kStartDay, 0, 0).value();
-  EXPECT_EQ(reserved, IdDraws::kReserved);
-  std::vector<OrderId> many(IdDraws::kReserved / 2);
+  EXPECT_EQ(reserved, IdReservations::kReservedAtOnce);
+  std::vector<OrderId> many(IdReservations::kReservedAtOnce / 2);
   std::size_t count = 0;
   ASSERT_TRUE(ids.next_ids(many, count).ok());
   EXPECT_EQ(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);

@@ -145,6 +145,17 @@ std::unique_ptr<OrderStore> orders_in_sqlite(const fs::path& file) {
   return opened(SqliteOrderStore::open(file));
 }
 
+/// With two lanes. The vouchers of all suites but those of lanes are on the first one, so they find the
+/// keys where they are without lanes.
+std::unique_ptr<OrderStore> orders_in_lanes(const fs::path& /*file*/) {
+  constexpr VoucherId kVouchers = 1'000;
+  auto orders = std::make_unique<MemoryOrderStore>();
+  bool is_done = orders->add_lanes(2).ok();
+  for (VoucherId id = -1; id < kVouchers; ++id) is_done &= orders->put_on_lane(id, 0).ok();
+  if (!is_done) throw std::runtime_error("no lanes");
+  return orders;
+}
+
 // ---- The list ----
 
 constexpr SaleBackendKind kSaleBackends[] = {
@@ -162,6 +173,13 @@ constexpr SaleBackendKind kSaleBackends[] = {
      .is_server = false,
      .can_roll_back = false,
      .has_manual_time = false},
+    {.name = "Lanes",
+     .make_keyspace = make_memory,
+     .open_orders = orders_in_lanes,
+     .keeps_orders_in_file = false,
+     .is_server = false,
+     .can_roll_back = false,
+     .has_lanes = true},
     {.name = "RocksDb",
      .make_keyspace = make_rocksdb,
      .open_orders = orders_in_sqlite,

@@ -57,6 +57,7 @@ struct SaleBackendKind {
   bool is_server;               // several processes share the keyspace, and it outlives them
   bool can_roll_back;           // has save() and roll_back()
   bool has_manual_time = true;  // false: only TestTime::kMachines
+  bool has_lanes = false;       // the database has several lanes from the start
 };
 
 /// The parameter of ::testing::TestWithParam.
@@ -74,6 +75,11 @@ inline auto each_backend(TestTime time = TestTime::kManual) {
 inline auto each_backend_that(bool SaleBackendKind::*property, TestTime time = TestTime::kManual) {
   return ::testing::ValuesIn(
       sale_backends(time, [&](const SaleBackendKind& kind) { return kind.*property; }));
+}
+/// Returns each backend whose database begins with one lane.
+inline auto each_backend_without_lanes(TestTime time = TestTime::kManual) {
+  return ::testing::ValuesIn(
+      sale_backends(time, [](const SaleBackendKind& kind) { return !kind.has_lanes; }));
 }
 /// Returns each embedded engine: its keyspace belongs to one process.
 inline auto each_embedded_backend(TestTime time = TestTime::kManual) {

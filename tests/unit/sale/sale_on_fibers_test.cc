@@ -46,7 +46,8 @@ TEST_P(SaleOnFibersTest, FibersShareDrawsOfIds) {
   std::int64_t drawn = 0;
   const Reply counters = backend_.client()("KEYS", SaleKeys{}.id_prefix + "*");
   for (const Reply& counter : counters.elements())
-    drawn += backend_.client()("INCRBY", counter.text(), 0).integer() % IdDraws::kReserved;
+    drawn +=
+        backend_.client()("INCRBY", counter.text(), 0).integer() % IdReservations::kReservedAtOnce;
   EXPECT_GE(drawn, kFibers * kBuysEach);
   // One block in use and one ahead, twice if a day ends meanwhile.
   EXPECT_LE(drawn, kFibers * kBuysEach + 4 * kBlock * IdDraws::kGrowthMax);

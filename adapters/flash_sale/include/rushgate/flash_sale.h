@@ -50,9 +50,12 @@ struct FlashSaleOptions {
   /// open() holds only the keyspace. With a keyspace on a Redis, any number of processes on any number
   /// of hosts may open the sale.
   std::string orders = {};
-  /// Threads that store orders. With 0 the sale has no threads: drain() stores orders, and poll()
+  /// Threads that store orders, for each lane (SaleOptions::lanes). With 0 the sale has no threads: drain() stores orders, and poll()
   /// decides submitted requests.
   int workers = 1;
+  /// The lanes whose orders the workers store. Empty: all. Some process must store those of each lane:
+  /// drain() waits for all.
+  std::vector<int> work_lanes = {};
   bool start_workers = true;           // by open(); false: by start_workers()
   std::size_t submitted_max = 65'536;  // submitted requests without a completion yet
   /// How long drain() with running workers waits for a keyspace that is unreachable.
@@ -284,6 +287,7 @@ class FlashSale {
   [[nodiscard]] Client& client();
   [[nodiscard]] OrderStore& orders();
   [[nodiscard]] const Clock& clock() const;
+  /// Returns the keys of the sale; with lanes, those of the lane 0. Sale::lanes() has them all.
   [[nodiscard]] const SaleKeys& keys() const { return sale_.options().keys; }
   /// Returns an error while the keyspace is unusable. kUnavailable: it may be usable again later.
   /// Any other code: only a new open() can help.

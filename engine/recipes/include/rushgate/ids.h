@@ -84,6 +84,11 @@ class IdReservations {
   /// the last two.
   virtual absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
                                                std::int64_t count) = 0;
+
+  /// Returns how many counters the generator reserves at least. The more, the less often it asks, and the
+  /// more are lost with a keyspace that loses its counter.
+  [[nodiscard]] virtual std::int64_t reserved_at_once() const { return kReservedAtOnce; }
+  static constexpr std::int64_t kReservedAtOnce = std::int64_t{1} << 20;
 };
 
 /// Hands out the ids of a block without a lock. It is a part of IdGenerator, and is in this header

@@ -51,6 +51,7 @@ struct MoveReport {
 /// (WorkerOptions::retain_ms). Errors, besides those of the stores:
 /// - kFailedPrecondition: one of the keyspaces belongs to another database, has this sale already, or is
 ///   part of another move. The message says which.
+/// - kUnimplemented: the sale has several lanes (SaleOptions::lanes).
 /// - kUnavailable: a store was away, or an order could not be stored, for longer than the patience.
 absl::StatusOr<MoveReport> move_sale(Backend& from, Backend& to, const SaleStores& stores,
                                      const MoveOptions& options);

@@ -35,7 +35,12 @@ namespace rushgate {
 struct PurchaseStatistics;  // <rushgate/purchase_statistics.h>
 
 struct SaleOptions {
-  SaleKeys keys = {};
+  SaleKeys keys = {};  // of the first lane; those of the others follow (SaleKeys::of_lane())
+  /// The number of lanes, at least: open() adds lanes to the order database until there are so many, up to
+  /// kLanesMax. They stay, also if a later open() names fewer (docs/production.md). Vouchers that are on
+  /// sale stay on their lane. More than 1 needs an order store with lanes (OrderStore::lanes()), and
+  /// excludes `admission` and `adopt`.
+  int lanes = 1;
   /// How long an idempotency key stands for its order, at most kRequestTtlMsMax (100 years).
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
   static constexpr std::int64_t kRequestTtlMsMax = 3'155'760'000'000;
@@ -234,6 +239,7 @@ class Sale {
                                                    std::size_t count_max = 1'000);
 
   /// Returns the dead letters with ids above `after`, oldest first, at most `count_max`. Default: all.
+  /// With lanes, an id has that of its lane behind it, and all letters with the last id are returned.
   absl::StatusOr<std::vector<DeadLetter>> dead_letters(
       StreamId after = StreamId::min(),
       std::size_t count_max = std::numeric_limits<std::size_t>::max());
@@ -279,14 +285,23 @@ class Sale {
   /// Returns what purchases of this object came to. <rushgate/purchase_statistics.h>
   [[nodiscard]] PurchaseStatistics purchases() const;
 
+  /// Returns the options, with the number of lanes that there are.
   [[nodiscard]] const SaleOptions& options() const;
+
+  /// Returns the lanes. Each needs workers of its own.
+  [[nodiscard]] std::span<const SaleLane> lanes() const;
+  /// Returns the lane of a voucher, or the one on which it would be published. Asks the order database
+  /// about a voucher that this process does not know.
+  absl::StatusOr<SaleLane> lane_of(VoucherId voucher);
 
  private:
   friend class SaleMove;
   struct Parts;
-  explicit Sale(std::unique_ptr<Parts> parts);
+  class Lanes;
+  explicit Sale(std::unique_ptr<Lanes> lanes);
 
-  const std::unique_ptr<Parts> parts_;
+  const std::unique_ptr<Lanes> lanes_;
+  Parts* const only_;  // of the only lane; null if there are several
 };
 
 /// Returns the native implementations of the sale's scripts. Sale::open() adds them to its backend;

@@ -1,0 +1,71 @@
+// The lanes of a sale: the parts of each, and which of them a call concerns.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/sale/sale_parts.h"
+#include "engine/sale/stores/lane_views.h"
+#include <rushgate/backend.h>
+#include <rushgate/order_store.h>
+#include <rushgate/purchase_statistics.h>
+#include <rushgate/sale.h>
+
+namespace rushgate {
+
+/// Thread-safe. Does not own the backend and the stores, which must outlive it.
+class Sale::Lanes {
+ public:
+  /// Opens each lane: as many as the order database has, and at least `options.lanes`. The options must
+  /// be valid.
+  static absl::StatusOr<std::unique_ptr<Lanes>> open(Backend& backend, const SaleStores& stores,
+                                                     SaleOptions options);
+
+  /// Returns the parts of the only lane; null if there are several.
+  [[nodiscard]] Parts* only() const { return parts_.size() == 1 ? parts_.front().get() : nullptr; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Parts>>& all() const { return parts_; }
+  [[nodiscard]] std::span<const SaleLane> views() const { return views_->all(); }
+  /// Returns the parts of a lane; null if there is none.
+  [[nodiscard]] Parts* at(int lane) const {
+    const bool exists = lane >= 0 && static_cast<std::size_t>(lane) < parts_.size();
+    return exists ? parts_[static_cast<std::size_t>(lane)].get() : nullptr;
+  }
+  /// Returns a session of the backend, for what concerns several lanes.
+  [[nodiscard]] Client& client() const { return *parts_.front()->client; }
+  /// Returns the stores of the whole sale.
+  [[nodiscard]] const SaleStores& stores() const { return views_->stores(); }
+
+  // As in LaneViews:
+  absl::StatusOr<Parts*> of_voucher(VoucherId voucher);
+  absl::StatusOr<SaleLane> view_of(VoucherId voucher);
+  [[nodiscard]] Parts& of_order(OrderId order) const { return *at(views_->of_order(order)); }
+
+  // As in Sale, with several lanes:
+  BuyResult buy(const BuyRequest& request);
+  std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests);
+  std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests);
+  void complete(const BuyRequest& request, BuyResult& result);
+  WaitResult wait_for(VoucherId voucher, const UserId& user);
+  std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests);
+  ChangeResult confirm_refund(const std::string& payment);
+  absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
+
+ private:
+  Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const SaleOptions& options);
+  absl::Status open_all(Backend& backend);
+
+  const std::unique_ptr<LaneViews> views_;
+  std::vector<std::unique_ptr<Parts>> parts_;
+};
+
+// ---- Results of lanes, put together ----
+
+/// Adds the purchases of a lane. The percentiles become those of the slower one.
+void add_purchases(const PurchaseStatistics& lane, PurchaseStatistics& statistics);
+
+}  // namespace rushgate

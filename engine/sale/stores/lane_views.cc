@@ -1,0 +1,48 @@
+#include "engine/sale/stores/lane_views.h"
+
+#include "engine/core/base/status_macros.h"
+#include <rushgate/order_rules.h>
+
+namespace rushgate {
+
+absl::StatusOr<std::unique_ptr<LaneViews>> LaneViews::open(const SaleStores& stores,
+                                                           const SaleKeys& keys) {
+  int count = 1;
+  if (LaneStore* const store = stores.orders.lanes()) {
+    ASSIGN_OR_RETURN(count, store->count_lanes());
+  }
+  std::unique_ptr<LaneViews> views(new LaneViews(stores, keys, count));
+  if (views->vouchers_) RETURN_IF_ERROR(views->vouchers_->load());
+  return views;
+}
+
+LaneViews::LaneViews(const SaleStores& stores, const SaleKeys& keys, int count) : stores_(stores) {
+  lanes_.push_back({.number = 0, .keys = keys, .stores = stores});
+  if (count == 1) return;
+  lanes_.clear();
+  vouchers_ = std::make_unique<VoucherLanes>(*stores.orders.lanes(), count);
+  for (int lane = 0; lane < count; ++lane) {
+    orders_.push_back(std::make_unique<LaneOrders>(stores.orders, *vouchers_, lane));
+    lanes_.push_back(
+        {.number = lane, .keys = lane == 0 ? keys : keys.of_lane(lane), .stores = *orders_.back()});
+  }
+}
+
+absl::StatusOr<int> LaneViews::of_voucher(VoucherId voucher) {
+  if (!vouchers_) return 0;
+  ASSIGN_OR_RETURN(const auto lane, vouchers_->find(voucher));
+  return lane ? *lane : first_lane(voucher, count());
+}
+
+int LaneViews::likely_of_voucher(VoucherId voucher) const {
+  if (!vouchers_) return 0;
+  const auto known = vouchers_->remembered(voucher);
+  return known ? *known : first_lane(voucher, count());
+}
+
+int LaneViews::of_order(OrderId order) const {
+  const int lane = lane_of_order(order);
+  return lane < count() ? lane : 0;
+}
+
+}  // namespace rushgate

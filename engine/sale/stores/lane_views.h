@@ -1,0 +1,49 @@
+// The lanes of an order database, each with its keys and its part of the database.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/sale/stores/lane_orders.h"
+#include "engine/sale/stores/voucher_lanes.h"
+#include <rushgate/order_store.h>
+#include <rushgate/sale_keys.h>
+#include <rushgate/voucher.h>
+
+namespace rushgate {
+
+/// Thread-safe. Does not own the stores, which must outlive it.
+class LaneViews {
+ public:
+  /// Reads how many lanes there are, and which vouchers are on them. With one lane, it has the stores as
+  /// they are given. Otherwise the order store must keep the vouchers too.
+  static absl::StatusOr<std::unique_ptr<LaneViews>> open(const SaleStores& stores,
+                                                         const SaleKeys& keys);
+
+  /// Returns the lanes, in the order of their numbers; at least one.
+  [[nodiscard]] std::span<const SaleLane> all() const { return lanes_; }
+  /// Returns the stores of all lanes together.
+  [[nodiscard]] const SaleStores& stores() const { return stores_; }
+
+  /// Returns the lane of a voucher, or the one on which it would be published. Asks the order database
+  /// about a voucher that is not remembered. kUnavailable: its lane was added since open().
+  absl::StatusOr<int> of_voucher(VoucherId voucher);
+  /// As of_voucher(), but asks nobody. Right for each voucher that is remembered, and for new ones while
+  /// all processes have as many lanes.
+  [[nodiscard]] int likely_of_voucher(VoucherId voucher) const;
+  /// Returns the lane of an order.
+  [[nodiscard]] int of_order(OrderId order) const;
+
+ private:
+  LaneViews(const SaleStores& stores, const SaleKeys& keys, int count);
+  [[nodiscard]] int count() const { return static_cast<int>(lanes_.size()); }
+
+  const SaleStores stores_;
+  std::unique_ptr<VoucherLanes> vouchers_;           // null with one lane
+  std::vector<std::unique_ptr<LaneOrders>> orders_;  // of each lane; empty with one
+  std::vector<SaleLane> lanes_;
+};
+
+}  // namespace rushgate
