@@ -54,7 +54,7 @@ TEST_F(ClusterFaultsTest, KilledMasterIsReplaced) {
 
 TEST_F(ClusterFaultsTest, PausedMasterIsLeft) {
   RedisOptions impatient = options();
-  impatient.command_timeout_ms = 300;
+  impatient.command_timeout_ms = 1'000;
   const auto backend = opened(impatient);
   const auto client = backend->open_client();
   const std::string key = "paused";

@@ -89,21 +89,21 @@ TEST_F(ClusterTest, KeylessCommandsReachAllMasters) {
 TEST_F(ClusterTest, SyncWaitsForReplicasOfAllMasters) {
   RedisOptions waiting = options();
   waiting.sync_replicas = 1;
-  waiting.sync_timeout_ms = 100;
+  waiting.sync_timeout_ms = 1'000;
   const auto backend = opened(waiting);
   const auto client = backend->open_client();
   EXPECT_EQ((*client)("SET", "a", 1), Reply::ok());
   EXPECT_EQ(client->sync(), Reply::ok());
   RedisServer& replica = cluster().replica_of(cluster().owner_of("b"));
   replica.pause();
-  EXPECT_EQ(client->sync(), Reply::error("NOREPLICAS 0 of 1 replicas confirmed within 100 ms"));
+  EXPECT_EQ(client->sync(), Reply::error("NOREPLICAS 0 of 1 replicas confirmed within 1000 ms"));
   replica.resume();
 }
 
 TEST_F(ClusterTest, ConfirmedResultNeedsReplica) {
   RedisOptions confirming = options();
   confirming.confirm_replicas = 1;
-  confirming.confirm_ms = 100;
+  confirming.confirm_ms = 1'000;
   const auto backend = opened(confirming);
   const auto client = backend->open_client({.confirms = true});
   EXPECT_EQ((*client)("INCR", "a"), Reply::integer(1));

@@ -9,7 +9,6 @@
 #include "tests/support/redis_server/patience.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/sentinel_group.h"
-#include <rushgate/clock.h>
 
 namespace rushgate::testing {
 namespace {
@@ -49,8 +48,6 @@ RedisCluster::RedisCluster(const RedisClusterOptions& options) {
       must(node(known), Request::of("CLUSTER", "MEET", "127.0.0.1", node(i).port(), buses[i]));
     }
   }
-  // Masters serve nothing in their first two seconds.
-  if (options.manual_clock) set_now_ms(ManualClock::kStartMs + 10'000);
   wait_until("the nodes do not find each other", [&] {
     return std::ranges::all_of(nodes_, [&](const auto& each) {
       const std::string known = ask(*each, Request::of("CLUSTER", "NODES")).text();
@@ -67,8 +64,6 @@ RedisCluster::RedisCluster(const RedisClusterOptions& options) {
 
 /// Returns the ports of the nodes' bus.
 std::vector<std::string> RedisCluster::start(const RedisClusterOptions& options) {
-  constexpr int kNeverMs = 2'000'000'000;
-  const int timeout_ms = options.manual_clock ? kNeverMs : kNodeTimeoutMs;
   std::vector<std::string> buses;
   for (std::size_t i = 0; i < options.masters * (1 + options.replicas); ++i) {
     const std::string& bus = buses.emplace_back(std::to_string(find_free_port()));
@@ -77,7 +72,7 @@ std::vector<std::string> RedisCluster::start(const RedisClusterOptions& options)
                                           "--cluster-port",
                                           bus,
                                           "--cluster-node-timeout",
-                                          std::to_string(timeout_ms),
+                                          std::to_string(kNodeTimeoutMs),
                                           "--cluster-replica-validity-factor",
                                           "0",
                                           "--cluster-require-full-coverage",
@@ -89,10 +84,8 @@ std::vector<std::string> RedisCluster::start(const RedisClusterOptions& options)
                                           "--repl-ping-replica-period",
                                           "1"};
     arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
-    nodes_.push_back(
-        std::make_unique<RedisServer>(RedisServerOptions{.arguments = std::move(arguments),
-                                                         .listens_on_tcp = true,
-                                                         .manual_clock = options.manual_clock}));
+    nodes_.push_back(std::make_unique<RedisServer>(
+        RedisServerOptions{.arguments = std::move(arguments), .listens_on_tcp = true}));
   }
   return buses;
 }
@@ -217,10 +210,6 @@ void RedisCluster::flush_all() {
       must(*each, Request::of("FLUSHALL", "SYNC"));
     }
   }
-}
-
-void RedisCluster::set_now_ms(std::int64_t now_ms) {
-  for (const auto& each : nodes_) each->set_now_ms(now_ms);
 }
 
 void RedisCluster::wait_until(const std::string& what, const std::function<bool()>& is_done) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,7 +17,6 @@ struct RedisClusterOptions {
   std::size_t masters = 3;
   std::size_t replicas = 1;                 // of each master
   std::vector<std::string> arguments = {};  // also passed to each redis-server
-  bool manual_clock = false;  // as in RedisServerOptions; no node fails by itself then
 };
 
 /// Real processes on ports of 127.0.0.1. Masters have about as many slots each, in order. A silent node
@@ -59,8 +57,6 @@ class RedisCluster {
   void heal();
   /// Deletes all keys.
   void flush_all();
-  /// Sets the time of day of a manual clock on all nodes.
-  void set_now_ms(std::int64_t now_ms);
   void wait_until(const std::string& what, const std::function<bool()>& is_done);
 
  private:

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/redis_server/lent_redis_server.h"
-#include "tests/support/redis_server/redis_cluster.h"
 #include "tests/support/temporary_directory.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_store.h>
@@ -21,7 +20,7 @@
 
 namespace rushgate {
 
-enum class RecipeKind : std::uint8_t { kMemory, kRocksDb, kRedis, kRedisCluster };
+enum class RecipeKind : std::uint8_t { kMemory, kRocksDb, kRedis };
 
 inline std::string recipe_name(const ::testing::TestParamInfo<RecipeKind>& kind) {
   switch (kind.param) {
@@ -31,8 +30,6 @@ inline std::string recipe_name(const ::testing::TestParamInfo<RecipeKind>& kind)
       return "RocksDb";
     case RecipeKind::kRedis:
       return "Redis";
-    case RecipeKind::kRedisCluster:
-      return "RedisCluster";
   }
   return "?";
 }
@@ -42,27 +39,16 @@ inline auto manual_time_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb);
 }
 
-/// Returns the kinds on which keys need no hash tag.
-inline auto recipe_kinds_without_slots() {
+inline auto all_recipe_kinds() {
   return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb, RecipeKind::kRedis);
 }
 
-inline auto all_recipe_kinds() {
-  return ::testing::Values(RecipeKind::kMemory, RecipeKind::kRocksDb, RecipeKind::kRedis,
-                           RecipeKind::kRedisCluster);
-}
-
-/// On a Redis only the time of day is manual. Its timers and expiries are real. All tests share a
-/// cluster.
+/// On a Redis only the time of day is manual. Its timers and expiries are real.
 class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
  protected:
   RecipeTest() {
     if (GetParam() == RecipeKind::kRedis) {
       server_.emplace(rushgate::testing::LentRedisServer::Time::kManual);
-    }
-    if (GetParam() == RecipeKind::kRedisCluster) {
-      set_now_ms(clock_.now_ms());
-      cluster().flush_all();
     }
     backend_ = open();
     client_ = backend_->open_client();
@@ -72,9 +58,6 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
   std::unique_ptr<Backend> open() {
     if (GetParam() == RecipeKind::kRedis) {
       return value(RedisBackend::open(*RedisOptions::from_url((*server_)->url())));
-    }
-    if (GetParam() == RecipeKind::kRedisCluster) {
-      return value(RedisBackend::open(*RedisOptions::from_url(cluster().url())));
     }
     std::unique_ptr<Store> store = std::make_unique<MemoryStore>();
     if (GetParam() == RecipeKind::kRocksDb) store = value(RocksDbStore::open(directory_.path()));
@@ -86,30 +69,18 @@ class RecipeTest : public ::testing::TestWithParam<RecipeKind> {
   void advance_ms(std::int64_t duration_ms) {
     if (engine_ != nullptr) return engine_->advance_ms(duration_ms);
     clock_.advance_ms(duration_ms);
-    set_now_ms(clock_.now_ms());
+    (*server_)->set_now_ms(clock_.now_ms());
   }
   /// Sets only the time of day.
   void set_now_ms(std::int64_t now_ms) {
     clock_.set_now_ms(now_ms);
     if (server_) (*server_)->set_now_ms(now_ms);
-    if (GetParam() == RecipeKind::kRedisCluster) cluster().set_now_ms(now_ms);
-  }
-  /// Returns true if the keyspace is on a server, or several.
-  static bool is_on_server() { return GetParam() >= RecipeKind::kRedis; }
-  /// Returns a name whose keys share a slot on a cluster.
-  static std::string tagged(const std::string& name) {
-    return GetParam() == RecipeKind::kRedisCluster ? '{' + name + '}' : name;
   }
 
   template <class T>
   static T value(absl::StatusOr<T> opened) {
     if (!opened.ok()) throw std::runtime_error(opened.status().ToString());
     return *std::move(opened);
-  }
-
-  static rushgate::testing::RedisCluster& cluster() {
-    static rushgate::testing::RedisCluster shared({.replicas = 0, .manual_clock = true});
-    return shared;
   }
 
   ManualClock clock_;

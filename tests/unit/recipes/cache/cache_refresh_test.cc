@@ -42,7 +42,7 @@ class CacheRefreshTest : public CacheTest {
   CacheOptions with_expiry_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, CacheRefreshTest, recipe_kinds_without_slots(), recipe_name);
+INSTANTIATE_TEST_SUITE_P(Backends, CacheRefreshTest, all_recipe_kinds(), recipe_name);
 
 TEST_P(CacheRefreshTest, ExpiryIsInsideTheValue) {
   EXPECT_EQ(get(), "row 1");

@@ -23,19 +23,7 @@ using Fault = FaultyBackend::Fault;
 
 using ::testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(Backends, CacheTest, recipe_kinds_without_slots(), recipe_name);
-
-class CacheOnClusterTest : public CacheTest {};
-INSTANTIATE_TEST_SUITE_P(Backends, CacheOnClusterTest, ::testing::Values(RecipeKind::kRedisCluster),
-                         recipe_name);
-
-TEST_P(CacheOnClusterTest, KeyNeedsTag) {
-  EXPECT_EQ(*cache_->get_or_load("{shop}", database_.reader()), "row 1");
-  EXPECT_EQ(*cache_->get_or_load("{shop}", database_.reader()), "row 1");
-  EXPECT_EQ(database_.reads, 1);
-  EXPECT_TRUE(exists("cache:{shop}"));
-  EXPECT_THAT(get(), HasSubstr("CROSSSLOT the keys \"cache:shop\""));
-}
+INSTANTIATE_TEST_SUITE_P(Backends, CacheTest, all_recipe_kinds(), recipe_name);
 
 /// Timers and leases use a clock that the test moves.
 class CacheInManualTimeTest : public CacheTest {};

@@ -157,7 +157,7 @@ class CacheFirstLevelTest : public CacheTest {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, CacheFirstLevelTest, recipe_kinds_without_slots(), recipe_name);
+INSTANTIATE_TEST_SUITE_P(Backends, CacheFirstLevelTest, all_recipe_kinds(), recipe_name);
 
 TEST_P(CacheFirstLevelTest, HitSendsNothing) {
   std::atomic<int> requests = 0;
