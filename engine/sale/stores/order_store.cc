@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -90,7 +89,8 @@ absl::StatusOr<FoundOrders> OrderStore::search(const OrderSearch& search) {
   ASSIGN_OR_RETURN(auto newest, read_newest(*this, search));
   FoundOrders found;
   if (newest.first > 1) found.next = newest.first;
-  for (Order& order : std::views::reverse(newest.orders)) {
+  std::reverse(newest.orders.begin(), newest.orders.end());
+  for (Order& order : newest.orders) {
     if (search.status && order.status != *search.status) continue;
     if (search.reference && order.reference != *search.reference) continue;
     found.orders.push_back(std::move(order));
