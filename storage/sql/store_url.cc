@@ -135,13 +135,14 @@ bool may_cut_password(std::string_view rest) {
 /// Replaces the values of libpq's options `password` and `sslpassword`.
 std::string without_secret_options(std::string_view url) {
   constexpr std::string_view kSecret = "password=";
-  std::string shown;
+  std::size_t from = std::min(url.find('?'), url.size());
+  std::string shown(url.substr(0, from));
   while (true) {
-    const std::size_t found = url.find(kSecret);
-    if (found == std::string_view::npos) return shown + std::string(url);
-    shown += concat(url.substr(0, found), kSecret, "x");
-    url.remove_prefix(found);
-    url.remove_prefix(std::min(url.find('&'), url.size()));
+    const std::size_t found = url.find(kSecret, from);
+    shown += url.substr(from, found == std::string_view::npos ? found : found - from);
+    if (found == std::string_view::npos) return shown;
+    shown += concat(kSecret, "x");
+    from = std::min(url.find('&', found), url.size());
   }
 }
 
