@@ -51,7 +51,7 @@ void check_secret(std::string_view text) {
 }  // namespace
 }  // namespace rushgate
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+RUSHGATE_FUZZER(orders_url) {
   using namespace rushgate;
   const std::string_view text = fuzz::to_text(data, size);
   // It would be read, and might be a pipe.
