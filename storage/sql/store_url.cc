@@ -65,6 +65,7 @@ absl::StatusOr<OwnOptions> take_own_options(std::string_view url) {
   for (std::string_view rest = url.substr(std::min(query + 1, url.size())); !rest.empty();) {
     const std::string_view option = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(option.size() + 1, rest.size()));
+    if (option.empty()) continue;
     const std::size_t equals = std::min(option.find('='), option.size());
     const std::string_view value = option.substr(std::min(equals + 1, option.size()));
     ASSIGN_OR_RETURN(const bool is_ours, take_option(option.substr(0, equals), value, options));
