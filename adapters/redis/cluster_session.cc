@@ -99,7 +99,7 @@ void ClusterSession::send(ClusterPart& part) {
     if (const auto gate = gates_.find(*part.unit.slot); gate != gates_.end()) {
       return gate->second.held.push_back(&part);
     }
-    if (!part.unit.blocks) ++in_flight_[*part.unit.slot];
+    if (!take_off(part)) return gates_[*part.unit.slot].held.push_back(&part);
   }
   deliver(part);
 }
@@ -247,11 +247,29 @@ void ClusterSession::finish(ClusterPart& part) {
 
 // ---- Gates --------------------------------------------------------------------------------------
 
+/// Begins the flight of a part, to its redirect's node or to the owner of its slot. Returns false if others
+/// are under way to another node.
+bool ClusterSession::take_off(ClusterPart& part) {
+  if (part.unit.blocks) return true;
+  const int slot = *part.unit.slot;
+  const std::shared_ptr<RedisCore> node = part.node != nullptr ? part.node : servers_->owner(slot);
+  Flight& flight = in_flight_[slot];
+  if (flight.count > 0 && node != flight.node) return false;
+  ++flight.count;
+  flight.node = node;
+  const bool is_sent_again = !part.is_by_map || node != part.sent_to;
+  if (node != nullptr && is_sent_again) {
+    part.node = node;
+    part.is_by_map = false;
+  }
+  return true;
+}
+
 /// Ends the flight of a part. The last one opens the slot's gate, if there is one.
 std::optional<ClusterSession::Opening> ClusterSession::leave(int slot) {
-  const auto count = in_flight_.find(slot);
-  if (--count->second > 0) return std::nullopt;
-  in_flight_.erase(count);
+  const auto flight = in_flight_.find(slot);
+  if (--flight->second.count > 0) return std::nullopt;
+  in_flight_.erase(flight);
   const auto gate = gates_.find(slot);
   if (gate == gates_.end() || gate->second.is_opening) return std::nullopt;
   return begin_opening(gate->second);
@@ -278,19 +296,23 @@ void ClusterSession::open_later(int slot, const std::optional<Opening>& opening)
 void ClusterSession::open_gate(int slot) {
   while (true) {
     std::deque<ClusterPart*> parts;
+    bool are_some_held = false;  // until those that are sent have their replies
     {
       const std::lock_guard lock(mutex_);
       Gate& gate = gates_[slot];
-      parts.swap(gate.again);
-      parts.insert(parts.end(), gate.held.begin(), gate.held.end());
-      gate.held.clear();
-      if (parts.empty()) {
+      std::deque<ClusterPart*> waiting;
+      waiting.swap(gate.again);
+      waiting.insert(waiting.end(), gate.held.begin(), gate.held.end());
+      if (waiting.empty()) {
         gates_.erase(slot);
         return;
       }
-      const auto counted =
-          std::ranges::count_if(parts, [](const ClusterPart* part) { return !part->unit.blocks; });
-      if (counted > 0) in_flight_[slot] += static_cast<int>(counted);
+      while (!waiting.empty() && take_off(*waiting.front())) {
+        parts.push_back(waiting.front());
+        waiting.pop_front();
+      }
+      are_some_held = !waiting.empty();
+      gate.held = std::move(waiting);
     }
     for (ClusterPart* const part : parts) {
       part->pause_ms = 0;
@@ -300,8 +322,8 @@ void ClusterSession::open_gate(int slot) {
     {
       const std::lock_guard lock(mutex_);
       Gate& gate = gates_[slot];
-      if (gate.again.empty()) continue;
-      // Some were redirected once more: the others must have their replies first.
+      if (gate.again.empty() && !are_some_held) continue;
+      // Some were redirected once more, or go to another node: the others must have their replies first.
       gate.is_opening = false;
       if (!in_flight_.contains(slot)) opening = begin_opening(gate);
     }

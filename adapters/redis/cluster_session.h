@@ -23,9 +23,9 @@ namespace rushgate {
 /// Sends each part of a submission to its node by a RedisSession, and again where a redirect leads.
 /// Thread-safe.
 ///
-/// Keeps the order of the requests for one slot. Once one of them must be sent again, the slot is
-/// gated: later ones wait until those already sent have their replies, and all that must be sent
-/// again are, in their order. Blocking commands, which may last, wait for a gate, but no gate waits
+/// Keeps the order of the requests for one slot. Once one of them must be sent again, or to another
+/// node than those under way, the slot is gated: later ones wait until those already sent have their
+/// replies, and all that must be sent again are, in their order. Blocking commands, which may last, wait for a gate, but no gate waits
 /// for them.
 class ClusterSession final : public ClientSession,
                              public std::enable_shared_from_this<ClusterSession> {
@@ -55,6 +55,12 @@ class ClusterSession final : public ClientSession,
     std::deque<ClusterPart*> held;   // submitted since
     bool is_opening = false;
   };
+  /// The parts of a slot that were sent and have no replies yet, without blocking ones. All are on one
+  /// node: requests on two would be executed in any order.
+  struct Flight {
+    int count = 0;
+    std::shared_ptr<RedisCore> node = nullptr;
+  };
 
   /// What a gate waits for before it opens.
   struct Opening {
@@ -76,6 +82,7 @@ class ClusterSession final : public ClientSession,
   void open_gate(int slot);
   void open_later(int slot, const std::optional<Opening>& opening);
   // Require mutex_:
+  [[nodiscard]] bool take_off(ClusterPart& part);
   [[nodiscard]] std::optional<Opening> leave(int slot);
   [[nodiscard]] static Opening begin_opening(Gate& gate);
 
@@ -86,8 +93,8 @@ class ClusterSession final : public ClientSession,
   std::mutex mutex_;
   // ---- Guarded by mutex_ ----
   absl::flat_hash_map<std::shared_ptr<RedisCore>, std::shared_ptr<RedisSession>> sessions_;
-  absl::flat_hash_map<int, int> in_flight_;  // by slot: parts that were sent, without blocking ones
-  std::map<int, Gate> gates_;                // by slot
+  absl::flat_hash_map<int, Flight> in_flight_;  // by slot
+  std::map<int, Gate> gates_;                   // by slot
   bool is_closed_ = false;
 };
 
