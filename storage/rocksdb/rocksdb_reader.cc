@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,18 @@ class ReadStore final : public Store {
   const RocksDatabase& database_;
 };
 
+/// Returns the oldest log in the directory. Empty: there is none, or the directory cannot be read.
+std::filesystem::path oldest_log(const std::filesystem::path& dir) {
+  std::filesystem::path oldest;  // names are numbers with leading zeros
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(dir, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::filesystem::path& path = file->path();
+    if (path.extension() == ".log" && (oldest.empty() || path < oldest)) oldest = path;
+  }
+  return error ? std::filesystem::path() : oldest;
+}
+
 }  // namespace
 
 RocksDbReader::RocksDbReader(std::filesystem::path dir, RocksDbStoreOptions options)
@@ -58,7 +72,7 @@ absl::StatusOr<std::unique_ptr<RocksDbReader>> RocksDbReader::open(const std::fi
 }
 
 absl::StatusOr<std::unique_ptr<Store>> RocksDbReader::read() {
-  constexpr int kAttemptsMax = 20;
+  constexpr int kAttemptsMax = 100;
   absl::Status failed;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     if (!database_) {
@@ -68,9 +82,17 @@ absl::StatusOr<std::unique_ptr<Store>> RocksDbReader::read() {
       if (!opened.ok()) continue;
       database_ = *std::move(opened);
     }
+    // RocksDB reads the list of tables first, and then the logs. A log that was written to a table and
+    // removed in between is in neither, while later ones are there. Logs are removed in their order.
+    const std::filesystem::path oldest = oldest_log(dir_);
     failed = database_->catch_up();
-    if (failed.ok()) return std::make_unique<ReadStore>(*database_);
-    database_.reset();
+    if (!failed.ok()) {
+      database_.reset();
+      continue;
+    }
+    std::error_code error;
+    if (std::filesystem::exists(oldest, error)) return std::make_unique<ReadStore>(*database_);
+    failed = absl::UnavailableError("the writer removed a log while the logs were read");
   }
   // A file that is missing for long would be damage, which its writer finds.
   return absl::UnavailableError(failed.message());

@@ -39,7 +39,7 @@ TEST_F(RocksDbReaderTest, ReadHasEveryFinishedCommit) {
 }
 
 TEST_F(RocksDbReaderTest, ReadsDuringFlushesHaveWholeCommits) {
-  options_.log_bytes_max = 1 << 12;  // the log is written to tables, and shortened, all the time
+  options_.log_bytes_max = 1 << 20;  // the log is written to tables, and removed, all the time
   const auto store = open();
   std::atomic<std::uint64_t> committed = 0;
   std::atomic<bool> is_over = false;
@@ -50,7 +50,7 @@ TEST_F(RocksDbReaderTest, ReadsDuringFlushesHaveWholeCommits) {
     }
   });
   const auto reader = open_reader();
-  constexpr std::uint64_t kCommits = 2'000;
+  constexpr std::uint64_t kCommits = 8'000;
   for (std::uint64_t seen = 0; seen < kCommits;) {
     const std::uint64_t before = committed;
     const std::uint64_t read = count_read(*reader);  // fails the test unless they are complete
