@@ -126,7 +126,7 @@ class CustomAdmissionTest : public SaleTest {
     EXPECT_EQ(orders->front().location, OrderLocation::kStored);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, CustomAdmissionTest, each_backend(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, CustomAdmissionTest, each_backend_without_lanes(), backend_name);
 
 // ---- Correct scripts --------------------------------------------------------------------------
 

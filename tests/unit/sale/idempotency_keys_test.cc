@@ -606,7 +606,11 @@ TEST_P(IdempotencyKeysTest, ArchivedOrderKeepsItsKey) {
   EXPECT_EQ(sale_->buy(1, 7, "click").order, bought.order) << "until the key expires";
 }
 
-TEST_P(IdempotencyKeysTest, CustomAdmissionPassesKeyOn) {
+class CustomAdmissionKeysTest : public IdempotencyKeysTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, CustomAdmissionKeysTest, each_backend_without_lanes(),
+                         backend_name);
+
+TEST_P(CustomAdmissionKeysTest, ScriptPassesKeyOn) {
   sale_.reset();
   sale_ = *Sale::open(
       backend_.keyspace(), backend_.orders(),

@@ -193,7 +193,9 @@ std::string move_name(const ::testing::TestParamInfo<MoveKinds>& kinds) {
   return std::string(std::get<0>(kinds.param)->name) + "To" + std::get<1>(kinds.param)->name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, MoveSaleTest, ::testing::Combine(each_backend(), each_backend()),
+INSTANTIATE_TEST_SUITE_P(Backends, MoveSaleTest,
+                         ::testing::Combine(each_backend_without_lanes(),
+                                            each_backend_without_lanes()),
                          move_name);
 
 TEST_P(MoveSaleTest, SaleGoesOnThere) {

@@ -148,7 +148,7 @@ std::unique_ptr<OrderStore> orders_in_sqlite(const fs::path& file) {
 /// With two lanes. The vouchers of all suites but those of lanes are on the first one, so they find the
 /// keys where they are without lanes.
 std::unique_ptr<OrderStore> orders_in_lanes(const fs::path& /*file*/) {
-  constexpr VoucherId kVouchers = 1'000;
+  constexpr VoucherId kVouchers = 2'000;
   auto orders = std::make_unique<MemoryOrderStore>();
   bool is_done = orders->add_lanes(2).ok();
   for (VoucherId id = -1; id < kVouchers; ++id) is_done &= orders->put_on_lane(id, 0).ok();
