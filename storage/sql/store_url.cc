@@ -151,7 +151,9 @@ std::string without_secret_options(std::string_view url) {
 
 absl::StatusOr<UrlParts> parse_url(std::string_view url) {
   const std::size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return bad_option("the scheme", "is not followed by ://");
+  if (scheme == std::string_view::npos || url.find_first_of("/?") < scheme) {
+    return bad_option("the scheme", "is not followed by ://");
+  }
   std::string_view rest = url.substr(scheme + 3);
   if (may_cut_password(rest)) {
     return bad_option("an '@' behind the host",

@@ -23,7 +23,14 @@ namespace {
 /// Holds late requests until they are released.
 class HoldingClient final : public ForwardingClient {
  public:
-  using ForwardingClient::ForwardingClient;
+  /// If `first` is not null, it names the oldest client that is open.
+  explicit HoldingClient(std::unique_ptr<Client> client, HoldingClient** first = nullptr)
+      : ForwardingClient(std::move(client)), first_(first) {
+    if (first_ != nullptr && *first_ == nullptr) *first_ = this;
+  }
+  ~HoldingClient() override {
+    if (first_ != nullptr && *first_ == this) *first_ = nullptr;
+  }
 
   void submit_late(LateRequest& request) override {
     const std::lock_guard lock(mutex_);
@@ -54,6 +61,7 @@ class HoldingClient final : public ForwardingClient {
     return std::exchange(held_, {});
   }
 
+  HoldingClient** const first_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<LateRequest*> held_;  // guarded by mutex_
@@ -66,9 +74,7 @@ class HoldingBackend final : public ForwardingBackend {
 
   using Backend::open_client;
   [[nodiscard]] std::unique_ptr<Client> open_client(const ClientOptions& options) override {
-    auto client = std::make_unique<HoldingClient>(ForwardingBackend::open_client(options));
-    if (first_ == nullptr) first_ = client.get();
-    return client;
+    return std::make_unique<HoldingClient>(ForwardingBackend::open_client(options), &first_);
   }
   [[nodiscard]] HoldingClient& first() { return *first_; }
 
