@@ -60,7 +60,7 @@ class ClusterWhole {
   [[nodiscard]] Submission& submission() { return submission_; }
   [[nodiscard]] const RequestUnits& units() const { return units_; }
 
-  /// Adds a part that will end. Before hold() is released.
+  /// Adds a part that will end. To be called before release().
   ClusterPart& add_part(const RequestUnit& unit);
   /// Sets the replies of a unit that is not sent.
   void refuse(const RequestUnit& unit, const Reply& error);

@@ -50,14 +50,15 @@ struct RefusedCommand {
   std::string_view why;
 };
 
+constexpr std::string_view kWhyNoWait =
+    "it counts the writes of one connection: send it behind them in a pipeline";
+
 /// These would do something else than their sender expects.
 constexpr std::array kRefused = {
     RefusedCommand{"client|unblock", "a connection's number is that of one node"},
     RefusedCommand{"scan", "a cursor is that of one node"},
-    RefusedCommand{"wait",
-                   "it counts the writes of one connection: send it behind them in a pipeline"},
-    RefusedCommand{"waitaof",
-                   "it counts the writes of one connection: send it behind them in a pipeline"},
+    RefusedCommand{"wait", kWhyNoWait},
+    RefusedCommand{"waitaof", kWhyNoWait},
 };
 
 const SpreadCommand* find_spread(const Request& request) {

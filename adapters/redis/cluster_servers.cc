@@ -133,13 +133,12 @@ void ClusterServers::add_observer(std::weak_ptr<MapObserver> observer) {
   observers_.push_back(std::move(observer));
 }
 
-/// Keeps nodes that a redirect named since the last map.
+/// Keeps nodes that redirects have named since the last map.
 std::vector<std::shared_ptr<RedisCore>> ClusterServers::retire_all_but(const ClusterMap& map) {
   std::vector<std::shared_ptr<RedisCore>> cores;
-  const auto is_kept = [&](const Node& node, const std::string& address) {
-    const auto master = std::ranges::find_if(
-        map.masters(), [&](const auto& each) { return each.address.text() == address; });
-    if (master == map.masters().end()) return node.began_ms > map_ms_;
+  const auto is_kept = [&](const Node& node, const RedisAddress& address) {
+    const auto master = std::ranges::find(map.masters(), address, &ClusterMap::Master::address);
+    if (master == map.masters().end()) return node.named_ms >= map_ms_;
     return node.id.empty() || master->id.empty() || node.id == master->id;
   };
   for (auto node = nodes_.begin(); node != nodes_.end();) {
@@ -155,10 +154,9 @@ std::vector<std::shared_ptr<RedisCore>> ClusterServers::retire_all_but(const Clu
 }
 
 ClusterServers::Node& ClusterServers::node_of(const ClusterMap::Master& master) {
-  Node& node = nodes_[master.address.text()];
+  Node& node = nodes_[master.address];
   if (node.id.empty()) node.id = master.id;
   if (node.core != nullptr) return node;
-  node.began_ms = runtime_->now_ms();
   node.core =
       std::make_shared<RedisCore>(options_of_node(runtime_->options(), master.address), runtime_);
   node.core->set_node_id(master.id);
@@ -183,7 +181,10 @@ std::shared_ptr<RedisCore> ClusterServers::owner(int slot) {
 
 std::shared_ptr<RedisCore> ClusterServers::node_at(const RedisAddress& address) {
   const std::lock_guard lock(mutex_);
-  return is_closed_ ? nullptr : node_of({{}, address}).core;
+  if (is_closed_) return nullptr;
+  Node& node = node_of({{}, address});
+  node.named_ms = runtime_->now_ms();
+  return node.core;
 }
 
 std::shared_ptr<RedisCore> ClusterServers::any_master() {
@@ -222,9 +223,13 @@ std::string ClusterServers::write_key(const RedisAddress& address) {
     return owner != nullptr && owner->address == address;
   };
   const std::lock_guard lock(mutex_);
-  const auto node = nodes_.find(address.text());
+  const auto node = nodes_.find(address);
   if (node == nodes_.end()) return {};
   std::string& known = node->second.write_key;
+  // A node that only redirects name has no slots yet.
+  const bool is_master = std::ranges::any_of(
+      map_.masters(), [&](const ClusterMap::Master& each) { return each.address == address; });
+  if (!is_master) return known = "";
   if (!known.empty() && is_there(known)) return known;
   constexpr int kTagsMax = 1'000'000;  // even one slot alone has a shorter tag
   for (int tag = 0; tag < kTagsMax; ++tag) {

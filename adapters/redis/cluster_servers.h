@@ -66,8 +66,8 @@ class ClusterServers final : public RedisServers,
   void note_moved(int slot, const RedisAddress& address);
   /// Notes that a redirect contradicts the map, and has no address.
   void note_redirect();
-  /// Looks at the map, unless the last look was just before and nothing contradicts it. Then calls `then`
-  /// on the I/O thread. After close(), calls it at once.
+  /// Looks at the map, then calls `then` on the I/O thread. If the last look was just before and nothing
+  /// contradicts it, calls `then` first. After close(), calls it at once.
   void refresh(absl::AnyInvocable<void()> then);
   /// Looks at the map soon: something does not fit it.
   void doubt_map();
@@ -81,8 +81,8 @@ class ClusterServers final : public RedisServers,
     std::string id;  // empty: not known
     std::shared_ptr<RedisCore> core;
     std::shared_future<absl::Status> connected;  // the result of the first attempt
-    std::int64_t began_ms = 0;
-    std::string write_key = {};  // in one of its slots
+    std::int64_t named_ms = -1;                  // when a redirect last named it
+    std::string write_key = {};                  // in one of its slots
   };
   struct Retired {
     std::shared_ptr<RedisCore> core;
@@ -106,8 +106,8 @@ class ClusterServers final : public RedisServers,
   // ---- Guarded by mutex_ ----
   ClusterMap map_;
   std::string map_problem_ = "the map of the cluster's slots is not known yet";
-  bool is_contradicted_ = false;       // by a redirect since the last look
-  std::map<std::string, Node> nodes_;  // by address
+  bool is_contradicted_ = false;  // by a redirect since the last look
+  std::map<RedisAddress, Node> nodes_;
   std::vector<Retired> retired_;
   std::vector<std::weak_ptr<MapObserver>> observers_;
   std::vector<absl::AnyInvocable<void()>> refreshing_;  // wait for a look at the map

@@ -85,9 +85,9 @@ void ClusterSession::begin(ClusterWhole& whole, const RequestUnit& unit) {
 
 /// Returns the error of a request that Redis would refuse on the connection of a subscriber.
 std::optional<Reply> ClusterSession::refusal(const Request& request) {
-  if (subscriptions_ == nullptr || subscriptions_->wanted() == 0) return std::nullopt;
+  if (subscriptions_ == nullptr) return std::nullopt;
   if (command_traits(request).connection == ConnectionUse::kSubscribes) return std::nullopt;
-  if (equals_ignore_case(request[0], "PING")) return std::nullopt;
+  if (equals_ignore_case(request[0], "PING") || subscriptions_->wanted() == 0) return std::nullopt;
   return Reply::error(concat("ERR Can't execute '", request[0],
                              "': a client with subscriptions may only subscribe, unsubscribe and "
                              "PING"));
@@ -144,17 +144,11 @@ std::shared_ptr<RedisSession> ClusterSession::session_on(const std::shared_ptr<R
   bool must_close = false;
   {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<RedisSession>& known = sessions_[node];
-    if (known == nullptr) {
-      known = std::make_shared<RedisSession>(node, options_);
-      must_close = is_closed_;
-    }
-    session = known;
-    if (sessions_.size() > 1) {
-      absl::erase_if(sessions_, [&](const auto& each) {
-        return each.first != node && each.first->is_closed();
-      });
-    }
+    if (const auto known = sessions_.find(node); known != sessions_.end()) return known->second;
+    absl::erase_if(sessions_, [](const auto& each) { return each.first->is_closed(); });
+    session = std::make_shared<RedisSession>(node, options_);
+    sessions_.emplace(node, session);
+    must_close = is_closed_;
   }
   if (must_close) session->close();
   return session;
@@ -185,7 +179,7 @@ ClusterSession::Again ClusterSession::judge(ClusterPart& part) {
     part.pause_ms = kTryAgainPauseMs;
     part.waited_ms += part.pause_ms;
     part.hops = 0;  // the keys that are still missing may be asked for again
-    return Again::kLater;
+    return Again::kSoon;
   }
   servers_->doubt_map();
   return Again::kNot;
@@ -210,7 +204,7 @@ ClusterSession::Again ClusterSession::follow(ClusterPart& part, const Redirect& 
     return Again::kByMap;
   }
   part.node = servers_->node_at(*address);
-  return Again::kElsewhere;
+  return Again::kSoon;
 }
 
 void ClusterSession::send_again(ClusterPart& part, Again why) {

@@ -25,8 +25,8 @@ namespace rushgate {
 ///
 /// Keeps the order of the requests for one slot. Once one of them must be sent again, or to another
 /// node than those under way, the slot is gated: later ones wait until those already sent have their
-/// replies, and all that must be sent again are, in their order. Blocking commands, which may last, wait for a gate, but no gate waits
-/// for them.
+/// replies, and all that must be sent again are, in their order. Blocking commands, which may last,
+/// wait for a gate, but no gate waits for them.
 class ClusterSession final : public ClientSession,
                              public std::enable_shared_from_this<ClusterSession> {
  public:
@@ -45,10 +45,9 @@ class ClusterSession final : public ClientSession,
  private:
   /// Why a part is sent again.
   enum class Again : std::uint8_t {
-    kNot,        // its replies count
-    kElsewhere,  // to the node that its redirect named
-    kByMap,      // to the owner of its slot, after a look at the map
-    kLater,      // to the same node, after a pause
+    kNot,    // its replies count
+    kSoon,   // to the node that its redirect named, or to the owner of its slot, after its pause
+    kByMap,  // to the owner of its slot, after a look at the map
   };
   struct Gate {
     std::deque<ClusterPart*> again;  // redirected, in the order of their replies

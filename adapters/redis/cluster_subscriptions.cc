@@ -162,7 +162,8 @@ void ClusterSubscriptions::renew(Renewal renewal) {
         const std::lock_guard lock(self->mutex_);  // the next map decides
         if (!slot && self->channel_subscriber_ == subscriber) self->channel_subscriber_ = nullptr;
         const auto shard = slot ? self->shards_.find(*slot) : self->shards_.end();
-        if (shard != self->shards_.end()) shard->second.subscriber = nullptr;
+        const bool is_there = shard != self->shards_.end();
+        if (is_there && shard->second.subscriber == subscriber) shard->second.subscriber = nullptr;
       });
   renewing->is_part = true;
   renewing->route = Route::kOwn;
@@ -177,10 +178,7 @@ void ClusterSubscriptions::on_message(const std::weak_ptr<Subscriber>& from, Rep
     const auto subscriber = from.lock();
     if (subscriber == nullptr) return;
     const bool is_lost = message.elements()[0].text() == kLost;
-    {
-      const std::lock_guard lock(mutex_);
-      subscriber->is_lost = is_lost;
-    }
+    subscriber->is_lost = is_lost;
     if (is_lost) servers_->doubt_map();
     return notify(is_lost ? kLost : kRenewed);
   }

@@ -1,10 +1,12 @@
 // The subscriptions of one client of a Redis Cluster. Private to this module.
 #pragma once
 
-#include <functional>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "adapters/redis/cluster_part.h"
@@ -42,7 +44,7 @@ class ClusterSubscriptions final : public ClusterServers::MapObserver,
   struct Subscriber {
     std::shared_ptr<RedisCore> node;
     std::shared_ptr<RedisSession> session;
-    bool is_lost = false;  // the client was told
+    std::atomic<bool> is_lost{false};  // the client was told
   };
   using SubscriberOnNode = std::shared_ptr<Subscriber>;
   /// The shard channels of one slot.

@@ -775,7 +775,9 @@ void RedisLine::complete(Submission& submission, SubmissionList& finished) {
   if (use_ != Use::kConfirming || phase_ != Phase::kUp) return finished.push_back(submission);
   if (&submission != confirmation_) return unconfirmed_.push_back(submission);
   confirmation_ = nullptr;
-  if (const auto failure = core_.confirmation().failure(submission.replies)) {
+  const RedisOptions& options = core_.options();
+  const ReplicaWait asked{options.confirm_replicas, options.confirm_ms};
+  if (const auto failure = asked.failure(submission.replies)) {
     make_unknown(unconfirmed_, *failure);
   }
   finished.splice(unconfirmed_);

@@ -25,6 +25,7 @@ struct RedisAddress {
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
+  friend auto operator<=>(const RedisAddress&, const RedisAddress&) = default;
 };
 
 /// The sentinels of a Redis (redis.io/docs/latest/develop/reference/sentinel-clients), which know
@@ -104,7 +105,8 @@ struct RedisOptions {
   /// Options: connect_timeout_ms, command_timeout_ms, reconnect_max_ms, sync_replicas,
   /// sync_timeout_ms, confirm_replicas, confirm_ms; with TLS tls_ca, tls_certificate, tls_key; for
   /// unix: and Sentinel db; for Sentinel sentinel_user, sentinel_password, sentinel_timeout_ms,
-  /// sentinel_poll_ms; for a cluster cluster_timeout_ms, cluster_poll_ms. "%XX" is decoded. kInvalidArgument: the message says which part is wrong, and never shows a password.
+  /// sentinel_poll_ms; for a cluster cluster_timeout_ms, cluster_poll_ms. "%XX" is decoded.
+  /// kInvalidArgument: the message says which part is wrong, and never shows a password.
   static absl::StatusOr<RedisOptions> from_url(std::string_view url);
 
   /// Returns kInvalidArgument if a value is out of bounds.
@@ -227,9 +229,9 @@ class RedisBackend final : public Backend {
   [[nodiscard]] Scheduler& scheduler() override;
   [[nodiscard]] absl::Status health() const override;
   /// There are no native scripts, and the server's configuration (appendfsync) decides how durable
-  /// replies are. Client::sync() returns OK if the server
-  /// replies. With RedisOptions::sync_replicas, it waits until that many replicas have all earlier
-  /// writes. If they do not confirm in time, it returns NOREPLICAS.
+  /// replies are. Client::sync() returns OK if the server replies. With
+  /// RedisOptions::sync_replicas, it waits until that many replicas have all earlier writes. If
+  /// they do not confirm in time, it returns NOREPLICAS.
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;
   /// Adds a check, which runs on a thread of its own. Requests that need the checked connection
