@@ -1,12 +1,7 @@
 // A real cluster that all tests of a program share, and a backend on it.
 #pragma once
 
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -43,28 +38,6 @@ class ClusterTest : public ::testing::Test {
       if (&cluster().owner_of(key) == &node) return key;
     }
   }
-};
-
-/// Collects replies or messages in the order of the calls.
-class CollectedReplies {
- public:
-  auto next() {
-    return [this](Reply reply) {
-      const std::lock_guard lock(mutex_);
-      replies_.push_back(std::move(reply));
-      changed_.notify_all();
-    };
-  }
-  std::vector<Reply> wait_for(std::size_t wanted) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return replies_.size() >= wanted; });
-    return replies_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Reply> replies_;
 };
 
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 // A sale of processes as on several hosts: they share a Redis and a PostgreSQL by their URLs, and no
-// directory. Sellers, workers and operators are killed at moments from a seed, and the sale is moved to another Redis.
+// directory. Sellers, workers and operators are killed at moments from a seed, and the sale is
+// moved to another Redis.
 #include <algorithm>
 #include <chrono>
 #include <csignal>

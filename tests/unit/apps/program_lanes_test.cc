@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
-#include "apps/sale_at.h"
 #include "tests/support/program.h"
+#include "tests/unit/apps/opened_sale.h"
 #include <rushgate/order_rules.h>
 
 namespace rushgate {
@@ -25,13 +25,7 @@ class LanesProgramTest : public ::testing::Test {
     ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   }
 
-  std::unique_ptr<FlashSale> open_sale_here() {
-    SaleArguments options;
-    options.dir = files_.sale();
-    auto sale = open_sale(options);
-    EXPECT_TRUE(sale.ok()) << sale.status();
-    return sale.ok() ? *std::move(sale) : nullptr;
-  }
+  std::unique_ptr<FlashSale> open_sale_here() { return opened_sale(files_.sale()); }
   ProgramResult run(const std::string& command, const std::vector<std::string>& more = {}) {
     return run_program(files_.command(command, more));
   }

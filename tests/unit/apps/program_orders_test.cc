@@ -13,8 +13,8 @@
 
 #include "apps/exit_code.h"
 #include "apps/order_json.h"
-#include "apps/sale_at.h"
 #include "tests/unit/apps/keyspace_program_test.h"
+#include "tests/unit/apps/opened_sale.h"
 #include <rushgate/payment_store.h>
 
 namespace rushgate {
@@ -43,9 +43,7 @@ class OrdersProgramTest : public KeyspaceProgramTest {
     options.dir = files_.sale();
     options.create = create;
     if (server_) options.keyspace_url = server_->url();
-    auto sale = open_sale(options);
-    EXPECT_TRUE(sale.ok()) << sale.status();
-    return sale.ok() ? *std::move(sale) : nullptr;
+    return opened_sale(options);
   }
 
   /// Buys in this process, with the idempotency key "click" if there is a reference. The order stays

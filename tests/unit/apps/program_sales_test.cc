@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
-#include "apps/sale_at.h"
 #include "tests/support/program.h"
+#include "tests/unit/apps/opened_sale.h"
 #include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
@@ -33,13 +33,7 @@ class SalesProgramTest : public ::testing::Test {
   }
 
   /// Opens the sale in this process.
-  std::unique_ptr<FlashSale> open_sale_here() {
-    SaleArguments options;
-    options.dir = files_.sale();
-    auto sale = open_sale(options);
-    EXPECT_TRUE(sale.ok()) << sale.status();
-    return sale.ok() ? *std::move(sale) : nullptr;
-  }
+  std::unique_ptr<FlashSale> open_sale_here() { return opened_sale(files_.sale()); }
 
   /// Inserts an order without an admission, for a user at the limit.
   void smuggle_order() {

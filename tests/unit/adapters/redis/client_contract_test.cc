@@ -1,11 +1,9 @@
 // The contract of Client on every backend: session, order, timeout and error.
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <latch>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/collected_replies.h"
 #include "tests/support/redis_server/redis_cluster.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/redis_server/sentinel_group.h"
@@ -25,6 +24,8 @@
 
 namespace rushgate {
 namespace {
+
+using testing::CollectedReplies;
 
 /// Owns a keyspace.
 class TestedBackend {
@@ -119,29 +120,6 @@ class ClientContract : public ::testing::TestWithParam<Kind> {
   const std::unique_ptr<TestedBackend> tested_ = GetParam().start();
 };
 
-/// Collects the replies of completions in the order of the calls.
-class Replies {
- public:
-  /// Returns a completion or an on_message.
-  auto next() {
-    return [this](Reply reply) {
-      const std::lock_guard lock(mutex_);
-      replies_.push_back(std::move(reply));
-      changed_.notify_all();
-    };
-  }
-  const std::vector<Reply>& wait_for(std::size_t wanted) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return replies_.size() >= wanted; });
-    return replies_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Reply> replies_;
-};
-
 // ---- Session ------------------------------------------------------------------------------------
 
 TEST_P(ClientContract, ClientOfSeveralConnectionsCannotChangeThem) {
@@ -192,7 +170,7 @@ TEST_P(ClientContract, ChangedWatchedKeyEndsTransaction) {
 TEST_P(ClientContract, SubmittedRequestsRunInOrder) {
   constexpr std::size_t kRequests = 2'000;
   const auto client = open();
-  Replies replies;
+  CollectedReplies replies;
   for (std::size_t i = 0; i < kRequests; ++i) {
     client->submit(Request::of("RPUSH", "l", i), replies.next());
   }
@@ -204,7 +182,7 @@ TEST_P(ClientContract, SubmittedRequestsRunInOrder) {
 
 TEST_P(ClientContract, EveryKindOfRequestKeepsItsPlace) {
   const auto client = open();
-  Replies replies;
+  CollectedReplies replies;
   for (int i = 0; i < 100; ++i) client->submit(Request::of("RPUSH", "l", i), replies.next());
   client->submit(Request::of("BLPOP", "l", 0), replies.next());
   client->submit(Request::of("LLEN", "l"), replies.next());
@@ -223,8 +201,8 @@ TEST_P(ClientContract, BlockingReadBeginsBeforeLaterRequests) {
   for (int round = 0; round < 20; ++round) {
     const auto client = open();
     const std::string stream = "s" + std::to_string(round);
-    Replies read;
-    Replies added;
+    CollectedReplies read;
+    CollectedReplies added;
     client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", stream, "$"), read.next());
     client->submit(Request::of("XADD", stream, "1-1", "f", "v"), added.next());
     EXPECT_EQ(added.wait_for(1)[0], Reply::bulk("1-1"));
@@ -272,7 +250,7 @@ TEST_P(ClientContract, UnknownSubmittedScriptIsSentInFull) {
   const Script script("return redis.call('INCRBY', KEYS[1], ARGV[1])");
   const std::vector<std::string_view> keys = {"n"};
   const std::vector<std::string_view> arguments = {"2"};
-  Replies replies;
+  CollectedReplies replies;
   client->submit_script(script, keys, arguments, replies.next());
   EXPECT_EQ(replies.wait_for(1)[0], Reply::integer(2));
   EXPECT_EQ((*client)("SCRIPT", "FLUSH"), Reply::ok());
@@ -293,13 +271,13 @@ class LateAppend final : public LateRequest {
   void complete(Reply reply) override { replies.next()(std::move(reply)); }
 
   std::atomic<int> made = 0;
-  Replies replies;
+  CollectedReplies replies;
 };
 
 TEST_P(ClientContract, LateRequestIsMadeOnceInOrder) {
   const auto client = open();
   LateAppend late;
-  Replies replies;
+  CollectedReplies replies;
   client->submit(Request::of("RPUSH", "l", 0), replies.next());
   client->submit_late(late);
   client->submit(Request::of("RPUSH", "l", 2), replies.next());
@@ -347,8 +325,8 @@ TEST_P(ClientContract, BlockingReadEndsAtItsTimeout) {
 TEST_P(ClientContract, UnblockEndsOnlyReadsOfItsClient) {
   const auto client = open();
   const auto other = open();
-  Replies of_client;
-  Replies of_other;
+  CollectedReplies of_client;
+  CollectedReplies of_other;
   client->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), of_client.next());
   other->submit(Request::of("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), of_other.next());
   client->unblock();
@@ -410,7 +388,7 @@ TEST_P(ClientContract, TimersRunInOrderOfTime) {
 // ---- Subscriptions ------------------------------------------------------------------------------
 
 TEST_P(ClientContract, SubscriberGetsMessages) {
-  Replies messages;
+  CollectedReplies messages;
   const auto subscriber = open({.on_message = messages.next()});
   EXPECT_EQ(to_debug_string((*subscriber)("SUBSCRIBE", "a", "b")),
             R"([["subscribe", "a", (integer) 1], ["subscribe", "b", (integer) 2]])");
@@ -440,7 +418,7 @@ TEST_P(ClientContract, ClientWithoutOnMessageCannotSubscribe) {
 // ---- Destruction and close ----------------------------------------------------------------------
 
 TEST_P(ClientContract, DestroyedClientRunsEveryCompletion) {
-  Replies replies;
+  CollectedReplies replies;
   {
     const auto client = open();
     for (int i = 0; i < 500; ++i) client->submit(Request::of("INCR", "n"), replies.next());
@@ -454,7 +432,7 @@ TEST_P(ClientContract, DestroyedClientRunsEveryCompletion) {
 TEST_P(ClientContract, ClosedBackendRunsEveryCompletion) {
   constexpr std::size_t kRequests = 500;
   const auto client = open();
-  Replies replies;
+  CollectedReplies replies;
   for (std::size_t i = 0; i < kRequests; ++i) {
     client->submit(Request::of("INCR", "n"), replies.next());
   }
