@@ -206,13 +206,13 @@ absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters(StreamId after, std::
   return list_dead_letters(lanes_->client(), lanes(), after, count_max);
 }
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
-  const LaneLetter letter = find_letter(id);
+  const LaneLetter letter = parse_letter_id(id);
   Parts* const parts = lanes_->at(letter.lane);
   if (parts == nullptr) return false;
   return retry_or_restore_letter(*parts->client, parts->options.keys, parts->vouchers, letter.id);
 }
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
-  const LaneLetter letter = find_letter(id);
+  const LaneLetter letter = parse_letter_id(id);
   Parts* const parts = lanes_->at(letter.lane);
   if (parts == nullptr) return false;
   return rushgate::discard_dead_letter(*parts->client, parts->options.keys, letter.id, why);

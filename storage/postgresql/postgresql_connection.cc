@@ -30,9 +30,10 @@ std::string message_of(const PGconn* connection) {
 }
 
 /// Sets the time-outs of this transaction, and no others: a connection of pgbouncer is shared. The shortest
-/// one has the most telling message. A commit must be on the disk, whatever the database's default is. While a sale fills
-/// its tables, their statistics are old, so plans that read whole tables are forbidden where an index will do.
-/// The first column says which server it is, by its start: that of a pgbouncer's connection may change.
+/// one has the most telling message. A commit must be on the disk, whatever the database's default
+/// is. While a sale fills its tables, their statistics are old, so plans that read whole tables are
+/// forbidden where an index will do. The first column says which server it is, by its start: that
+/// of a pgbouncer's connection may change.
 sql::Statement settings_of_transaction(std::chrono::milliseconds timeout) {
   const auto ms = [](std::chrono::milliseconds time) {
     return concat("'", std::max<std::int64_t>(time.count(), 1), "'");

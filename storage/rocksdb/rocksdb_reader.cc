@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<RocksDbReader>> RocksDbReader::open(const std::fi
 }
 
 absl::StatusOr<std::unique_ptr<Store>> RocksDbReader::read() {
-  constexpr int kAttemptsMax = 100;
+  constexpr int kAttemptsMax = 100;  // an attempt may take as long as a small log lasts
   absl::Status failed;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     if (!database_) {
@@ -90,8 +90,7 @@ absl::StatusOr<std::unique_ptr<Store>> RocksDbReader::read() {
       database_.reset();
       continue;
     }
-    std::error_code error;
-    if (std::filesystem::exists(oldest, error)) return std::make_unique<ReadStore>(*database_);
+    if (oldest_log(dir_) == oldest) return std::make_unique<ReadStore>(*database_);
     failed = absl::UnavailableError("the writer removed a log while the logs were read");
   }
   // A file that is missing for long would be damage, which its writer finds.

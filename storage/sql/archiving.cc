@@ -78,7 +78,6 @@ class PortionStatements {
 
  private:
   static constexpr char kPortion[] = " voucher_id = ?1 AND id <= ?2";
-  static constexpr char kByOrder[] = "by_order";
 
   void add(std::string text) { statements_.push_back({std::move(text), {voucher_, last_}}); }
   [[nodiscard]] std::string orders() const {

@@ -41,20 +41,14 @@ bool is_begun_in_database(Kind kind) { return kind == Kind::kUsed || kind == Kin
 bool is_limited(const Order& order) { return is_live(order) && order.limit > 0; }
 
 // Indexes of the schema.
-constexpr char kById[] = "PRIMARY";
 constexpr char kByUser[] = "by_user";
 constexpr char kByKey[] = "by_key";
-constexpr char kByOrder[] = "by_order";
 
 /// Returns a query of the rows of `table` whose column has a wanted value.
 std::string select_wanted(const Database& database, const std::string& columns,
                           std::string_view table, std::string_view column, const char* index) {
   return concat("SELECT ", columns, " FROM @1", database.join_by_index(table, index), " ON ",
                 column, " = wanted");
-}
-
-std::string insert_into(std::string_view table, const std::string& columns) {
-  return concat("INSERT INTO ", table, " (", columns, ") %1");
 }
 
 /// Returns those events' values that `is_wanted`.

@@ -28,6 +28,15 @@ inline std::int64_t to_limit(std::size_t count_max) {
   return static_cast<std::int64_t>(std::min(count_max, kCountMax));
 }
 
+// Indexes that several statements name.
+inline constexpr char kById[] = "PRIMARY";
+inline constexpr char kByOrder[] = "by_order";
+
+/// Returns the statement that inserts the rows of its first table.
+inline std::string insert_into(std::string_view table, std::string_view columns) {
+  return concat("INSERT INTO ", table, " (", columns, ") %1");
+}
+
 // Conditions that a partial index of the schema may have. A query repeats them to use the index.
 
 /// Returns the condition of live orders. Their states have the numbers up to the last one.

@@ -61,24 +61,23 @@ absl::Status replace_rows(Pool& pool, const RecordTable& table, Shelf shelf, Key
   std::vector<Statement> statements;
   const std::string name = table.on(shelf);
   if (!keys.empty()) {
-    statements.push_back({concat(pool.database().delete_by_index(name, "PRIMARY", "@1"), " ", name,
-                                 ".", table.key, " = wanted"),
+    statements.push_back({concat(pool.database().delete_by_index(name, kById, "@1"), " ", name, ".",
+                                 table.key, " = wanted"),
                           {},
                           {{{"wanted", std::move(keys)}}}});
   }
   if (!added.empty()) {
-    statements.push_back(
-        {concat("INSERT INTO ", name, " (", table.columns, ") %1"), {}, {std::move(added)}});
+    statements.push_back({insert_into(name, table.columns), {}, {std::move(added)}});
   }
   return pool.transact(kCopying,
                        [&](Transaction& transaction) { return transaction.commit(statements); });
 }
 
-template <class Record, class Get>
-auto keys_of(std::span<const Record> records, Get get) {
-  std::vector<std::decay_t<std::invoke_result_t<Get, const Record&>>> keys;
+template <class Record>
+auto keys_of(std::span<const Record> records) {
+  std::vector<std::decay_t<decltype(key_of(records.front()))>> keys;
   keys.reserve(records.size());
-  for (const Record& record : records) keys.push_back(get(record));
+  for (const Record& record : records) keys.push_back(key_of(record));
   return keys;
 }
 
@@ -168,7 +167,7 @@ void replace_map(std::string_view table, const char* key, const char* value,
     firsts.push_back(first);
     seconds.push_back(second);
   }
-  statements.push_back({concat("INSERT INTO ", table, " (", key, ", ", value, ") %1"),
+  statements.push_back({insert_into(table, concat(key, ", ", value)),
                         {},
                         {{{key, std::move(firsts)}, {value, std::move(seconds)}}}});
 }
@@ -192,8 +191,7 @@ void replace_versions(std::string_view table, const std::vector<VoucherVersion>&
                       std::vector<Statement>& statements) {
   statements.push_back({concat("DELETE FROM ", table)});
   for (const VoucherVersion& version : versions) {
-    statements.push_back(
-        {concat("INSERT INTO ", table, " (", version_columns(), ") %1"), {}, {to_table(version)}});
+    statements.push_back({insert_into(table, version_columns()), {}, {to_table(version)}});
   }
 }
 
@@ -236,21 +234,15 @@ absl::StatusOr<std::int64_t> SqlRecords::count() {
 
 absl::Status SqlRecords::replace(Shelf shelf, std::span<const Order> removed,
                                  std::span<const Order> added) {
-  return replace_rows(pool_, orders_table(), shelf,
-                      keys_of(removed, [](const Order& order) { return order.id; }),
-                      rows_of(added));
+  return replace_rows(pool_, orders_table(), shelf, keys_of(removed), rows_of(added));
 }
 absl::Status SqlRecords::replace(Shelf shelf, std::span<const Payment> removed,
                                  std::span<const Payment> added) {
-  return replace_rows(pool_, payments_table(), shelf,
-                      keys_of(removed, [](const Payment& payment) { return payment.id; }),
-                      rows_of(added));
+  return replace_rows(pool_, payments_table(), shelf, keys_of(removed), rows_of(added));
 }
 absl::Status SqlRecords::replace(Shelf shelf, std::span<const OrderChange> removed,
                                  std::span<const OrderChange> added) {
-  return replace_rows(pool_, changes_table(), shelf,
-                      keys_of(removed, [](const OrderChange& change) { return change.position; }),
-                      rows_of(added));
+  return replace_rows(pool_, changes_table(), shelf, keys_of(removed), rows_of(added));
 }
 
 absl::Status SqlRecords::replace_sale(const SaleRecords& sale) {

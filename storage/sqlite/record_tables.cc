@@ -7,7 +7,6 @@
 #include <SQLiteCpp/Column.h>
 
 #include "engine/core/base/concat.h"
-#include "engine/sale/model/voucher_terms.h"
 #include "storage/sqlite/change_table.h"
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
@@ -68,10 +67,9 @@ std::map<std::int64_t, std::int64_t> read_map(SQLite::Statement& statement) {
   return values;
 }
 
-template <class Record, class Key, class Bind>
+template <class Record, class Bind>
 void replace_rows(SQLite::Statement& remove, SQLite::Statement& add,
-                  std::span<const Record> removed, std::span<const Record> added, Key key_of,
-                  Bind bind) {
+                  std::span<const Record> removed, std::span<const Record> added, Bind bind) {
   for (const Record& record : removed) Query(remove, key_of(record)).next();
   for (const Record& record : added) {
     Query query(add);
@@ -92,9 +90,8 @@ void replace_versions(SQLite::Database& database, const char* table,
   database.exec(concat("DELETE FROM ", table));
   SQLite::Statement insert(database, insert_row(table, version_columns()));
   for (const VoucherVersion& version : versions) {
-    Query query(insert, version.voucher.id, version.version,
-                static_cast<std::int64_t>(version.state), version.reason, version.voucher.title);
-    for (const VoucherTerm& term : kVoucherTerms) query.bind_next(term.get(version.voucher));
+    Query query(insert);
+    bind_version(query, version);
     query.next();
   }
 }
@@ -206,7 +203,6 @@ std::int64_t count_records(SQLite::Database& database) {
 
 CopyWriter::CopyWriter(SQLite::Database& database)
     : database_(database),
-      reader_(database),
       remove_orders_(remove_by(database, kOrderTables, "id")),
       add_orders_(add_to(database, kOrderTables, kOrderColumns)),
       remove_payments_(remove_by(database, kPaymentTables, "id")),
@@ -216,23 +212,17 @@ CopyWriter::CopyWriter(SQLite::Database& database)
 
 void CopyWriter::replace(Shelf shelf, std::span<const Order> removed,
                          std::span<const Order> added) {
-  replace_rows(
-      on(remove_orders_, shelf), on(add_orders_, shelf), removed, added,
-      [](const Order& order) { return order.id; }, bind_order);
+  replace_rows(on(remove_orders_, shelf), on(add_orders_, shelf), removed, added, bind_order);
 }
 
 void CopyWriter::replace(Shelf shelf, std::span<const Payment> removed,
                          std::span<const Payment> added) {
-  replace_rows(
-      on(remove_payments_, shelf), on(add_payments_, shelf), removed, added,
-      [](const Payment& payment) { return payment.id; }, bind_payment);
+  replace_rows(on(remove_payments_, shelf), on(add_payments_, shelf), removed, added, bind_payment);
 }
 
 void CopyWriter::replace(Shelf shelf, std::span<const OrderChange> removed,
                          std::span<const OrderChange> added) {
-  replace_rows(
-      on(remove_changes_, shelf), on(add_changes_, shelf), removed, added,
-      [](const OrderChange& change) { return change.position; }, bind_change);
+  replace_rows(on(remove_changes_, shelf), on(add_changes_, shelf), removed, added, bind_change);
 }
 
 void CopyWriter::replace_sale(const SaleRecords& sale) {

@@ -15,8 +15,9 @@
 
 namespace rushgate {
 
-// Both classes keep prepared statements of one connection, which must outlive them. They are not
-// thread-safe. All functions throw SQLite::Exception.
+// Both classes keep prepared statements of one connection, which must outlive them. They are made for
+// one call, since only copies need them. They are not thread-safe. All functions throw
+// SQLite::Exception.
 
 /// A statement about a table and one about its archive.
 using OnShelves = std::array<SQLite::Statement, 2>;
@@ -56,11 +57,9 @@ class CopyWriter {
                std::span<const OrderChange> added);
   void replace_sale(const SaleRecords& sale);
   void write_state(const DatabaseState& state);
-  SaleRecords read_sale() { return reader_.read_sale(); }
 
  private:
   SQLite::Database& database_;
-  CopyReader reader_;
   OnShelves remove_orders_;
   OnShelves add_orders_;
   OnShelves remove_payments_;

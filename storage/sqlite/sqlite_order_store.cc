@@ -40,7 +40,6 @@ struct Reader {
   ArchiveReader archive{database};
   VoucherReader vouchers{database};
   StateReader state{database};
-  CopyReader records{database};
 };
 
 struct Writer {
@@ -54,7 +53,6 @@ struct Writer {
   VoucherWriter vouchers{database};
   ArchiveWriter archive{database};
   StateWriter state{database};
-  CopyWriter records{database};
 };
 
 }  // namespace
@@ -120,18 +118,21 @@ struct SqliteOrderStore::Impl final : RecordStore {
 
   absl::StatusOr<std::vector<Order>> read_orders(Shelf shelf, OrderId after,
                                                  std::size_t count_max) override {
-    return read([&](Reader& in) { return in.records.read_orders(shelf, after, count_max); });
+    return read(
+        [&](Reader& in) { return CopyReader(in.database).read_orders(shelf, after, count_max); });
   }
   absl::StatusOr<std::vector<Payment>> read_payments(Shelf shelf, const std::string& after,
                                                      std::size_t count_max) override {
-    return read([&](Reader& in) { return in.records.read_payments(shelf, after, count_max); });
+    return read(
+        [&](Reader& in) { return CopyReader(in.database).read_payments(shelf, after, count_max); });
   }
   absl::StatusOr<std::vector<OrderChange>> read_changes(Shelf shelf, std::int64_t after,
                                                         std::size_t count_max) override {
-    return read([&](Reader& in) { return in.records.read_changes(shelf, after, count_max); });
+    return read(
+        [&](Reader& in) { return CopyReader(in.database).read_changes(shelf, after, count_max); });
   }
   absl::StatusOr<SaleRecords> read_sale() override {
-    return read([](Reader& in) { return in.records.read_sale(); });
+    return read([](Reader& in) { return CopyReader(in.database).read_sale(); });
   }
   absl::StatusOr<std::int64_t> count() override {
     return read_apart("counting the records of",
@@ -153,18 +154,18 @@ struct SqliteOrderStore::Impl final : RecordStore {
   }
   absl::Status replace_sale(const SaleRecords& sale) override {
     return write("copying to", [&](Writer& out) -> absl::Status {
-      out.records.replace_sale(sale);
+      CopyWriter(out.database).replace_sale(sale);
       return absl::OkStatus();
     });
   }
   absl::Status close(absl::FunctionRef<absl::Status(const SaleRecords&)> check,
                      const std::string& identity) override {
     return write("closing", [&](Writer& out) -> absl::Status {
-      SaleRecords sale = out.records.read_sale();
+      SaleRecords sale = CopyReader(out.database).read_sale();
       RETURN_IF_ERROR(check(sale));
       sale.state.identity = identity;
       ++sale.state.epoch;
-      out.records.write_state(sale.state);
+      CopyWriter(out.database).write_state(sale.state);
       return absl::OkStatus();
     });
   }
@@ -174,7 +175,7 @@ struct SqliteOrderStore::Impl final : RecordStore {
   absl::Status replace_records(Shelf shelf, std::span<const Record> removed,
                                std::span<const Record> added) {
     return write("copying to", [&](Writer& out) -> absl::Status {
-      out.records.replace(shelf, removed, added);
+      CopyWriter(out.database).replace(shelf, removed, added);
       return absl::OkStatus();
     });
   }

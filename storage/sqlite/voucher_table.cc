@@ -25,14 +25,6 @@ std::string term_columns() {
 /// Returns a query of the table, with `rest` after its name.
 std::string select(std::string_view rest) { return select_versions("voucher_versions", rest); }
 
-/// Returns the statement that inserts a pending version: its id, number, title and terms.
-std::string insert_pending() {
-  std::string values = "?1, ?2, 0, '', ?3";
-  for (std::size_t i = 0; i < kVoucherTerms.size(); ++i) values += concat(", ?", i + 4);
-  return concat("INSERT INTO voucher_versions (voucher_id, version, state, reason, title",
-                term_columns(), ") VALUES (", values, ")");
-}
-
 // The numbers of states in SQL are those of VoucherVersion::State.
 constexpr char kHighestFirst[] = " ORDER BY version DESC LIMIT 1";
 
@@ -55,6 +47,12 @@ std::string version_columns() {
 
 std::string select_versions(std::string_view table, std::string_view rest) {
   return concat("SELECT ", version_columns(), " FROM ", table, " AS v", rest);
+}
+
+void bind_version(Query& query, const VoucherVersion& version) {
+  query.bind_all(version.voucher.id, version.version, static_cast<std::int64_t>(version.state),
+                 version.reason, version.voucher.title);
+  for (const VoucherTerm& term : kVoucherTerms) query.bind_next(term.get(version.voucher));
 }
 
 VoucherVersion to_version(const Query& row) {
@@ -96,7 +94,7 @@ VoucherWriter::VoucherWriter(const SQLite::Database& database)
       highest_(database,
                "SELECT ifnull(max(version), 0) FROM voucher_versions "
                "WHERE voucher_id = ?1"),
-      insert_(database, insert_pending()),
+      insert_(database, insert_row("voucher_versions", version_columns())),
       state_(database, "SELECT state FROM voucher_versions WHERE voucher_id = ?1 AND version = ?2"),
       resolve_(database,
                "UPDATE voucher_versions SET state = ?3, reason = ?4 "
@@ -108,8 +106,11 @@ absl::Status VoucherWriter::record_pending(const VoucherVersion& version) {
   Query highest(highest_, voucher.id);
   highest.next();
   RETURN_IF_ERROR(check_next_version(version, highest.integer(0)));
-  Query insert(insert_, voucher.id, version.version, voucher.title);
-  for (const VoucherTerm& term : kVoucherTerms) insert.bind_next(term.get(voucher));
+  VoucherVersion pending = version;
+  pending.state = VoucherVersion::State::kPending;
+  pending.reason.clear();
+  Query insert(insert_);
+  bind_version(insert, pending);
   insert.next();
   return absl::OkStatus();
 }

@@ -24,6 +24,8 @@ std::string select_versions(std::string_view table, std::string_view rest);
 /// The columns of a table of versions, in the order of to_version().
 std::string version_columns();
 VoucherVersion to_version(const Query& row);
+/// Binds a version in the order of version_columns().
+void bind_version(Query& query, const VoucherVersion& version);
 
 class VoucherReader {
  public:

@@ -186,28 +186,28 @@ absl::StatusOr<std::size_t> KeyspaceMove::copy_stream(Client& from, const std::s
 
 absl::StatusOr<std::size_t> KeyspaceMove::copy_waiting_lists_from(
     Client& from, std::span<const VoucherId> vouchers) {
-  constexpr std::string_view kDoing = "reading a waiting list";
   std::size_t count = 0;
   for (const VoucherId voucher : vouchers) {
     const std::string waiting = keys_.waiting(voucher);
     const std::string orders = keys_.waiting_orders(voucher);
-    for (std::size_t first = 0;; first += kCopiedPerCall) {
-      const Reply users = from("ZRANGE", waiting, first, first + kCopiedPerCall - 1, "WITHSCORES");
-      if (!users.is_aggregate()) return to_status(users, kDoing);
-      const auto& parts = users.elements();
-      if (parts.empty()) break;
+    std::int64_t after = 0;
+    while (true) {
+      ASSIGN_OR_RETURN(const auto users,
+                       read_waiting_users(from, keys_, voucher, after, kCopiedPerCall));
+      if (users.empty()) break;
+      after = users.back().arrival;
       Request look = Request::of("HMGET", orders);
-      for (std::size_t i = 0; i < parts.size(); i += 2) look.add(parts[i].text());
+      for (const WaitingUser& waits : users) look.add(waits.user.text());
       const Reply their_orders = from.call(std::move(look));
       const bool is_complete =
-          their_orders.is_aggregate() && their_orders.elements().size() == parts.size() / 2;
-      if (!is_complete) return to_status(their_orders, kDoing);
+          their_orders.is_aggregate() && their_orders.elements().size() == users.size();
+      if (!is_complete) return to_status(their_orders, "reading a waiting list");
       std::vector<std::string> arguments = {mark_of(KeyspaceRole::kArriving, identity_)};
-      for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
-        const Reply& order = their_orders.elements()[i / 2];
+      for (std::size_t i = 0; i < users.size(); ++i) {
+        const Reply& order = their_orders.elements()[i];
         if (!order.is_text()) continue;  // nobody can serve this user
-        arguments.emplace_back(parts[i + 1].text());
-        arguments.emplace_back(parts[i].text());
+        arguments.push_back(std::to_string(users[i].arrival));
+        arguments.push_back(users[i].user.text());
         arguments.emplace_back(order.text());
         ++count;
       }

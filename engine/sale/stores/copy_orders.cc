@@ -15,10 +15,6 @@ namespace {
 
 // ---- The three kinds of records ----
 
-const OrderId& key_of(const Order& order) { return order.id; }
-const std::string& key_of(const Payment& payment) { return payment.id; }
-const std::int64_t& key_of(const OrderChange& change) { return change.position; }
-
 std::string name_of(const Order& order) { return concat("order ", order.id); }
 std::string name_of(const Payment& payment) { return concat("payment ", payment.id); }
 std::string name_of(const OrderChange& change) { return concat("change ", change.position); }

@@ -16,6 +16,26 @@ constexpr std::size_t kLanePortion = 1'000;
 
 VoucherId voucher_of_version(const VoucherVersion& version) { return version.voucher.id; }
 
+/// Reads portions by read(count_max) until enough records of a lane are among them. `go_behind` makes the
+/// next portion begin behind a record. `are_of_one`: all belong to one lane.
+template <class Record, class Read, class GoBehind, class IsOurs>
+absl::StatusOr<std::vector<Record>> read_ours(std::size_t count_max, bool are_of_one, Read read,
+                                              GoBehind go_behind, IsOurs is_ours) {
+  std::vector<Record> found;
+  if (count_max == 0) return found;
+  const std::size_t portion_max = are_of_one ? count_max : std::max(count_max, kLanePortion);
+  while (true) {
+    ASSIGN_OR_RETURN(std::vector<Record> portion, read(portion_max));
+    const bool is_last = portion.size() < portion_max;
+    if (!is_last) go_behind(portion.back());
+    for (Record& record : portion) {
+      if (is_ours(record)) found.push_back(std::move(record));
+      if (found.size() == count_max) return found;
+    }
+    if (is_last) return found;
+  }
+}
+
 }  // namespace
 
 bool LaneOrders::is_ours(OrderId order) const { return lane_of_order(order) == lane_; }
@@ -34,20 +54,15 @@ BatchFence LaneOrders::of_lane(const BatchFence& fence) const {
 /// Reads portions by `read` until enough orders of this lane are among them.
 template <class Read>
 absl::StatusOr<std::vector<Order>> LaneOrders::list_ours(const OrderFilter& filter, Read read) {
-  std::vector<Order> found;
-  if (filter.count_max == 0) return found;
   OrderFilter part = filter;
-  if (!filter.voucher) part.count_max = std::max(filter.count_max, kLanePortion);
-  while (true) {
-    ASSIGN_OR_RETURN(std::vector<Order> portion, read(part));
-    const bool is_last = portion.size() < part.count_max;
-    if (!is_last) part.after = portion.back().id;
-    for (Order& order : portion) {
-      if (is_ours(order.id)) found.push_back(std::move(order));
-      if (found.size() == filter.count_max) return found;
-    }
-    if (is_last) return found;
-  }
+  return read_ours<Order>(
+      filter.count_max, filter.voucher.has_value(),
+      [&](std::size_t count_max) {
+        part.count_max = count_max;
+        return read(part);
+      },
+      [&](const Order& last) { part.after = last.id; },
+      [this](const Order& order) { return is_ours(order.id); });
 }
 
 /// Returns those values whose voucher is on this lane.
@@ -161,39 +176,29 @@ absl::StatusOr<std::optional<Payment>> LaneOrders::find_payment(std::string_view
 }
 
 absl::StatusOr<std::vector<Payment>> LaneOrders::list_payments(const PaymentFilter& filter) {
-  std::vector<Payment> found;
-  if (filter.count_max == 0 || (filter.order && !is_ours(*filter.order))) return found;
+  if (filter.order && !is_ours(*filter.order)) return std::vector<Payment>();
   PaymentFilter part = filter;
-  if (!filter.order) part.count_max = std::max(filter.count_max, kLanePortion);
-  while (true) {
-    ASSIGN_OR_RETURN(std::vector<Payment> portion, shared_.payments()->list_payments(part));
-    const bool is_last = portion.size() < part.count_max;
-    if (!is_last) part.after = portion.back().id;
-    for (Payment& payment : portion) {
-      if (is_ours(payment.order)) found.push_back(std::move(payment));
-      if (found.size() == filter.count_max) return found;
-    }
-    if (is_last) return found;
-  }
+  return read_ours<Payment>(
+      filter.count_max, filter.order.has_value(),
+      [&](std::size_t count_max) {
+        part.count_max = count_max;
+        return shared_.payments()->list_payments(part);
+      },
+      [&](const Payment& last) { part.after = last.id; },
+      [this](const Payment& payment) { return is_ours(payment.order); });
 }
 
 absl::StatusOr<std::vector<OrderChange>> LaneOrders::changes(std::int64_t after,
                                                              std::size_t count_max,
                                                              std::optional<OrderId> order) {
-  std::vector<OrderChange> found;
-  if (count_max == 0 || (order && !is_ours(*order))) return found;
-  const std::size_t portion_max = order ? count_max : std::max(count_max, kLanePortion);
-  while (true) {
-    ASSIGN_OR_RETURN(std::vector<OrderChange> portion,
-                     shared_.payments()->changes(after, portion_max, order));
-    const bool is_last = portion.size() < portion_max;
-    if (!is_last) after = portion.back().position;
-    for (OrderChange& change : portion) {
-      if (is_ours(change.order)) found.push_back(std::move(change));
-      if (found.size() == count_max) return found;
-    }
-    if (is_last) return found;
-  }
+  if (order && !is_ours(*order)) return std::vector<OrderChange>();
+  return read_ours<OrderChange>(
+      count_max, order.has_value(),
+      [&](std::size_t portion_max) {
+        return shared_.payments()->changes(after, portion_max, order);
+      },
+      [&](const OrderChange& last) { after = last.position; },
+      [this](const OrderChange& change) { return is_ours(change.order); });
 }
 
 absl::StatusOr<std::int64_t> LaneOrders::last_position() {

@@ -19,7 +19,6 @@ class VoucherLanes {
   /// `count`: how many lanes the sale has in this process.
   VoucherLanes(LaneStore& store, int count) : store_(store), count_(count) {}
 
-  [[nodiscard]] int count() const { return count_; }
   /// Reads all lanes.
   absl::Status load();
   /// Returns the lane of a voucher if it is remembered. Asks nobody.

@@ -339,9 +339,14 @@ namespace {
 void name_lane(std::string& id, int lane) {
   if (lane > 0) id += concat("@", lane);
 }
+void name_lane(DeadLetter& letter, int lane) { name_lane(letter.id, lane); }
+void name_lane(DiscardedLetter& letter, int lane) {
+  name_lane(letter.id, lane);
+  name_lane(letter.letter, lane);
+}
 
 StreamId letter_time(const std::string& id) {
-  return StreamId::parse(find_letter(id).id).value_or(StreamId::min());
+  return StreamId::parse(parse_letter_id(id).id).value_or(StreamId::min());
 }
 
 /// Puts the letters of several lanes in the order of their ids, and keeps the first `count_max`, and those
@@ -357,41 +362,42 @@ void join_lanes(std::vector<Letter>& letters, std::size_t count_max) {
   letters.erase(end, letters.end());
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client,
-                                                          std::span<const SaleLane> lanes,
-                                                          StreamId after, std::size_t count_max) {
-  std::vector<DeadLetter> letters;
+/// Lists the letters of all lanes. `list_of` lists those below some keys.
+template <class ListOf>
+auto list_of_lanes(std::span<const SaleLane> lanes, std::size_t count_max, ListOf list_of)
+    -> std::invoke_result_t<ListOf, const SaleKeys&> {
+  typename std::invoke_result_t<ListOf, const SaleKeys&>::value_type letters;
   for (const SaleLane& lane : lanes) {
-    ASSIGN_OR_RETURN(auto of_lane, list_dead_letters(client, lane.keys, after, count_max));
-    for (DeadLetter& letter : of_lane) {
-      name_lane(letter.id, lane.number);
+    ASSIGN_OR_RETURN(auto of_lane, list_of(lane.keys));
+    for (auto& letter : of_lane) {
+      name_lane(letter, lane.number);
       letters.push_back(std::move(letter));
     }
   }
   if (lanes.size() > 1) join_lanes(letters, count_max);
   return letters;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client,
+                                                          std::span<const SaleLane> lanes,
+                                                          StreamId after, std::size_t count_max) {
+  return list_of_lanes(lanes, count_max, [&](const SaleKeys& keys) {
+    return list_dead_letters(client, keys, after, count_max);
+  });
 }
 
 absl::StatusOr<std::vector<DiscardedLetter>> list_discarded_letters(Client& client,
                                                                     std::span<const SaleLane> lanes,
                                                                     StreamId after,
                                                                     std::size_t count_max) {
-  std::vector<DiscardedLetter> letters;
-  for (const SaleLane& lane : lanes) {
-    ASSIGN_OR_RETURN(auto of_lane, list_discarded_letters(client, lane.keys, after, count_max));
-    for (DiscardedLetter& letter : of_lane) {
-      name_lane(letter.id, lane.number);
-      name_lane(letter.letter.id, lane.number);
-      letters.push_back(std::move(letter));
-    }
-  }
-  if (lanes.size() > 1) join_lanes(letters, count_max);
-  return letters;
+  return list_of_lanes(lanes, count_max, [&](const SaleKeys& keys) {
+    return list_discarded_letters(client, keys, after, count_max);
+  });
 }
 
-LaneLetter find_letter(const std::string& id) {
+LaneLetter parse_letter_id(const std::string& id) {
   const std::size_t mark = id.find('@');
   LaneLetter letter{.id = id.substr(0, mark)};
   if (mark == id.npos) return letter;

@@ -66,7 +66,7 @@ struct LaneLetter {
   std::string id = {};  // in its lane
   int lane = 0;         // -1: the number is none
 };
-LaneLetter find_letter(const std::string& id);
+LaneLetter parse_letter_id(const std::string& id);
 
 /// Returns the dead letter of an order, discarded or not, if there is one. Finds it by
 /// SaleKeys::dead_letter_orders(). Reads no other letter, unless some are not indexed yet.

@@ -65,6 +65,11 @@ absl::StatusOr<CopyReport> copy_orders(OrderStore& from, OrderStore& to,
 /// A table of orders, payments or changes, and the one for those of archived vouchers.
 enum class Shelf : std::uint8_t { kCurrent, kArchive };
 
+// What the records of a table are sorted by.
+inline const OrderId& key_of(const Order& order) { return order.id; }
+inline const std::string& key_of(const Payment& payment) { return payment.id; }
+inline const std::int64_t& key_of(const OrderChange& change) { return change.position; }
+
 struct ArchivedMark {
   VoucherId voucher = 0;
   std::int64_t archived_at_ms = 0;  // since 1970 UTC

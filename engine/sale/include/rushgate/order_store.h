@@ -200,7 +200,7 @@ class OrderStore {
   /// Returns the orders that `filter` selects, in ascending order of ids, at most
   /// filter.count_max.
   virtual absl::StatusOr<std::vector<Order>> list(const OrderFilter& filter) = 0;
-  /// Returns the state. The identity of a database never changes.
+  /// Returns the state. The identity changes only when copy_orders() moves the database.
   virtual absl::StatusOr<DatabaseState> state() = 0;
   /// Raises the epoch by 1, so that write() refuses every batch read before. Returns the state
   /// after it.

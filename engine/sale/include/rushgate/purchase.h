@@ -47,7 +47,8 @@ struct BuyRequest {
   /// SaleOptions::request_ttl_ms, the same user, voucher and key get the order that was accepted
   /// first, also after the keyspace was lost, and after the voucher was archived. A request that
   /// was refused is decided from scratch. With another user, voucher or quantity the key gets
-  /// kKeyReused, so it must be unique in the whole sale.
+  /// kKeyReused, so it must be unique in the whole sale. Lanes do not know each other's keys: with
+  /// a voucher of another lane, the same key is another request.
   std::string idempotency_key = {};
   std::int64_t quantity = 1;  // pieces, 1 to kQuantityMax; all or none are sold
   /// Kept with the order, for the caller; at most Order::kReferenceBytesMax bytes. The reference of
