@@ -17,7 +17,8 @@ inline constexpr std::size_t kJsonFieldsMax = 64;  // of one object
 /// with a field twice or with too many.
 absl::StatusOr<nlohmann::ordered_json> parse_json(std::string_view text);
 
-/// Parses a text that Rushgate has written, of any size and depth. Throws nlohmann::json::exception.
+/// Parses a text as Rushgate writes it, of any size and depth: a field that comes twice is not refused.
+/// Throws nlohmann::json::exception.
 nlohmann::ordered_json parse_trusted_json(std::string_view text);
 
 }  // namespace rushgate

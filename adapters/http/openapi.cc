@@ -158,7 +158,7 @@ constexpr std::string_view kSchemas = R"json({
       "holds": {"description": "Unpaid orders.", "type": "integer"},
       "paid": {"description": "Paid orders, used ones included.", "type": "integer"},
       "stored": {"description": "Orders in the database, in any state.", "type": "integer"},
-      "age_ms": {"description": "Since the orders were counted: 0 unless they are some hundred thousand.",
+      "age_ms": {"description": "Milliseconds since counting began: below 100, unless counting takes longer, as with some hundred thousand orders.",
         "type": "integer"}}},
   "ChangeList": {"type": "object", "required": ["changes", "next"], "additionalProperties": false,
     "properties": {

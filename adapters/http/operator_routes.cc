@@ -17,12 +17,12 @@ namespace {
 const std::string& id_of(const DeadLetter& letter) { return letter.id; }
 const std::string& id_of(const DiscardedLetter& discarded) { return discarded.id; }
 
-/// Returns the page of letters behind the query's `after`. A letter that is gone since has a position, too.
-/// With lanes, letters of several may have one position: they are on one page.
+/// Returns the page of letters behind the query's `after`, which stays valid if its letter is gone. With
+/// lanes, several letters may share a position. They are on one page, which may then exceed the limit.
 template <class Letter>
 HttpAnswer letter_page(const RouteCall& call, const char* name,
                        absl::StatusOr<std::vector<Letter>> (Sale::*list)(StreamId, std::size_t)) {
-  const auto after = StreamId::parse(call.after.empty() ? "0-0" : find_letter(call.after).id);
+  const auto after = StreamId::parse(call.after.empty() ? "0-0" : parse_letter_id(call.after).id);
   if (!after) return problem(kInvalidRequest, "the query's after must be the id of a letter");
   const auto letters = (call.sale().sale().*list)(*after, call.limit);
   if (!letters.ok()) return problem_of(letters.status());

@@ -175,7 +175,7 @@ std::span<const Route> routes() {
        .replies = {{200, "ChangeList"}}, .problems = {}, .query = {"after", "limit", "order", "voucher"}},
       {.method = "GET", .path = "/v1/counts", .access = kOperator, .lane = kReads,
        .handler = count_orders, .operation = "countOrders",
-       .summary = "Counts the free pieces and the stored orders; these as they were `age_ms` ago.",
+       .summary = "Counts the free pieces now, and the stored orders as they were `age_ms` ago.",
        .replies = {{200, "Counts"}}, .problems = {}, .query = {"voucher"}},
       {.method = "GET", .path = "/v1/users/{user}/orders", .access = kBuyer, .lane = kReads,
        .handler = list_orders_of_user, .operation = "listOrdersOfUser",

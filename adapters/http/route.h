@@ -91,10 +91,10 @@ struct Route {
 /// Returns all routes.
 std::span<const Route> routes();
 
-/// A route that was found for a path.
 /// Reads the user of a path or of a query. Returns the fault; empty: there is none.
 std::string read_user(const std::string& text, UserId& user);
 
+/// A route that was found for a path.
 struct FoundRoute {
   const Route* route = nullptr;  // null: the path is unknown, or not with this method
   std::string allowed = {};      // the methods of the path, as in "GET, PUT"

@@ -56,7 +56,8 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
   command
       .add_option("--orders", options.orders_url,
                   "The order database, if it is not in DIR: postgresql://user@host/database,\n"
-                  "sqlite:path or memory:. With --keyspace too, no DIR is needed")
+                  "mysql://user@host/database, sqlite:path or memory:. With --keyspace too, no\n"
+                  "DIR is needed")
       ->check(not_empty())
       ->type_name("URL");
   // A subcommand of it names its own places.
@@ -188,8 +189,8 @@ std::vector<int> parse_lanes(const std::string& text) {
 void add_lane_options(CLI::App& command, int& lanes, std::vector<int>& work_lanes) {
   command
       .add_option("--lanes", lanes,
-                  "Divide the sale into at least N lanes, with keys of their own, for a cluster.\n"
-                  "They stay")
+                  "Divide the sale into at least N lanes, with keys and workers of their own.\n"
+                  "Later commands cannot have fewer")
       ->check(number_from(1, kLanesMax))
       ->capture_default_str()
       ->type_name("N");

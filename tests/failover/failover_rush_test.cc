@@ -1,5 +1,5 @@
-// Sells while real sentinels, or the nodes of a cluster, replace the master of the keyspace. Nothing is oversold, and no order is
-// stored twice.
+// Sells while real sentinels, or the nodes of a cluster, replace the master of the keyspace.
+// Nothing is oversold, and no order is stored twice.
 #include <atomic>
 #include <cstdint>
 #include <exception>

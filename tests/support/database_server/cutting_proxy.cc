@@ -24,7 +24,7 @@ sockaddr_un address_of(const std::filesystem::path& path) {
   return address;
 }
 
-/// Reads once from one socket and writes all to the other. Returns what was read; empty: the end.
+/// Reads once. Returns what was read; empty: the end.
 std::string read_some(int from) {
   std::array<char, 16'384> buffer{};
   const ::ssize_t bytes = ::read(from, buffer.data(), buffer.size());

@@ -1,4 +1,4 @@
-// A proxy in front of a PostgreSQL that cuts a connection at the worst moment.
+// A proxy in front of a PostgreSQL or a MariaDB that cuts a connection at the worst moment.
 #pragma once
 
 #include <atomic>

@@ -20,8 +20,9 @@ struct RedisClusterOptions {
 };
 
 /// Real processes on ports of 127.0.0.1. Masters have about as many slots each, in order. A silent node
-/// fails after kNodeTimeoutMs, and the others go on (cluster-require-full-coverage no). All end with the thread that created this object. Not thread-safe.
-/// Throws std::runtime_error if something does not happen in time.
+/// fails after kNodeTimeoutMs, and the others go on (cluster-require-full-coverage no). All end
+/// with the thread that created this object. Not thread-safe. Throws std::runtime_error if
+/// something does not happen in time.
 class RedisCluster {
  public:
   static constexpr int kNodeTimeoutMs = 500;

@@ -50,8 +50,8 @@ struct FlashSaleOptions {
   /// open() holds only the keyspace. With a keyspace on a Redis, any number of processes on any number
   /// of hosts may open the sale.
   std::string orders = {};
-  /// Threads that store orders, for each lane (SaleOptions::lanes). With 0 the sale has no threads: drain() stores orders, and poll()
-  /// decides submitted requests.
+  /// Threads that store orders, for each lane (SaleOptions::lanes). With 0 the sale has no threads:
+  /// drain() stores orders, and poll() decides submitted requests.
   int workers = 1;
   /// The lanes whose orders the workers store. Empty: all. Some process must store those of each lane:
   /// drain() waits for all.
@@ -132,7 +132,8 @@ class FlashSale {
   ///     memory:                             everything in memory
   ///     redis://…, rediss://…, unix:…,      the keyspace on a Redis, the orders in `orders_dir` or at
   ///     redis-sentinel://…,                 `orders`
-  ///     rediss-sentinel://…
+  ///     rediss-sentinel://…,                (on a cluster, with a common tag in the keys' names)
+  ///     redis-cluster://…, rediss-cluster://…
   /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time, unless its
   /// keyspace is on a Redis and its orders are at a URL.
   ///

@@ -273,7 +273,8 @@ class FaultyOrderStore final : public OrderStore,
   void poison(std::function<bool(const Order&)> is_poison, Poison kind = Poison::kFailsTheBatch);
 
   /// Continues with a standby, which may lack what this one has stored lately, in a new session
-  /// (DatabaseState). It must outlive this one, and is no copy in the sense of DatabaseInstance. No other thread may use the store meanwhile.
+  /// (DatabaseState). It must outlive this one, and is no copy in the sense of DatabaseInstance. No
+  /// other thread may use the store meanwhile.
   void fail_over_to(OrderStore& standby);
 
   /// Sets a hook that runs around every write and before every list(), on the calling thread. It

@@ -1,5 +1,5 @@
-// What goes wrong with a MariaDB, and the databases that are not ours: nothing is lost, nothing is doubled, and the
-// error says what is wrong.
+// What goes wrong with a MariaDB, and the databases that are not ours: nothing is lost, nothing is
+// doubled, and the error says what is wrong.
 #include <mysql.h>
 
 #include <memory>
