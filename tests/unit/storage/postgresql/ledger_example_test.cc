@@ -1,4 +1,4 @@
-// The ledger of docs/production.md books each payment once.
+// The ledger of docs/order-databases.md books each payment once.
 #include <libpq-fe.h>
 #include <poll.h>
 
@@ -16,11 +16,11 @@ namespace {
 
 /// Returns the blocks of SQL in the section "Feeding a ledger".
 std::vector<std::string> blocks_of_page() {
-  std::ifstream in(RUSHGATE_ROOT "/docs/production.md");
+  std::ifstream in(RUSHGATE_ROOT "/docs/order-databases.md");
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   constexpr std::string_view kBegin = "```sql\n";
   std::vector<std::string> blocks;
-  for (std::size_t at = page.find(kBegin, page.find("### Feeding a ledger"));
+  for (std::size_t at = page.find(kBegin, page.find("## Feeding a ledger"));
        at != std::string::npos; at = page.find(kBegin, at)) {
     at += kBegin.size();
     blocks.push_back(page.substr(at, page.find("```\n", at) - at));
