@@ -399,7 +399,8 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("N");
   command
       .add_option("--bind", server.bind_address,
-                  "IP address to listen on; other than loopback requires --requirepass")
+                  "IP address to listen on; other than loopback requires --requirepass. Empty: no "
+                  "TCP, only --unixsocket")
       ->capture_default_str()
       ->type_name("A");
   command.add_option("--unixsocket", server.unix_socket, "Also listen on this unix socket")

@@ -140,6 +140,13 @@ TEST_F(ProgramServeTest, UnixSocketHasGivenPermissions) {
   stop(program);
 }
 
+TEST_F(ProgramServeTest, EmptyAddressLeavesUnixSocketAlone) {
+  Program program({"serve", "--bind", "", "--unixsocket", socket()});
+  ASSERT_TRUE(program.wait_for_error_text("serving on " + socket() + "\n"));
+  EXPECT_EQ(redis_cli("SET k v"), "OK\n");
+  stop(program);
+}
+
 TEST_F(ProgramServeTest, ManualClockAdvancesByCommand) {
   Program program(serve({"--manual-clock"}));
   ASSERT_TRUE(program.wait_for_error_text("serving on"));
