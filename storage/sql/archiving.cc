@@ -12,11 +12,12 @@ namespace rushgate::sql {
 namespace {
 
 absl::StatusOr<bool> is_archived(Transaction& transaction, VoucherId voucher) {
-  ASSIGN_OR_RETURN(
-      const auto results,
-      transaction.run(std::vector<Statement>{
-          lock_state(), {"SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1", {voucher}}}));
-  return !results[1].empty();
+  ASSIGN_OR_RETURN(const auto results,
+                   transaction.run(std::vector<Statement>{
+                       lock_state(),
+                       lock_lanes(),
+                       {"SELECT 1 FROM archived_vouchers WHERE voucher_id = ?1", {voucher}}}));
+  return !results[2].empty();
 }
 
 absl::StatusOr<ArchiveContext> read_context(Transaction& transaction, VoucherId voucher) {

@@ -64,7 +64,23 @@ auto values_of(std::span<const OrderEvent> events, IsWanted is_wanted, Get get) 
 OrderId order_of(const OrderEvent& event) { return event.order.id; }
 const std::string& payment_of(const OrderEvent& event) { return event.payment.id; }
 
+/// Returns true if a batch of the lane has no changes of orders, which need positions in the whole database.
+bool needs_only_lane(std::span<const OrderEvent> events, int lane) {
+  return lane != 0 && std::ranges::all_of(events, [](const OrderEvent& event) {
+           return event.kind == Kind::kAdmitted && !change_before(event);
+         });
+}
+
 }  // namespace
+
+Batch::Batch(const Database& database, std::span<const OrderEvent> events, const BatchFence& fence,
+             Records records, std::int64_t session)
+    : database_(database),
+      events_(events),
+      fence_(fence),
+      records_(records),
+      session_(session),
+      has_only_lane_(needs_only_lane(events, fence.lane)) {}
 
 absl::StatusOr<std::vector<OrderResult>> Batch::apply(Transaction& transaction) {
   RETURN_IF_ERROR(load(transaction));
@@ -84,12 +100,9 @@ absl::StatusOr<std::vector<OrderResult>> Batch::apply(Transaction& transaction) 
 // ---- Reading ----------------------------------------------------------------------------------
 
 absl::Status Batch::load(Transaction& transaction) {
-  ask(lock_state(), &Batch::take_state);
-  if (fence_.lane != 0) {
-    ask({"SELECT epoch, checkpoint, revision FROM lane_states WHERE lane = ?1",
-         {std::int64_t{fence_.lane}}},
-        &Batch::take_lane_state);
-  }
+  if (!has_only_lane_) ask(lock_state(), &Batch::take_state);
+  if (fence_.lane != 0) ask(lock_lane(fence_.lane), &Batch::take_lane_state);
+  if (has_only_lane_) ask(read_state(), &Batch::take_state);
   ask_for_orders();
   ask_for_vouchers();
   ask_for_orders_of_users();
@@ -110,17 +123,21 @@ void Batch::ask(Statement query, void (Batch::*take)(const Rows& rows)) {
 
 void Batch::take_state(const Rows& rows) {
   if (rows.empty()) return;
-  state_ = to_state(rows.front());
+  state_.identity = rows.front().text(0);
   state_.session = session_;
   last_change_ = rows.front().integer(4);
+  if (fence_.lane == 0) take_position(rows.front(), 1);
 }
 
-/// Takes the place of the state of the lane 0.
 void Batch::take_lane_state(const Rows& rows) {
-  state_.epoch = rows.empty() ? 0 : rows.front().integer(0);
-  if (rows.empty()) return;
-  state_.checkpoint = rows.front().integer(1);
-  state_.revision = rows.front().integer(2);
+  if (!rows.empty()) take_position(rows.front(), 0);
+}
+
+/// `first`: the first of the columns epoch, checkpoint and revision.
+void Batch::take_position(const Row& row, std::size_t first) {
+  state_.epoch = row.integer(first);
+  state_.checkpoint = row.integer(first + 1);
+  state_.revision = row.integer(first + 2);
 }
 
 void Batch::ask_for_orders() {
@@ -392,6 +409,7 @@ void Batch::count(const Order& order, std::int64_t sign) {
 }
 
 void Batch::record(OrderChange change) {
+  assert(!has_only_lane_);
   change.position = last_change_ + static_cast<std::int64_t>(changes_.size()) + 1;
   changes_.push_back(std::move(change));
 }
@@ -492,8 +510,10 @@ void Batch::write_state(std::vector<Statement>& statements) const {
          {state.checkpoint, state.revision, last_change}});
     return;
   }
-  statements.push_back(
-      {"UPDATE database_state SET last_change = ?1 WHERE only_row = 1", {last_change}});
+  if (!has_only_lane_) {
+    statements.push_back(
+        {"UPDATE database_state SET last_change = ?1 WHERE only_row = 1", {last_change}});
+  }
   statements.push_back({"UPDATE lane_states SET checkpoint = ?1, revision = ?2 WHERE lane = ?3",
                         {state.checkpoint, state.revision, std::int64_t{fence_.lane}}});
 }

@@ -1,6 +1,7 @@
 // A batch of events: reads all that decides on them, decides in memory, and writes the outcome.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,9 +22,10 @@
 
 namespace rushgate::sql {
 
-/// Applies one batch in one transaction, in two round trips of statements where the database permits. The
-/// transaction locks the row of `database_state`, so one batch decides at a time, and changes get their
-/// positions in the order of their commits. Not thread-safe; its arguments must outlive it.
+/// Applies one batch in one transaction, in two round trips of statements where the database permits. Each
+/// lane of a sale has one batch at a time. One that changes orders, and any of the lane 0, locks the row of
+/// `database_state`, so changes get their positions in the order of their commits. New orders of another lane
+/// lock that lane alone. Not thread-safe; its arguments must outlive it.
 class Batch {
  public:
   /// Whether change_before() is recorded.
@@ -31,8 +33,7 @@ class Batch {
 
   /// `session` is DatabaseState's, when the transaction began.
   Batch(const Database& database, std::span<const OrderEvent> events, const BatchFence& fence,
-        Records records, std::int64_t session)
-      : database_(database), events_(events), fence_(fence), records_(records), session_(session) {}
+        Records records, std::int64_t session);
 
   /// Commits. Returns a result for each event, as PaymentStore::apply() does.
   absl::StatusOr<std::vector<OrderResult>> apply(Transaction& transaction);
@@ -72,6 +73,7 @@ class Batch {
   void ask_for_payments();
   void take_state(const Rows& rows);
   void take_lane_state(const Rows& rows);
+  void take_position(const Row& row, std::size_t first);
   void take_orders(const Rows& rows);
   void take_archived_orders(const Rows& rows);
   void take_orders_of_archived_vouchers(const Rows& rows);
@@ -107,6 +109,7 @@ class Batch {
   const BatchFence& fence_;
   const Records records_;
   const std::int64_t session_;
+  const bool has_only_lane_;  // locks no more than its lane
 
   std::vector<Statement> queries_;
   std::vector<void (Batch::*)(const Rows& rows)> takers_;  // of the rows of each query

@@ -14,12 +14,26 @@
 
 namespace rushgate::sql {
 
-/// Returns the query that waits until no other transaction writes. All that decide by what is stored begin
-/// with it, so one decides at a time, and the queries behind it see what the others committed.
-inline Statement lock_state() {
+// ---- Locks: the row of database_state first, then those of lane_states in ascending order ----
+
+/// Returns the query of the state of the database, which is also that of the lane 0.
+inline Statement read_state() {
   return {
       "SELECT identity, epoch, checkpoint, revision, last_change FROM database_state "
-      "WHERE only_row = 1 FOR UPDATE"};
+      "WHERE only_row = 1"};
+}
+/// The same, and waits until no other transaction holds this row. Batches of the lane 0 and those with
+/// changes of orders hold it, since changes have positions in the order of their commits.
+inline Statement lock_state() { return {concat(read_state().text, " FOR UPDATE")}; }
+/// Returns the query that waits until no other transaction writes a batch of the lane, which is not 0.
+inline Statement lock_lane(int lane) {
+  return {"SELECT epoch, checkpoint, revision FROM lane_states WHERE lane = ?1 FOR UPDATE",
+          {std::int64_t{lane}}};
+}
+/// Returns the query that waits for the batches of all lanes but 0. Behind lock_state(), nobody else writes
+/// batches, and the queries behind both see what others committed.
+inline Statement lock_lanes() {
+  return {"SELECT lane, epoch, checkpoint, revision FROM lane_states ORDER BY lane FOR UPDATE"};
 }
 
 /// Returns a maximum of rows as the value of LIMIT.

@@ -128,30 +128,30 @@ absl::StatusOr<SaleRecords> read_all_of_sale(Transaction& transaction) {
       const auto results,
       transaction.run(std::vector<Statement>{
           lock_state(),
+          lock_lanes(),
           {"SELECT day, reserved FROM reserved_ids ORDER BY day FOR UPDATE"},
           {versions_of("voucher_versions")},
           {versions_of("archived_versions")},
           {"SELECT voucher_id, archived_at_ms, deleted FROM archived_vouchers ORDER BY voucher_id"},
           {"SELECT voucher_id, live FROM live_orders ORDER BY voucher_id"},
-          {"SELECT lane, epoch, checkpoint, revision FROM lane_states ORDER BY lane"},
           {"SELECT lane, day, reserved FROM lane_reserved_ids ORDER BY lane, day FOR UPDATE"},
           {"SELECT voucher_id, lane FROM voucher_lanes ORDER BY voucher_id"}}));
   if (results[0].empty()) return absl::NotFoundError("the row of database_state is missing");
   const Row& state = results[0].front();
   return SaleRecords{.state = to_state(state),
                      .last_position = state.integer(4),
-                     .versions = to_values(results[2], to_version),
-                     .archived_versions = to_values(results[3], to_version),
-                     .archived_vouchers = to_values(results[4],
+                     .versions = to_values(results[3], to_version),
+                     .archived_versions = to_values(results[4], to_version),
+                     .archived_vouchers = to_values(results[5],
                                                     [](const Row& row) {
                                                       return ArchivedMark{
                                                           .voucher = row.integer(0),
                                                           .archived_at_ms = row.integer(1),
                                                           .is_deleted = row.integer(2) != 0};
                                                     }),
-                     .live = to_map(results[5]),
-                     .reserved_ids = to_map(results[1]),
-                     .lanes = to_lanes(results[6], results[7]),
+                     .live = to_map(results[6]),
+                     .reserved_ids = to_map(results[2]),
+                     .lanes = to_lanes(results[1], results[7]),
                      .voucher_lanes = to_map(results[8])};
 }
 

@@ -315,10 +315,8 @@ absl::StatusOr<DatabaseState> SqlOrderStore::fence_lane(int lane) {
                 : Statement{"UPDATE lane_states SET epoch = epoch + 1 WHERE lane = ?1",
                             {std::int64_t{lane}}};
   const absl::Status fenced = pool_.transact("fencing", [&](Transaction& transaction) {
-    // A batch locks this row, and then reads the state of its lane.
-    const absl::Status locked =
-        lane == 0 ? absl::OkStatus() : transaction.run(lock_state()).status();
-    return locked.ok() ? transaction.commit(std::span(&raise, 1)) : locked;
+    // A batch locks this row before it reads it.
+    return transaction.commit(std::span(&raise, 1));
   });
   if (!fenced.ok()) return fenced;
   return state_of(lane);

@@ -1,4 +1,4 @@
-// The orders of one and of two workers in a database on a server, compared with the same rows in a bare INSERT, and
+// The orders of one worker and of two, of one lane and of two, in a database on a server, compared with the same rows in a bare INSERT, and
 // with one transaction of three statements for each order, as most systems of this kind have it. All settings are
 // those of durable commits. docs/performance.md has the figures.
 //
@@ -29,22 +29,27 @@ using OpenDatabase = std::function<absl::StatusOr<sql::DatabaseAt>(const std::st
 
 constexpr std::int64_t kBatch = 1'000;  // a worker at a rush has up to 10,000
 
-template <class T>
-T checked(absl::StatusOr<T> result) {
-  if (result.ok()) return *std::move(result);
-  std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
+void check(const absl::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
   std::exit(1);
 }
 
+template <class T>
+T checked(absl::StatusOr<T> result) {
+  check(result.status());
+  return *std::move(result);
+}
+
 /// Returns orders of random users, with ascending ids.
-std::vector<Order> make_orders(std::int64_t first, std::int64_t count) {
+std::vector<Order> make_orders(std::int64_t first, std::int64_t count, VoucherId voucher = 1) {
   std::vector<Order> orders;
   orders.reserve(static_cast<std::size_t>(count));
   for (std::int64_t id = first; id < first + count; ++id) {
     const auto scattered = static_cast<std::uint64_t>(id) * 0x9E3779B97F4A7C15U;
     orders.push_back({.id = id,
                       .user = static_cast<std::int64_t>(scattered >> 1),
-                      .voucher = 1,
+                      .voucher = voucher,
                       .admitted_at_ms = 1'700'000'000'000 + id,
                       .entry = {1'700'000'000'000 + static_cast<std::uint64_t>(id), 0},
                       .created_at_ms = 1'700'000'000'500 + id,
@@ -66,25 +71,39 @@ std::unique_ptr<sql::SqlOrderStore> open_store(const OpenDatabase& open, const s
   return checked(sql::SqlOrderStore::open(checked(open(url)), {}, nullptr));
 }
 
+/// Where the workers of a measurement write.
+enum class Lanes : std::uint8_t { kShared, kOneEach };
+
 /// Returns orders per second that `workers` write at once.
 double rate_of_store(const OpenDatabase& open, const std::string& url, std::int64_t count,
-                     int workers) {
+                     int workers, Lanes lanes = Lanes::kShared) {
   const auto setup = open_store(open, url);
-  static_cast<void>(
-      setup->record_pending({.voucher = {.id = 1, .stock = 10 * count}, .version = 1}));
-  std::vector<std::vector<Order>> orders;
+  struct Work {
+    int lane = 0;
+    std::vector<Order> orders;
+  };
+  std::vector<Work> work;
   for (int worker = 0; worker < workers; ++worker) {
-    orders.push_back(make_orders(1 + worker * count, count / workers));
+    const int lane = lanes == Lanes::kOneEach ? worker : 0;
+    const VoucherId voucher = 1 + lane;
+    check(setup->lanes()->add_lanes(lane + 1));
+    checked(setup->lanes()->put_on_lane(voucher, lane));
+    static_cast<void>(
+        setup->record_pending({.voucher = {.id = voucher, .stock = 10 * count}, .version = 1}));
+    work.push_back({lane, make_orders(counters_of_lane(lane).first + 1 + worker * count,
+                                      count / workers, voucher)});
   }
   const Stopwatch watch;
   std::vector<std::thread> threads;
-  for (const std::vector<Order>& own : orders) {
+  for (const Work& own : work) {
     threads.emplace_back([&] {
       const auto store = open_store(open, url);
-      in_batches(own, [&](std::span<const Order> batch) {
+      const DatabaseState state = checked(store->lanes()->state_of(own.lane));
+      const BatchFence fence{.epoch = state.epoch, .session = state.session, .lane = own.lane};
+      in_batches(own.orders, [&](std::span<const Order> batch) {
         std::vector<OrderEvent> events(batch.size());
         for (std::size_t i = 0; i < batch.size(); ++i) events[i].order = batch[i];
-        for (const OrderResult& result : checked(store->apply(events, {.epoch = 1}))) {
+        for (const OrderResult& result : checked(store->apply(events, fence))) {
           if (result.kind != OrderResult::Kind::kStored) std::exit(1);
         }
       });
@@ -147,17 +166,20 @@ void measure(const char* name, Server& server, const OpenDatabase& open, std::in
   constexpr int kRounds = 3;
   std::vector<double> one;
   std::vector<double> two;
+  std::vector<double> two_lanes;
   std::vector<double> bare;
   std::vector<double> single;
   for (int round = 0; round < kRounds; ++round) {
     bare.push_back(bare_rate(open, server.make_schema(), count));
     one.push_back(rate_of_store(open, server.make_schema(), count, 1));
     two.push_back(rate_of_store(open, server.make_schema(), count, 2));
+    two_lanes.push_back(rate_of_store(open, server.make_schema(), count, 2, Lanes::kOneEach));
     single.push_back(rate_of_single_orders(open, server.make_schema(), count / 100));
   }
-  std::printf("| %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.0f |\n", name, median(one),
-              median(two), median(bare), median(single), median(one) / median(bare),
-              median(two) / median(one), median(one) / median(single));
+  std::printf("| %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f | %.0f |\n", name,
+              median(one), median(two), median(two_lanes), median(bare), median(single),
+              median(one) / median(bare), median(two) / median(one),
+              median(two_lanes) / median(one), median(one) / median(single));
 }
 
 }  // namespace
@@ -165,9 +187,9 @@ void measure(const char* name, Server& server, const OpenDatabase& open, std::in
 void run(std::int64_t count) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::puts(
-      "| database | one worker | two workers | bare INSERT | one at a time | one : bare | two : "
-      "one | one : one "
-      "at a time |\n| --- | --- | --- | --- | --- | --- | --- | --- |");
+      "| database | one worker | two workers | two on two lanes | bare INSERT | one at a time | "
+      "one : bare | two : one | two on two lanes : one | one : one at a time |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
   {
     testing::PostgresqlServer server(
         {.is_durable = true, .where = TemporaryDirectory::Where::kOnDisk});

@@ -130,6 +130,31 @@ TEST_F(MysqlFaultsTest, DeadlockIsRunAgain) {
   EXPECT_EQ(store->count_live(1).value(), 2);
 }
 
+// New orders of a lane need the row of their lane alone. Archiving needs all lanes.
+TEST_F(MysqlFaultsTest, LanesStoreNewOrdersAtOnce) {
+  const auto store = open_orders_in_mariadb(with("statement_timeout_ms=1000"));
+  ASSERT_TRUE(store->lanes()->add_lanes(3).ok());
+  for (const VoucherId voucher : {1, 2}) {
+    ASSERT_EQ(store->lanes()->put_on_lane(voucher, static_cast<int>(voucher)).value(), voucher);
+    ASSERT_TRUE(store->vouchers()
+                    ->record_pending({.voucher = {.id = voucher, .stock = 5}, .version = 1})
+                    .ok());
+  }
+  {
+    OtherMysqlSession other(server_.socket(), database());
+    other.execute("START TRANSACTION");
+    other.execute("SELECT 1 FROM database_state FOR UPDATE");
+    other.execute("SELECT 1 FROM lane_states WHERE lane = 1 FOR UPDATE");
+    EXPECT_EQ(write_on_lane(*store, 2, 1), absl::OkStatus());
+    EXPECT_TRUE(absl::IsUnavailable(write_on_lane(*store, 1, 1)));
+    other.execute("ROLLBACK");
+    other.execute("START TRANSACTION");
+    other.execute("SELECT 1 FROM lane_states WHERE lane = 2 FOR UPDATE");
+    EXPECT_TRUE(absl::IsUnavailable(store->archive()->archive_voucher(1, 0)));
+  }
+  for (const int lane : {1, 2}) EXPECT_EQ(write_on_lane(*store, lane, 2), absl::OkStatus());
+}
+
 TEST_F(MysqlFaultsTest, LostReplyToCommitLosesNothing) {
   testing::CuttingProxy proxy(server_.socket(), testing::CuttingProxy::Protocol::kMariadb);
   std::string url = url_;

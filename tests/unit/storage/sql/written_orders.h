@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/sweep.h"
+#include <rushgate/order_rules.h>
 #include <rushgate/order_store.h>
 
 namespace rushgate {
@@ -59,6 +60,19 @@ inline std::string error_of(OrderStore& store, OrderId id) {
 inline void expect_writes(OrderStore& store, OrderId id) {
   const auto written = write_orders(store, orders_from(id, 1));
   EXPECT_TRUE(written.ok()) << written.status();
+}
+
+/// Writes a new order of a lane. Each `number` is another one.
+inline absl::Status write_on_lane(OrderStore& store, int lane, OrderId number) {
+  const auto state = store.lanes()->state_of(lane);
+  if (!state.ok()) return state.status();
+  const BatchFence fence{.epoch = state->epoch,
+                         .session = state->session,
+                         .lane = lane,
+                         .stock = {{{lane, 1'000'000}}}};
+  std::vector<Order> orders = orders_from(counters_of_lane(lane).first + number, 1);
+  orders[0].voucher = lane;
+  return store.write(orders, fence).status();
 }
 
 /// Writes batch after batch, each until it is stored.
