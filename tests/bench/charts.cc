@@ -407,6 +407,33 @@ std::string http_chart(const json& report, const std::string& machine) {
       note_of);
 }
 
+// ---- Orders on database servers ----
+
+std::string databases_chart(const json& report, const std::string& machine) {
+  constexpr std::pair<string_view, string_view> kRows[] = {
+      {"PostgreSQL, one worker", "PostgreSQL"},
+      {"PostgreSQL, one worker, and one order at a time", "PostgreSQL"},
+      {"PostgreSQL, two workers of two lanes", "PostgreSQL, two lanes"},
+      {"MariaDB, one worker", "MariaDB"},
+      {"MariaDB, one worker, and one order at a time", "MariaDB"},
+      {"MariaDB, two workers of two lanes", "MariaDB, two lanes"}};
+  const auto note_of = [](const json& line) -> std::string {
+    const std::string name = line.at("line");
+    if (name.ends_with("at a time")) return "compared: one order at a time";
+    return name.ends_with("lanes") ? "compared: one worker" : "compared: bare INSERT";
+  };
+  return bar_chart(report, machine,
+                   {.frame = {.title = "Orders per second in a database on a server",
+                              .unit = "orders per second, linear; each batch is a durable commit",
+                              .compared = "the same rows by one INSERT for each batch of 1,000; a "
+                                          "transaction for each order; one worker.",
+                              .command = "./dev bench databases"},
+                    .peer = "compared",
+                    .unit = "/s",
+                    .rows = kRows},
+                   note_of);
+}
+
 // ---- Ratios over the socket ----
 
 constexpr int kPipelines[] = {1, 16, 128};
@@ -482,7 +509,8 @@ std::vector<Chart> draw_charts(const json& report, const std::string& machine) {
                                {"latency", latency_chart(report, machine)},
                                {"memory", memory_chart(report, machine)},
                                {"socket", socket_chart(report, machine)},
-                               {"http", http_chart(report, machine)}};
+                               {"http", http_chart(report, machine)},
+                               {"databases", databases_chart(report, machine)}};
   std::erase_if(charts, [](const Chart& chart) { return chart.svg.empty(); });
   return charts;
 }

@@ -37,6 +37,9 @@ std::span<const Line> lines() {
       {"sale_commands", measure_sale_commands},
       {"http", measure_http},
       {"unread", measure_unread},
+#ifdef RUSHGATE_BENCH_DATABASES
+      {"databases", measure_databases},
+#endif
   };
   return kLines;
 }

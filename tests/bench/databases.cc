@@ -1,26 +1,32 @@
-// The orders of one worker and of two, of one lane and of two, in a database on a server, compared with the same rows in a bare INSERT, and
-// with one transaction of three statements for each order, as most systems of this kind have it. All settings are
-// those of durable commits. docs/performance.md has the figures.
-//
-//     database_rates [orders]
+// The line "databases": the orders of one worker and of two, of one lane and of two, in a database on a server. They
+// are compared with the same rows in a bare INSERT, and with one transaction of three statements for each order, as
+// most systems of this kind have it. All settings are those of durable commits.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "storage/mysql/mysql_database.h"
 #include "storage/postgresql/postgresql_database.h"
 #include "storage/sql/rows.h"
 #include "storage/sql/schema.h"
 #include "storage/sql/sql_order_store.h"
+#include "tests/bench/lines.h"
+#include "tests/bench/report.h"
 #include "tests/bench/stopwatch.h"
 #include "tests/support/database_server/mariadb_server.h"
 #include "tests/support/database_server/postgresql_server.h"
+#include <rushgate/order_rules.h>
 
 namespace rushgate::bench {
 namespace {
@@ -28,6 +34,7 @@ namespace {
 using OpenDatabase = std::function<absl::StatusOr<sql::DatabaseAt>(const std::string& url)>;
 
 constexpr std::int64_t kBatch = 1'000;  // a worker at a rush has up to 10,000
+constexpr std::int64_t kOrdersMin = 2'000;
 
 void check(const absl::Status& status) {
   if (status.ok()) return;
@@ -156,49 +163,51 @@ double rate_of_single_orders(const OpenDatabase& open, const std::string& url, s
   return static_cast<double>(count) / watch.seconds();
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+std::string line_of(const std::string& database, const char* what) {
+  return fmt::format("{}, {}", database, what);
 }
 
 template <class Server>
-void measure(const char* name, Server& server, const OpenDatabase& open, std::int64_t count) {
-  constexpr int kRounds = 3;
-  std::vector<double> one;
-  std::vector<double> two;
-  std::vector<double> two_lanes;
-  std::vector<double> bare;
-  std::vector<double> single;
-  for (int round = 0; round < kRounds; ++round) {
-    bare.push_back(bare_rate(open, server.make_schema(), count));
-    one.push_back(rate_of_store(open, server.make_schema(), count, 1));
-    two.push_back(rate_of_store(open, server.make_schema(), count, 2));
-    two_lanes.push_back(rate_of_store(open, server.make_schema(), count, 2, Lanes::kOneEach));
-    single.push_back(rate_of_single_orders(open, server.make_schema(), count / 100));
+void measure(const std::string& database, const Effort& effort, const OpenDatabase& open,
+             Report& report) {
+  Server server({.is_durable = true, .where = TemporaryDirectory::Where::kOnDisk});
+  const std::int64_t count = std::max(kOrdersMin, effort.requests / 5);
+  const std::string ours =
+      "SqlOrderStore, batches of 1,000 orders of random users, durable commits";
+  const std::string one_worker = "one worker of a sale without lanes";
+  const auto comparison = [&](const char* what, const std::string& ours_is,
+                              const std::string& peer_is, std::optional<double> target) {
+    return Comparison{.line = line_of(database, what),
+                      .unit = "orders/s",
+                      .ours_is = ours_is,
+                      .peer_is = peer_is,
+                      .target = target};
+  };
+  Comparison bare = comparison(
+      "one worker", ours, "the same rows by one INSERT for each batch, which checks nothing", 0.7);
+  Comparison single = comparison("one worker, and one order at a time", ours,
+                                 "a transaction of three statements for each order", 100);
+  Comparison two = comparison("two workers of one lane", "two workers", one_worker, std::nullopt);
+  Comparison lanes =
+      comparison("two workers of two lanes", "a worker for each lane", one_worker, 1.3);
+  for (int round = 0; round < effort.rounds; ++round) {
+    bare.peer.add(bare_rate(open, server.make_schema(), count));
+    const double one = rate_of_store(open, server.make_schema(), count, 1);
+    for (Samples* const samples : {&bare.ours, &single.ours, &two.peer, &lanes.peer}) {
+      samples->add(one);
+    }
+    two.ours.add(rate_of_store(open, server.make_schema(), count, 2));
+    lanes.ours.add(rate_of_store(open, server.make_schema(), count, 2, Lanes::kOneEach));
+    single.peer.add(rate_of_single_orders(open, server.make_schema(), count / 100));
   }
-  std::printf("| %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f | %.0f |\n", name,
-              median(one), median(two), median(two_lanes), median(bare), median(single),
-              median(one) / median(bare), median(two) / median(one),
-              median(two_lanes) / median(one), median(one) / median(single));
+  for (Comparison* const each : {&bare, &single, &two, &lanes}) report.add(std::move(*each));
 }
 
 }  // namespace
 
-void run(std::int64_t count) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  std::puts(
-      "| database | one worker | two workers | two on two lanes | bare INSERT | one at a time | "
-      "one : bare | two : one | two on two lanes : one | one : one at a time |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-  {
-    testing::PostgresqlServer server(
-        {.is_durable = true, .where = TemporaryDirectory::Where::kOnDisk});
-    measure("PostgreSQL", server, postgresql_database, count);
-  }
-  testing::MariadbServer server({.is_durable = true, .where = TemporaryDirectory::Where::kOnDisk});
-  measure("MariaDB", server, mysql_database, count);
+void measure_databases(const Effort& effort, Report& report) {
+  measure<testing::PostgresqlServer>("PostgreSQL", effort, postgresql_database, report);
+  measure<testing::MariadbServer>("MariaDB", effort, mysql_database, report);
 }
 
 }  // namespace rushgate::bench
-
-int main(int argc, char** argv) { rushgate::bench::run(argc > 1 ? std::atoll(argv[1]) : 100'000); }
