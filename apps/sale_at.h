@@ -30,7 +30,7 @@ struct SaleArguments {
   std::string keyspace_url;                 // empty: the keyspace is in `dir`
   std::string orders_url;                   // empty: the orders are in `dir`
   int workers = 1;
-  int lanes = 1;                           // SaleOptions::lanes
+  int lanes = 0;                           // SaleOptions::lanes
   std::vector<int> work_lanes;             // FlashSaleOptions::work_lanes
   bool trim = true;                        // WorkerOptions::trim
   std::int64_t retain_s = 0;               // WorkerOptions::retain_ms

@@ -190,9 +190,8 @@ void add_lane_options(CLI::App& command, int& lanes, std::vector<int>& work_lane
   command
       .add_option("--lanes", lanes,
                   "Divide the sale into at least N lanes, with keys and workers of their own.\n"
-                  "Later commands cannot have fewer")
+                  "Later commands cannot have fewer. Default: 1, on a Redis Cluster 16")
       ->check(number_from(1, kLanesMax))
-      ->capture_default_str()
       ->type_name("N");
   command
       .add_option_function<std::string>(

@@ -76,7 +76,7 @@ struct ServeArguments {
   std::filesystem::path vouchers_file;
   std::filesystem::path backups_dir;  // empty: operators may make none
   int workers = 1;
-  int lanes = 1;
+  int lanes = 0;  // as SaleOptions::lanes
   std::vector<int> work_lanes;
   std::int64_t entrance_rate = HttpServerOptions{}.entrance_per_second;
 };

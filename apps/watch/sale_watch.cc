@@ -17,9 +17,13 @@ absl::StatusOr<std::unique_ptr<SaleWatch>> SaleWatch::open(const SaleArguments& 
                                                            std::optional<VoucherId> voucher) {
   std::unique_ptr<SaleWatch> watch(new SaleWatch(voucher));
   ASSIGN_OR_RETURN(watch->orders_, open_orders_to_read(arguments));
-  // The program's sales have the default keys.
-  ASSIGN_OR_RETURN(watch->lanes_, LaneViews::open(SaleStores(*watch->orders_), SaleKeys{}));
   RETURN_IF_ERROR(watch->open_keyspace(arguments));
+  // The program's sales have the default keys.
+  const bool has_slots = watch->backend_ && watch->backend_->capabilities().has_slots;
+  ASSIGN_OR_RETURN(watch->lanes_,
+                   LaneViews::open(SaleStores(*watch->orders_),
+                                   has_slots ? SaleKeys{}.on_cluster() : SaleKeys{}));
+  if (watch->client_) RETURN_IF_ERROR(watch->check_owner(arguments));
   return watch;
 }
 
@@ -40,6 +44,10 @@ absl::Status SaleWatch::open_keyspace(const SaleArguments& arguments) {
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
   client_ = backend_->open_client();
+  return absl::OkStatus();
+}
+
+absl::Status SaleWatch::check_owner(const SaleArguments& arguments) {
   ASSIGN_OR_RETURN(const auto state, orders_->state());
   const Reply owner = (*client_)("GET", lanes_->all().front().keys.prefix_owner());
   if (owner.is_error()) return to_status(owner, "reading the keyspace's owner");

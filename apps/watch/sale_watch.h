@@ -33,6 +33,7 @@ class SaleWatch {
   explicit SaleWatch(std::optional<VoucherId> voucher) : voucher_(voucher) {}
 
   absl::Status open_keyspace(const SaleArguments& arguments);
+  absl::Status check_owner(const SaleArguments& arguments);
   [[nodiscard]] Client* keyspace() const;  // null: the database alone
   absl::StatusOr<std::vector<VoucherVersion>> vouchers();
   absl::Status count_stock(SaleCounts& counts);

@@ -34,9 +34,9 @@ absl::Status check(const SaleOptions& options) {
                                              SaleOptions::kRequestTtlMsMax, ", not ",
                                              options.request_ttl_ms));
   }
-  if (options.lanes < 1 || options.lanes > kLanesMax) {
+  if (options.lanes < 0 || options.lanes > kLanesMax) {
     return absl::InvalidArgumentError(
-        concat("lanes must be from 1 to ", kLanesMax, ", not ", options.lanes));
+        concat("lanes must be from 1 to ", kLanesMax, ", or 0, not ", options.lanes));
   }
   if (options.client.protocol != ClientOptions{}.protocol)
     return absl::InvalidArgumentError("client.protocol must be 2");
@@ -55,6 +55,7 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
                                                  SaleOptions options) {
   RETURN_IF_ERROR(check(options));
   const Capabilities capabilities = backend.capabilities();
+  if (capabilities.has_slots) RETURN_IF_ERROR(Lanes::fit_to_cluster(stores, options));
   if (!capabilities.runs_native_scripts) {
     const std::unique_ptr<Client> client = backend.open_client(options.client);
     RETURN_IF_ERROR(

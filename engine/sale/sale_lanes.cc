@@ -74,6 +74,16 @@ void add_counts(const PurchaseCounts& lane, PurchaseCounts& counts) {
 
 }  // namespace
 
+absl::Status Sale::Lanes::fit_to_cluster(const SaleStores& stores, SaleOptions& options) {
+  if (options.adopt || options.admission || options.keys.have_common_tag()) return absl::OkStatus();
+  options.keys = options.keys.on_cluster();
+  if (options.lanes != 0 || !check_for_lanes(stores, options).ok()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int count, stores.orders.lanes()->count_lanes());
+  ASSIGN_OR_RETURN(const auto versions, stores.vouchers.all_versions());
+  if (count == 1 && versions.empty()) options.lanes = kLanesOnCluster;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Sale::Lanes>> Sale::Lanes::open(Backend& backend,
                                                                const SaleStores& stores,
                                                                SaleOptions options) {

@@ -21,6 +21,9 @@ namespace rushgate {
 /// Thread-safe. Does not own the backend and the stores, which must outlive it.
 class Sale::Lanes {
  public:
+  /// Sets the keys of a sale on a Redis Cluster, and the number of lanes that a new one has by default.
+  /// The data of another system, and the keys in a custom script, keep their names.
+  static absl::Status fit_to_cluster(const SaleStores& stores, SaleOptions& options);
   /// Opens each lane: as many as the order database has, and at least `options.lanes`. The options must
   /// be valid.
   static absl::StatusOr<std::unique_ptr<Lanes>> open(Backend& backend, const SaleStores& stores,

@@ -65,7 +65,8 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
                  .is_remote = !backend.capabilities().runs_native_scripts,
                  .client = options.client}),
       archiving(*client, stores, options.keys, owner),
-      connection_check([this](Client& connection) {
+      connection_check([this, has_slots = backend.capabilities().has_slots](Client& connection) {
+        if (is_on_other_node(connection, options.keys, has_slots)) return absl::OkStatus();
         const bool is_same_run = server_run.remember(connection);
         if (!is_same_run) {  // it may have lost writes
           ids.forget_draws();

@@ -268,11 +268,11 @@ TEST(ClusterRushTest, NothingIsOversold) {
   }
 }
 
-TEST(ClusterRushTest, SaleWithoutCommonTagIsRefused) {
+TEST(ClusterRushTest, AdoptedKeysWithoutCommonTagAreRefused) {
   const RedisCluster cluster({.masters = 1, .replicas = 0});
   const auto backend = *RedisBackend::open(*RedisOptions::from_url(cluster.url()));
   MemoryOrderStore orders;
-  const absl::Status refused = Sale::open(*backend, orders).status();
+  const absl::Status refused = Sale::open(*backend, orders, {.adopt = true}).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
   EXPECT_NE(std::string(refused.message()).find("need a common tag"), std::string::npos) << refused;
 }

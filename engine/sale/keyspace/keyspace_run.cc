@@ -6,6 +6,7 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/random_name.h"
 #include "engine/core/client/info_value.h"
+#include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 
 namespace rushgate {
@@ -27,6 +28,16 @@ const Script& keyspace_run_script() {
 
 NativeScript native_keyspace_run() {
   return [name = random_name()](NativeCall&) { return Reply::bulk(name); };
+}
+
+bool is_on_other_node(Client& connection, const SaleKeys& keys, bool has_slots) {
+  if (!has_slots) return false;
+  const Reply found = connection("EXISTS", keys.stream_owner());
+  if (has_code(found, redis_error_code::kMoved)) return true;
+  // A slot without a master. CLUSTERDOWN also says that the whole cluster is down, and then the keys may
+  // be here.
+  return has_code(found, redis_error_code::kClusterDown) &&
+         found.text().find("slot not served") != std::string::npos;
 }
 
 bool ServerRun::remember(Client& connection) {

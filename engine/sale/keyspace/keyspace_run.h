@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
+#include <rushgate/sale_keys.h>
 #include <rushgate/script.h>
 
 namespace rushgate {
@@ -21,6 +22,10 @@ absl::StatusOr<std::int64_t> keyspace_time_ms(Client& client);
 const Script& keyspace_run_script();
 NativeScript native_keyspace_run();
 inline constexpr std::string_view kNativeKeyspaceRun = "rushgate.keyspace_run";
+
+/// Returns true if `connection` leads to a node of a cluster that does not have these keys. Its check has
+/// nothing to compare then. Sends one request. `has_slots`: of the backend's capabilities.
+bool is_on_other_node(Client& connection, const SaleKeys& keys, bool has_slots);
 
 /// Detects a new connection that may lead to a keyspace that lost writes. Thread-safe.
 ///

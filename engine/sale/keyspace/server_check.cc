@@ -249,8 +249,8 @@ absl::Status check_server(Client& client, const SaleKeys& keys, bool has_slots,
   const std::string_view info = replies[0].text();
   if (!has_slots && (info_value(info, "cluster_enabled") == "1" || is_of_cluster(replies[1]))) {
     return absl::UnimplementedError(
-        "the server belongs to a Redis Cluster: open it by redis-cluster://, with a common tag in "
-        "the keys of the sale, or use a server without cluster mode (cluster-enabled no)");
+        "the server belongs to a Redis Cluster: open it by redis-cluster://, or use a server "
+        "without cluster mode (cluster-enabled no)");
   }
   if (has_code(replies[1], redis_error_code::kCrossSlot)) {
     return absl::UnimplementedError(

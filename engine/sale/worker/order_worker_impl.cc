@@ -53,7 +53,8 @@ OrderWorker::Impl::Impl(Backend& backend, const SaleStores& stores, const SaleKe
       late_writes_(*client_, clock_, stores, keys_, changes_, writer_),
       acknowledger_(*client_, keys_, options_, owner_),
       timeouts_(*client_, clock_, keys_, vouchers_),
-      connection_check_([this](Client& connection) {
+      connection_check_([this, has_slots = backend.capabilities().has_slots](Client& connection) {
+        if (is_on_other_node(connection, keys_, has_slots)) return absl::OkStatus();
         queued_.clear();
         late_writes_.forget_cancellations();
         return owner_.verify(connection);

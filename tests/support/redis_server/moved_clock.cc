@@ -1,6 +1,7 @@
 // A library that is preloaded into redis-server before libc. Its time of day stands still, and the
 // test moves it through a file. Its monotonic clock runs, so timers fire as usual. Its random numbers are
-// the same in each process, and so is the order of its hash tables.
+// the same in each process, and so is the order of its hash tables, unless RUSHGATE_RANDOM is set: nodes of a
+// cluster must have different ids.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +37,9 @@ using Open = std::FILE*(const char* path, const char* mode);
 
 std::FILE* open_by(const char* function, const char* path, const char* mode) {
   auto* const open = reinterpret_cast<Open*>(::dlsym(RTLD_NEXT, function));
-  return open(std::strcmp(path, "/dev/urandom") == 0 ? "/dev/zero" : path, mode);
+  const bool is_replaced =
+      std::strcmp(path, "/dev/urandom") == 0 && std::getenv("RUSHGATE_RANDOM") == nullptr;
+  return open(is_replaced ? "/dev/zero" : path, mode);
 }
 
 }  // namespace

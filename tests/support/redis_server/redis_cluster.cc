@@ -4,14 +4,18 @@
 #include <chrono>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/core/client/key_slot.h"
 #include "tests/support/redis_server/patience.h"
 #include "tests/support/redis_server/raw_connection.h"
 #include "tests/support/redis_server/sentinel_group.h"
+#include <rushgate/clock.h>
 
 namespace rushgate::testing {
 namespace {
+
+constexpr std::int64_t kLastsForeverMs = 1'000'000'000'000;
 
 void must(const RedisServer& server, const Request& request) {
   const Reply reply = ask(server, request);
@@ -35,6 +39,7 @@ std::string view_of(const RedisServer& node) {
 }  // namespace
 
 RedisCluster::RedisCluster(const RedisClusterOptions& options) {
+  if (options.manual_clock) running_ms_ = ManualClock::kStartMs;
   std::vector<std::string> buses = start(options);
   const auto masters = static_cast<int>(options.masters);
   for (int i = 0; i < masters; ++i) {
@@ -60,6 +65,7 @@ RedisCluster::RedisCluster(const RedisClusterOptions& options) {
          Request::of("CLUSTER", "REPLICATE", id(node((i - options.masters) % options.masters))));
   }
   heal();
+  if (std::exchange(running_ms_, 0) != 0) set_now_ms(ManualClock::kStartMs);
 }
 
 /// Returns the ports of the nodes' bus.
@@ -67,25 +73,29 @@ std::vector<std::string> RedisCluster::start(const RedisClusterOptions& options)
   std::vector<std::string> buses;
   for (std::size_t i = 0; i < options.masters * (1 + options.replicas); ++i) {
     const std::string& bus = buses.emplace_back(std::to_string(find_free_port()));
-    std::vector<std::string> arguments = {"--cluster-enabled",
-                                          "yes",
-                                          "--cluster-port",
-                                          bus,
-                                          "--cluster-node-timeout",
-                                          std::to_string(kNodeTimeoutMs),
-                                          "--cluster-replica-validity-factor",
-                                          "0",
-                                          "--cluster-require-full-coverage",
-                                          "no",
-                                          "--cluster-allow-replica-migration",
-                                          "no",
-                                          "--repl-diskless-sync-delay",
-                                          "0",
-                                          "--repl-ping-replica-period",
-                                          "1"};
+    std::vector<std::string> arguments = {
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        bus,
+        "--cluster-node-timeout",
+        std::to_string(options.manual_clock ? kLastsForeverMs : kNodeTimeoutMs),
+        "--cluster-replica-validity-factor",
+        "0",
+        "--cluster-require-full-coverage",
+        "no",
+        "--cluster-allow-replica-migration",
+        "no",
+        "--repl-diskless-sync-delay",
+        "0",
+        "--repl-ping-replica-period",
+        "1"};
     arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
-    nodes_.push_back(std::make_unique<RedisServer>(
-        RedisServerOptions{.arguments = std::move(arguments), .listens_on_tcp = true}));
+    nodes_.push_back(
+        std::make_unique<RedisServer>(RedisServerOptions{.arguments = std::move(arguments),
+                                                         .listens_on_tcp = true,
+                                                         .manual_clock = options.manual_clock,
+                                                         .is_random = true}));
   }
   return buses;
 }
@@ -212,8 +222,16 @@ void RedisCluster::flush_all() {
   }
 }
 
+void RedisCluster::set_now_ms(std::int64_t now_ms) {
+  for (const auto& each : nodes_) each->set_now_ms(now_ms);
+}
+
 void RedisCluster::wait_until(const std::string& what, const std::function<bool()>& is_done) {
-  wait_or_throw("cluster: " + what, is_done);
+  constexpr std::int64_t kTickMs = 20;
+  wait_or_throw("cluster: " + what, [&] {
+    if (running_ms_ != 0) set_now_ms(running_ms_ += kTickMs);
+    return is_done();
+  });
 }
 
 }  // namespace rushgate::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,9 @@ struct RedisClusterOptions {
   std::size_t masters = 3;
   std::size_t replicas = 1;                 // of each master
   std::vector<std::string> arguments = {};  // also passed to each redis-server
+  /// As RedisServerOptions::manual_clock. The clock runs until the nodes know each other. Afterwards no node
+  /// fails in the opinion of others, whatever the time.
+  bool manual_clock = false;
 };
 
 /// Real processes on ports of 127.0.0.1. Masters have about as many slots each, in order. A silent node
@@ -58,11 +62,15 @@ class RedisCluster {
   void heal();
   /// Deletes all keys.
   void flush_all();
+  /// Sets the time of day of all nodes.
+  void set_now_ms(std::int64_t now_ms);
   void wait_until(const std::string& what, const std::function<bool()>& is_done);
 
  private:
   [[nodiscard]] std::vector<std::string> start(const RedisClusterOptions& options);
   [[nodiscard]] bool is_whole();
+
+  std::int64_t running_ms_ = 0;  // a manual clock that runs; 0: none
 
   std::vector<std::unique_ptr<RedisServer>> nodes_;
 };

@@ -225,6 +225,7 @@ std::vector<std::string> RedisServer::environment() const {
   if (options_.manual_clock) {
     variables.emplace_back("LD_PRELOAD=" RUSHGATE_MOVED_CLOCK);
     variables.push_back("RUSHGATE_CLOCK=" + clock_path().string());
+    if (options_.is_random) variables.emplace_back("RUSHGATE_RANDOM=1");
   }
   if (options_.can_lose_power) {
     const auto noting = noting_environment(syncs_path());

@@ -24,6 +24,7 @@ struct RedisServerOptions {
   std::chrono::seconds patience{20};  // until the first reply
   std::string sentinel = {};          // makes it a sentinel with these lines of configuration
   bool manual_clock = false;          // starts at ManualClock::kStartMs, moved by set_now_ms()
+  bool is_random = false;             // with a manual clock: has other random numbers than others
   TemporaryDirectory::Where where = TemporaryDirectory::Where::kShort;
 };
 

@@ -1,12 +1,14 @@
 // The commands on a sale with lanes.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "apps/exit_code.h"
 #include "tests/support/program.h"
+#include "tests/support/redis_server/redis_cluster.h"
 #include "tests/unit/apps/opened_sale.h"
 #include <rushgate/order_rules.h>
 
@@ -66,6 +68,29 @@ TEST_F(LanesProgramTest, WrongLanesAreRefused) {
                 HasSubstr("not a list of lanes"))
         << wrong;
   }
+}
+
+TEST(ClusterProgramTest, SaleOnClusterNeedsItsUrlAlone) {
+  const testing::RedisCluster cluster({.replicas = 0});
+  const SaleFiles files;
+  files.write_vouchers({5, 5, 5, 5});
+  files.write_requests("0,7,1\n1,7,2\n2,7,3\n3,7,4\n4,8,3\n");
+  const std::vector<std::string> keyspace = {"--keyspace", cluster.url()};
+  const auto run = [&](const std::string& command, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), keyspace.begin(), keyspace.end());
+    return run_program(files.command(command, more));
+  };
+  const auto replayed = run_program(files.replay(keyspace));
+  ASSERT_EQ(replayed.exit_code, kExitOk) << replayed.err;
+  const auto bought = run("buy", {"3", "9", "--json"}).json();
+  EXPECT_EQ(lane_of_order(std::stoll(bought["order"].get<std::string>())), 3);
+  EXPECT_EQ(run("status", {bought["order"].get<std::string>()}).exit_code, kExitOk);
+  EXPECT_EQ(run("vouchers", {"--json"}).json().size(), 4U);
+  EXPECT_EQ(run("orders", {"--json"}).json().size(), 6U);
+  const auto watched = run("watch", {"--count", "1"});
+  EXPECT_EQ(watched.exit_code, kExitOk) << watched.err;
+  const auto audited = run("audit");
+  EXPECT_EQ(audited.exit_code, kExitOk) << audited.err;
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ TEST_P(LanesTest, VoucherIsOnItsLaneAlone) {
     EXPECT_EQ(backend_.client()("SCARD", keys_of(lane).vouchers()), Reply::integer(1));
     EXPECT_EQ(sale_->lane_of(id).value().number, lane);
   }
-  EXPECT_EQ(keys_of(0).stock(4), "seckill:stock:4");
+  EXPECT_EQ(keys_of(0).stock(4),
+            backend_.kind().is_cluster ? "{rg:00rp}seckill:stock:4" : "seckill:stock:4");
   EXPECT_EQ(sale_->summaries().value().size(), kLanes);
 }
 
@@ -367,12 +368,14 @@ TEST_P(LanesTest, ImpossibleOptionsAreRefused) {
   const auto refusal = [&](SaleOptions options) {
     return Sale::open(backend_.keyspace(), backend_.orders(), std::move(options)).status();
   };
-  EXPECT_TRUE(absl::IsInvalidArgument(refusal({.lanes = 0})));
+  EXPECT_TRUE(absl::IsInvalidArgument(refusal({.lanes = -1})));
   EXPECT_TRUE(absl::IsInvalidArgument(refusal({.lanes = kLanesMax + 1})));
-  EXPECT_TRUE(absl::IsInvalidArgument(refusal({.adopt = true})));
+  const absl::Status adopting = refusal({.adopt = true});
+  EXPECT_EQ(adopting.code(), backend_.kind().is_cluster ? absl::StatusCode::kUnimplemented
+                                                        : absl::StatusCode::kInvalidArgument);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, LanesTest, each_backend_without_lanes(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, LanesTest, each_backend_of_lanes(), backend_name);
 
 /// A sale that began with one lane.
 class MoreLanesTest : public LanesTest {
@@ -427,7 +430,7 @@ TEST_P(MoreLanesTest, OlderProcessRefusesVoucherOfNewLane) {
   EXPECT_TRUE(absl::IsUnavailable(sale_->publish(voucher(7, 11))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, MoreLanesTest, each_backend_without_lanes(), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, MoreLanesTest, each_backend_of_lanes(), backend_name);
 
 }  // namespace
 }  // namespace rushgate

@@ -8,6 +8,7 @@
 #include "tests/support/hooked_backend.h"
 #include "tests/support/redis_server/lent_redis_server.h"
 #include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/redis_server/redis_cluster.h"
 #include <rushgate/engine.h>
 #include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
@@ -136,6 +137,46 @@ std::unique_ptr<TestKeyspace> make_redis(const fs::path& /*dir*/, ManualClock* c
   return std::make_unique<RedisKeyspace>(clock);
 }
 
+// ---- A cluster ----
+
+class ClusterKeyspace final : public TestKeyspace {
+ public:
+  explicit ClusterKeyspace(ManualClock* clock) : clock_(clock) {
+    cluster().set_now_ms(clock->now_ms());
+    cluster().flush_all();
+  }
+
+  std::unique_ptr<Backend> open() override {
+    return opened(RedisBackend::open(*RedisOptions::from_url(cluster().url())));
+  }
+  std::unique_ptr<Backend> open_another(Backend& /*opened*/) override { return open(); }
+
+  void save() override { throw std::logic_error("the nodes of a cluster have no common state"); }
+  void roll_back() override { save(); }
+
+  void advance_ms(Backend& /*opened*/, std::int64_t duration_ms) override {
+    clock_->advance_ms(duration_ms);
+    cluster().set_now_ms(clock_->now_ms());
+  }
+  void set_now_ms(std::int64_t now_ms) override {
+    clock_->set_now_ms(now_ms);
+    cluster().set_now_ms(now_ms);
+  }
+
+ private:
+  /// Starting one takes longer than all tests.
+  static testing::RedisCluster& cluster() {
+    static testing::RedisCluster shared({.replicas = 0, .manual_clock = true});
+    return shared;
+  }
+
+  ManualClock* const clock_;
+};
+
+std::unique_ptr<TestKeyspace> make_cluster(const fs::path& /*dir*/, ManualClock* clock) {
+  return std::make_unique<ClusterKeyspace>(clock);
+}
+
 // ---- Order databases ----
 
 std::unique_ptr<OrderStore> orders_in_memory(const fs::path& /*file*/) {
@@ -194,7 +235,17 @@ constexpr SaleBackendKind kSaleBackends[] = {
      .can_roll_back = true},
 };
 
+constexpr SaleBackendKind kCluster = {.name = "Cluster",
+                                      .make_keyspace = make_cluster,
+                                      .open_orders = orders_in_sqlite,
+                                      .keeps_orders_in_file = true,
+                                      .is_server = true,
+                                      .can_roll_back = false,
+                                      .is_cluster = true};
+
 }  // namespace
+
+SaleBackendParam cluster_backend() { return &kCluster; }
 
 std::vector<SaleBackendParam> sale_backends(
     TestTime time, absl::FunctionRef<bool(const SaleBackendKind&)> is_wanted) {

@@ -58,14 +58,19 @@ struct SaleBackendKind {
   bool can_roll_back;           // has save() and roll_back()
   bool has_manual_time = true;  // false: only TestTime::kMachines
   bool has_lanes = false;       // the database has several lanes from the start
+  bool is_cluster = false;      // the names of the first lane's keys have a tag, too
 };
 
 /// The parameter of ::testing::TestWithParam.
 using SaleBackendParam = const SaleBackendKind*;
 
-/// Returns the lines of the list that support `time` and that satisfy `is_wanted`.
+/// Returns the lines of the list that support `time` and that satisfy `is_wanted`. A cluster is only in the
+/// suites of lanes: the others name keys without a tag.
 std::vector<SaleBackendParam> sale_backends(
     TestTime time, absl::FunctionRef<bool(const SaleBackendKind&)> is_wanted);
+
+/// Returns a cluster of three masters.
+SaleBackendParam cluster_backend();
 
 /// Returns each backend with this time, for INSTANTIATE_TEST_SUITE_P.
 inline auto each_backend(TestTime time = TestTime::kManual) {
@@ -80,6 +85,12 @@ inline auto each_backend_that(bool SaleBackendKind::*property, TestTime time = T
 inline auto each_backend_without_lanes(TestTime time = TestTime::kManual) {
   return ::testing::ValuesIn(
       sale_backends(time, [](const SaleBackendKind& kind) { return !kind.has_lanes; }));
+}
+/// Returns the same, and a cluster.
+inline auto each_backend_of_lanes() {
+  auto kinds = sale_backends(TestTime::kManual, [](const auto& kind) { return !kind.has_lanes; });
+  kinds.push_back(cluster_backend());
+  return ::testing::ValuesIn(kinds);
 }
 /// Returns each embedded engine: its keyspace belongs to one process.
 inline auto each_embedded_backend(TestTime time = TestTime::kManual) {

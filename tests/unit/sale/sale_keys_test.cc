@@ -6,30 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/core/client/key_slot.h"
 #include <rushgate/order_rules.h>
 #include <rushgate/sale_keys.h>
 
 namespace rushgate {
 namespace {
-
-/// Returns the slot of a key on a Redis Cluster: CRC16 of its hash tag.
-int slot_of_key(std::string_view key) {
-  const std::size_t open = key.find('{');
-  const std::size_t close = key.find('}', open);
-  if (close != std::string_view::npos) key = key.substr(open + 1, close - open - 1);
-  std::uint32_t crc = 0;
-  for (const char byte : key) {
-    crc ^= static_cast<std::uint32_t>(static_cast<unsigned char>(byte)) << 8;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc << 1) ^ ((crc & 0x8000) != 0 ? 0x1021 : 0);
-    crc &= 0xffff;
-  }
-  return static_cast<int>(crc % 16'384);
-}
-
-TEST(SaleKeysTest, SlotIsThatOfRedis) {
-  EXPECT_EQ(slot_of_key("123456789"), 0x31C3);  // of the cluster's specification
-  EXPECT_EQ(slot_of_key("foo{bar}baz"), slot_of_key("bar"));
-}
 
 TEST(SaleKeysTest, KeysOfLaneShareOneSlot) {
   for (int lane = 0; lane < kLanesMax; ++lane) {
@@ -39,7 +21,7 @@ TEST(SaleKeysTest, KeysOfLaneShareOneSlot) {
          {keys.voucher(7), keys.vouchers(), keys.stock(8), keys.request("click"), keys.held(),
           keys.payments(), keys.order_stream, keys.stream_owner(), keys.prefix_owner(),
           keys.dead_letters(), keys.faults(), keys.id_prefix + "20260801"}) {
-      slots.insert(slot_of_key(key));
+      slots.insert(key_slot(key));
     }
     EXPECT_EQ(slots.size(), 1U) << lane;
   }
@@ -49,7 +31,7 @@ TEST(SaleKeysTest, LanesAreSpreadEvenlyOverSlots) {
   for (int lanes = 1; lanes <= kLanesMax; lanes *= 2) {
     std::set<int> parts;
     for (int lane = 0; lane < lanes; ++lane) {
-      parts.insert(slot_of_key(SaleKeys{}.of_lane(lane).order_stream) * lanes / 16'384);
+      parts.insert(key_slot(SaleKeys{}.of_lane(lane).order_stream) * lanes / 16'384);
     }
     EXPECT_EQ(parts.size(), static_cast<std::size_t>(lanes))
         << "one lane in each part of the slots";
@@ -61,6 +43,25 @@ TEST(SaleKeysTest, NamesOfLaneFollowTheirTag) {
   EXPECT_EQ(keys.stock(9), "{rg:07hy}shop:stock:9");
   EXPECT_EQ(keys.order_stream, "{rg:07hy}stream.orders");
   EXPECT_EQ(keys.group, "g2");
+}
+
+TEST(SaleKeysTest, LaneOfLaneIsThatLane) {
+  const SaleKeys keys = SaleKeys{}.of_lane(3).of_lane(7);
+  EXPECT_EQ(keys.order_stream, "{rg:07hy}stream.orders");
+  EXPECT_EQ(keys.stock(9), SaleKeys{}.of_lane(7).stock(9));
+}
+
+TEST(SaleKeysTest, ClusterTagsKeysWithoutTag) {
+  EXPECT_FALSE(SaleKeys{}.have_common_tag());
+  EXPECT_EQ(SaleKeys{}.on_cluster().stock(9), "{rg:00rp}seckill:stock:9");
+  const SaleKeys tagged{.prefix = "{shop}seckill:",
+                        .id_prefix = "{shop}icr:order:",
+                        .order_stream = "{shop}stream.orders"};
+  EXPECT_TRUE(tagged.have_common_tag());
+  EXPECT_EQ(tagged.on_cluster().stock(9), "{shop}seckill:stock:9");
+  EXPECT_EQ(tagged.of_lane(7).stock(9), "{rg:07hy}{shop}seckill:stock:9");
+  const SaleKeys in_part{.prefix = "{shop}seckill:"};
+  EXPECT_TRUE(in_part.on_cluster().have_common_tag());
 }
 
 TEST(LaneRulesTest, CountersOfLanesDoNotMeet) {

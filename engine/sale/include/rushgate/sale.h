@@ -35,12 +35,15 @@ namespace rushgate {
 struct PurchaseStatistics;  // <rushgate/purchase_statistics.h>
 
 struct SaleOptions {
-  SaleKeys keys = {};  // of the first lane; those of the others follow (SaleKeys::of_lane())
+  /// Of the first lane; those of the others follow (SaleKeys::of_lane()). On a Redis Cluster, the first
+  /// lane gets a hash tag unless the keys have one (SaleKeys::on_cluster()).
+  SaleKeys keys = {};
   /// The number of lanes, at least: open() adds lanes to the order database until there are so many, up to
   /// kLanesMax. They stay, also if a later open() names fewer (docs/production.md). Vouchers that are on
   /// sale stay on their lane. More than 1 needs an order store with lanes (OrderStore::lanes()), and
-  /// excludes `admission` and `adopt`.
-  int lanes = 1;
+  /// excludes `admission` and `adopt`. 0: 1. But a sale that begins on a
+  /// Redis Cluster gets kLanesOnCluster, if that is possible and `keys` have no tag.
+  int lanes = 0;
   /// How long an idempotency key stands for its order, at most kRequestTtlMsMax (100 years).
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
   static constexpr std::int64_t kRequestTtlMsMax = 3'155'760'000'000;

@@ -10,6 +10,8 @@ namespace rushgate {
 
 /// The most lanes of a sale (docs/production.md).
 inline constexpr int kLanesMax = 64;
+/// The lanes of a sale that begins on a Redis Cluster, unless its options say otherwise.
+inline constexpr int kLanesOnCluster = 16;
 
 /// The defaults are those of the systems that users migrate from, so both can share a Redis.
 struct SaleKeys {
@@ -19,8 +21,14 @@ struct SaleKeys {
   std::string group = "g1";
 
   /// Returns the keys of a lane, from 0 to kLanesMax - 1: these, all behind one hash tag, so that a Redis
-  /// Cluster has them on one node. The tags of 2, 4, 8, … lanes are spread evenly over the slots.
+  /// Cluster has them on one node. The tags of 2, 4, 8, … lanes are spread evenly over the slots. Of the
+  /// keys of a lane, returns those of another one.
   [[nodiscard]] SaleKeys of_lane(int lane) const;
+  /// Returns true if the names have a hash tag that puts all keys into one slot.
+  [[nodiscard]] bool have_common_tag() const;
+  /// Returns the keys of the lane 0 on a Redis Cluster: these if they have a common tag, otherwise
+  /// of_lane(0).
+  [[nodiscard]] SaleKeys on_cluster() const;
 
   /// Holds the terms of a voucher. Hash.
   [[nodiscard]] std::string voucher(VoucherId id) const { return of_voucher("voucher:", id); }

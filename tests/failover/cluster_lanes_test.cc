@@ -1,0 +1,143 @@
+// A sale with lanes on a real cluster: where its lanes are, and what faults of one node do to them.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/core/client/info_value.h"
+#include "engine/core/client/key_slot.h"
+#include "tests/failover/failover_probe.h"
+#include "tests/support/redis_server/redis_cluster.h"
+#include "tests/support/redis_server/sentinel_group.h"
+#include <rushgate/memory_order_store.h>
+#include <rushgate/redis_backend.h>
+#include <rushgate/sale.h>
+
+namespace rushgate {
+namespace {
+
+using testing::ask;
+using testing::RedisCluster;
+using testing::RedisServer;
+using testing::wait_until;
+
+constexpr std::int64_t kForEverMs = 4'000'000'000'000;
+
+/// Three masters that all tests share, without replicas.
+class ClusterLanesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cluster().heal();
+    cluster().flush_all();
+    backend_ = *RedisBackend::open(
+        *RedisOptions::from_url(cluster().url() + "?reconnect_max_ms=50&command_timeout_ms=1000"));
+  }
+
+  static RedisCluster& cluster() {
+    static RedisCluster shared({.replicas = 0});
+    return shared;
+  }
+
+  void open(SaleOptions options = {}) {
+    auto sale = Sale::open(*backend_, orders_, std::move(options));
+    ASSERT_TRUE(sale.ok()) << sale.status();
+    sale_ = *std::move(sale);
+  }
+  void publish(VoucherId id, std::int64_t stock) {
+    const absl::Status published =
+        sale_->publish({.id = id, .stock = stock, .end_ms = kForEverMs, .limits = {.per_user = 0}});
+    ASSERT_TRUE(published.ok()) << published;
+  }
+  RedisServer& master_of(const SaleLane& lane) {
+    return cluster().owner_of(lane.keys.order_stream);
+  }
+  std::vector<std::int64_t> epochs() {
+    std::vector<std::int64_t> epochs;
+    for (const SaleLane& lane : sale_->lanes()) {
+      epochs.push_back(lane.stores.orders.state().value().epoch);
+    }
+    return epochs;
+  }
+
+  MemoryOrderStore orders_;
+  std::unique_ptr<RedisBackend> backend_;
+  std::unique_ptr<Sale> sale_;
+};
+
+TEST_F(ClusterLanesTest, SaleHasLanesByDefault) {
+  open();
+  EXPECT_EQ(sale_->lanes().size(), kLanesOnCluster);
+  std::map<RedisServer*, int> lanes;
+  for (const SaleLane& lane : sale_->lanes()) ++lanes[&master_of(lane)];
+  ASSERT_EQ(lanes.size(), 3U);
+  for (const auto& [master, count] : lanes) EXPECT_TRUE(count == 5 || count == 6) << count;
+}
+
+TEST_F(ClusterLanesTest, SaleWithOneLaneKeepsIt) {
+  open({.lanes = 1});
+  publish(1, 5);
+  open();
+  EXPECT_EQ(sale_->lanes().size(), 1U);
+  EXPECT_EQ(sale_->buy(1, 1).outcome, Outcome::kAccepted);
+}
+
+TEST_F(ClusterLanesTest, SaleWithTagKeepsItsOnlyLane) {
+  const SaleKeys keys{.prefix = "{shop}seckill:",
+                      .id_prefix = "{shop}icr:order:",
+                      .order_stream = "{shop}stream.orders"};
+  open({.keys = keys});
+  publish(1, 5);
+  open({.keys = keys, .lanes = 4});
+  EXPECT_EQ(sale_->lanes()[0].keys.order_stream, "{shop}stream.orders");
+  EXPECT_EQ(sale_->buy(1, 1).outcome, Outcome::kAccepted);
+  publish(2, 5);
+  EXPECT_EQ(sale_->lane_of(2).value().keys.order_stream,
+            SaleKeys{}.of_lane(2).prefix.substr(0, 9) + "{shop}stream.orders");
+  EXPECT_EQ(sale_->buy(2, 1).outcome, Outcome::kAccepted);
+}
+
+TEST_F(ClusterLanesTest, RequestsAreSpreadEvenlyOverMasters) {
+  open({.lanes = kLanesMax});
+  for (VoucherId id = 1; id <= kLanesMax; ++id) publish(id, 100);
+  for (std::size_t i = 0; i < cluster().nodes(); ++i) {
+    ask(cluster().node(i), Request::of("CONFIG", "RESETSTAT"));
+  }
+  for (std::int64_t user = 1; user <= 20; ++user) {
+    for (VoucherId id = 1; id <= kLanesMax; ++id) {
+      ASSERT_EQ(sale_->buy(id, user).outcome, Outcome::kAccepted);
+    }
+  }
+  std::vector<std::int64_t> calls;
+  for (std::size_t i = 0; i < cluster().nodes(); ++i) {
+    const Reply info = ask(cluster().node(i), Request::of("INFO", "commandstats"));
+    const std::string scripts(info_value(info.text(), "cmdstat_evalsha"));
+    calls.push_back(std::stoll(scripts.substr(scripts.find('=') + 1)));
+  }
+  const auto [least, most] = std::ranges::minmax(calls);
+  EXPECT_LT(static_cast<double>(most), 1.1 * static_cast<double>(least));
+}
+
+TEST_F(ClusterLanesTest, NewConnectionComparesLanesOfItsNodeAlone) {
+  open({.lanes = 4});
+  for (VoucherId id = 4; id < 8; ++id) publish(id, 5);
+  const auto before = epochs();
+  RedisServer& node = master_of(sale_->lanes()[1]);
+  const std::uint64_t connects = backend_->counters().connects;
+  ask(node, Request::of("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"));
+  wait_until([&] { return backend_->counters().connects > connects; });
+  for (VoucherId id = 4; id < 8; ++id) {
+    EXPECT_EQ(sale_->buy(id, 1).outcome, Outcome::kAccepted);
+  }
+  const auto after = epochs();
+  for (const SaleLane& lane : sale_->lanes()) {
+    const auto number = static_cast<std::size_t>(lane.number);
+    EXPECT_EQ(after.at(number) > before.at(number), &master_of(lane) == &node) << lane.number;
+  }
+}
+
+}  // namespace
+}  // namespace rushgate
