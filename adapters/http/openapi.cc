@@ -41,20 +41,21 @@ constexpr std::string_view kSchemas = R"json({
       "restock": {"type": "boolean"}, "restore_allowance": {"type": "boolean"},
       "waiting_max": {"$ref": "#/components/schemas/Integer"},
       "needs_token": {"description": "Whether a purchase needs a purchase token.", "type": "boolean"},
+      "lanes": {"$ref": "#/components/schemas/Integer"},
       "limits": {"type": "object", "additionalProperties": false, "properties": {
         "total": {"$ref": "#/components/schemas/Integer"},
         "per_user": {"$ref": "#/components/schemas/Integer"},
         "per_user_day": {"$ref": "#/components/schemas/Integer"},
         "utc_offset_minutes": {"$ref": "#/components/schemas/Integer"}}}}},
   "Voucher": {"type": "object", "required": ["id", "title", "stock", "begin_ms", "end_ms",
-      "price_cents", "payment_ms", "restock", "restore_allowance", "waiting_max", "needs_token", "limits", "version",
+      "price_cents", "payment_ms", "restock", "restore_allowance", "waiting_max", "needs_token", "lanes", "limits", "version",
       "free", "admitted"],
     "additionalProperties": false, "properties": {
       "id": {"$ref": "#/components/schemas/Integer"}, "title": {"type": "string"},
       "stock": {"type": "integer"}, "begin_ms": {"type": "integer"}, "end_ms": {"type": "integer"},
       "price_cents": {"type": "integer"}, "payment_ms": {"type": "integer"},
       "restock": {"type": "boolean"}, "restore_allowance": {"type": "boolean"},
-      "waiting_max": {"type": "integer"}, "needs_token": {"type": "boolean"},
+      "waiting_max": {"type": "integer"}, "needs_token": {"type": "boolean"}, "lanes": {"type": "integer"},
       "limits": {"type": "object", "required": ["total", "per_user", "per_user_day",
           "utc_offset_minutes"], "additionalProperties": false, "properties": {
         "total": {"type": "integer"}, "per_user": {"type": "integer"},

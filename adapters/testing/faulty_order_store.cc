@@ -171,6 +171,11 @@ absl::StatusOr<int> FaultyOrderStore::put_on_lane(VoucherId voucher, int lane) {
   return inner_->orders.lanes()->put_on_lane(voucher, lane);
 }
 
+absl::Status FaultyOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
+  RETURN_IF_ERROR(voucher_write_error());
+  return inner_->orders.lanes()->record_moved(moved, fence);
+}
+
 absl::Status FaultyOrderStore::voucher_write_error() const {
   const std::lock_guard lock(mutex_);
   return voucher_write_error_;
@@ -249,6 +254,11 @@ absl::StatusOr<std::int64_t> FaultyOrderStore::last_position() {
 absl::StatusOr<std::optional<int>> FaultyOrderStore::lane_of(VoucherId voucher) {
   RETURN_IF_ERROR(read_error());
   return inner_->orders.lanes()->lane_of(voucher);
+}
+
+absl::StatusOr<std::vector<MovedPieces>> FaultyOrderStore::moved_pieces(VoucherId voucher) {
+  RETURN_IF_ERROR(read_error());
+  return inner_->orders.lanes()->moved_pieces(voucher);
 }
 
 absl::StatusOr<std::map<VoucherId, int>> FaultyOrderStore::voucher_lanes() {

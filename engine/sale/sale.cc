@@ -69,6 +69,10 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
   ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher.id));
   RETURN_IF_ERROR(parts->purchases.check(voucher));
+  if (voucher.lanes != 1) {
+    return absl::UnimplementedError(
+        concat("voucher ", voucher.id, ": a voucher on several lanes cannot be published yet"));
+  }
   if (voucher.payment_ms > 0 && parts->stores.orders.payments() == nullptr) {
     return absl::InvalidArgumentError(concat("voucher ", voucher.id,
                                              ": the order store keeps no payments, so payment_ms "

@@ -533,6 +533,26 @@ absl::StatusOr<int> MemoryOrderStore::put_on_lane(VoucherId voucher, int lane) {
   return lane;
 }
 
+absl::StatusOr<std::vector<MovedPieces>> MemoryOrderStore::moved_pieces(VoucherId voucher) {
+  const std::lock_guard lock(mutex_);
+  std::vector<MovedPieces> moved;
+  for (const auto& [lanes, pieces] : value_or_default(moved_pieces_, voucher)) {
+    moved.push_back(
+        {.voucher = voucher, .from = lanes.first, .to = lanes.second, .pieces = pieces});
+  }
+  return moved;
+}
+
+absl::Status MemoryOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
+  RETURN_IF_ERROR(check_moved(moved, fence));
+  const std::lock_guard lock(mutex_);
+  if (find_lane(moved.to) == nullptr) return no_lane_error(moved.to);
+  RETURN_IF_ERROR(begin_batch(fence));
+  std::int64_t& known = moved_pieces_[moved.voucher][{moved.from, moved.to}];
+  known = std::max(known, moved.pieces);
+  return absl::OkStatus();
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status MemoryOrderStore::record_pending(const VoucherVersion& version) {

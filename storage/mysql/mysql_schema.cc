@@ -6,6 +6,12 @@
 namespace rushgate {
 namespace {
 
+/// Adds the number of lanes. An interrupted migration is run again.
+std::string add_lanes_to(std::string_view versions) {
+  return concat("ALTER TABLE ", versions,
+                " ADD COLUMN IF NOT EXISTS lanes BIGINT NOT NULL DEFAULT 1");
+}
+
 std::string table(std::string_view name, std::string_view columns) {
   return concat("CREATE TABLE IF NOT EXISTS ", name, " (", columns, ") ENGINE = InnoDB");
 }
@@ -44,6 +50,14 @@ constexpr char kLaneReservedIds[] = R"sql(
 constexpr char kVoucherLanes[] = R"sql(
   voucher_id BIGINT PRIMARY KEY,
   lane       BIGINT NOT NULL COMMENT 'on which it lives; a voucher that has no row is on the lane 0'
+)sql";
+
+constexpr char kMovedPieces[] = R"sql(
+  voucher_id BIGINT NOT NULL COMMENT 'one that is on several lanes',
+  from_lane  BIGINT NOT NULL,
+  to_lane    BIGINT NOT NULL,
+  pieces     BIGINT NOT NULL COMMENT 'moved between these lanes in all',
+  PRIMARY KEY (voucher_id, from_lane, to_lane)
 )sql";
 
 constexpr char kLiveOrders[] = R"sql(
@@ -164,7 +178,9 @@ std::span<const std::vector<std::string>> mysql_migrations() {
        table("archived_payments", kPayments), table("archived_changes", kChanges),
        readable_orders()},
       {table("lane_states", kLaneStates), table("lane_reserved_ids", kLaneReservedIds),
-       table("voucher_lanes", kVoucherLanes)}};
+       table("voucher_lanes", kVoucherLanes)},
+      {add_lanes_to("voucher_versions"), add_lanes_to("archived_versions"),
+       table("moved_pieces", kMovedPieces)}};
   return migrations;
 }
 

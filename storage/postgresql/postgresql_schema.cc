@@ -57,6 +57,16 @@ CREATE TABLE voucher_lanes (
 )
 )sql";
 
+constexpr char kMovedPieces[] = R"sql(
+CREATE TABLE moved_pieces (
+  voucher_id BIGINT NOT NULL,  -- one that is on several lanes
+  from_lane  BIGINT NOT NULL,
+  to_lane    BIGINT NOT NULL,
+  pieces     BIGINT NOT NULL,  -- moved between these lanes in all
+  PRIMARY KEY (voucher_id, from_lane, to_lane)
+)
+)sql";
+
 constexpr char kLiveOrders[] = R"sql(
 CREATE TABLE live_orders (
   voucher_id BIGINT PRIMARY KEY,
@@ -260,7 +270,10 @@ std::vector<std::string> first_schema() {
 
 std::span<const std::vector<std::string>> postgresql_migrations() {
   static const std::vector<std::vector<std::string>> migrations = {
-      with_comments(first_schema()), with_comments({kLaneStates, kLaneReservedIds, kVoucherLanes})};
+      with_comments(first_schema()), with_comments({kLaneStates, kLaneReservedIds, kVoucherLanes}),
+      with_comments({"ALTER TABLE voucher_versions ADD COLUMN lanes BIGINT NOT NULL DEFAULT 1",
+                     "ALTER TABLE archived_versions ADD COLUMN lanes BIGINT NOT NULL DEFAULT 1",
+                     kMovedPieces})};
   return migrations;
 }
 

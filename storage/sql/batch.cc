@@ -417,7 +417,7 @@ void Batch::record(OrderChange change) {
 // ---- Writing ----------------------------------------------------------------------------------
 
 absl::Status Batch::write(Transaction& transaction) {
-  std::vector<Statement> statements;
+  std::vector<Statement> statements = added_;
   write_orders(statements);
   write_payments(statements);
   write_changes(statements);

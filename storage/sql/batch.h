@@ -35,6 +35,8 @@ class Batch {
   Batch(const Database& database, std::span<const OrderEvent> events, const BatchFence& fence,
         Records records, std::int64_t session);
 
+  /// Adds a statement, which is run with the batch.
+  void add(Statement statement) { added_.push_back(std::move(statement)); }
   /// Commits. Returns a result for each event, as PaymentStore::apply() does.
   absl::StatusOr<std::vector<OrderResult>> apply(Transaction& transaction);
 
@@ -110,6 +112,7 @@ class Batch {
   const Records records_;
   const std::int64_t session_;
   const bool has_only_lane_;  // locks no more than its lane
+  std::vector<Statement> added_;
 
   std::vector<Statement> queries_;
   std::vector<void (Batch::*)(const Rows& rows)> takers_;  // of the rows of each query

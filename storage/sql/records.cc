@@ -135,7 +135,8 @@ absl::StatusOr<SaleRecords> read_all_of_sale(Transaction& transaction) {
           {"SELECT voucher_id, archived_at_ms, deleted FROM archived_vouchers ORDER BY voucher_id"},
           {"SELECT voucher_id, live FROM live_orders ORDER BY voucher_id"},
           {"SELECT lane, day, reserved FROM lane_reserved_ids ORDER BY lane, day FOR UPDATE"},
-          {"SELECT voucher_id, lane FROM voucher_lanes ORDER BY voucher_id"}}));
+          {"SELECT voucher_id, lane FROM voucher_lanes ORDER BY voucher_id"},
+          {concat("SELECT ", moved_columns(), " FROM moved_pieces ORDER BY 1, 2, 3")}}));
   if (results[0].empty()) return absl::NotFoundError("the row of database_state is missing");
   const Row& state = results[0].front();
   return SaleRecords{.state = to_state(state),
@@ -152,7 +153,8 @@ absl::StatusOr<SaleRecords> read_all_of_sale(Transaction& transaction) {
                      .live = to_map(results[6]),
                      .reserved_ids = to_map(results[2]),
                      .lanes = to_lanes(results[1], results[7]),
-                     .voucher_lanes = to_map(results[8])};
+                     .voucher_lanes = to_map(results[8]),
+                     .moved_pieces = to_values(results[9], to_moved)};
 }
 
 /// Adds statements that make these the rows of a table with two integers.
@@ -253,6 +255,10 @@ absl::Status SqlRecords::replace_sale(const SaleRecords& sale) {
   replace_map("reserved_ids", "day", "reserved", sale.reserved_ids, statements);
   replace_map("voucher_lanes", "voucher_id", "lane", sale.voucher_lanes, statements);
   replace_lanes(sale.lanes, statements);
+  statements.push_back({"DELETE FROM moved_pieces"});
+  for (const MovedPieces& moved : sale.moved_pieces) {
+    statements.push_back({insert_into("moved_pieces", moved_columns()), {}, {to_table(moved)}});
+  }
   statements.push_back({"DELETE FROM archived_vouchers"});
   for (const ArchivedMark& mark : sale.archived_vouchers) {
     statements.push_back(

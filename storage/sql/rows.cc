@@ -206,6 +206,23 @@ Table to_table(const VoucherVersion& version) {
   return table;
 }
 
+std::string moved_columns() { return "voucher_id, from_lane, to_lane, pieces"; }
+
+MovedPieces to_moved(const Row& row) {
+  return {.voucher = row.integer(0),
+          .from = static_cast<int>(row.integer(1)),
+          .to = static_cast<int>(row.integer(2)),
+          .pieces = row.integer(3)};
+}
+
+Table to_table(const MovedPieces& moved) {
+  using Integers = std::vector<std::int64_t>;
+  return {{"voucher_id", Integers{moved.voucher}},
+          {"from_lane", Integers{moved.from}},
+          {"to_lane", Integers{moved.to}},
+          {"pieces", Integers{moved.pieces}}};
+}
+
 DatabaseState to_state(const Row& row) {
   return {.identity = row.text(0),
           .epoch = row.integer(1),

@@ -32,6 +32,10 @@ std::string version_columns();
 VoucherVersion to_version(const Row& row);
 Table to_table(const VoucherVersion& version);
 
+std::string moved_columns();
+MovedPieces to_moved(const Row& row);
+Table to_table(const MovedPieces& moved);
+
 /// Reads identity, epoch, checkpoint and revision.
 DatabaseState to_state(const Row& row);
 

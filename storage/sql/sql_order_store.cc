@@ -421,6 +421,33 @@ absl::StatusOr<int> SqlOrderStore::put_on_lane(VoucherId voucher, int lane) {
       });
 }
 
+absl::StatusOr<std::vector<MovedPieces>> SqlOrderStore::moved_pieces(VoucherId voucher) {
+  return read_all({concat("SELECT ", moved_columns(),
+                          " FROM moved_pieces WHERE voucher_id = ?1 ORDER BY from_lane, to_lane"),
+                   {voucher}},
+                  to_moved);
+}
+
+absl::Status SqlOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
+  RETURN_IF_ERROR(check_moved(moved, fence));
+  RETURN_IF_ERROR(state_of(moved.to).status());
+  const Statement record{
+      concat(insert_into("moved_pieces", moved_columns()),
+             pool_.database().or_update("voucher_id, from_lane, to_lane"),
+             " pieces = greatest(moved_pieces.pieces, ", pool_.database().inserted("pieces"), ")"),
+      {},
+      {to_table(moved)}};
+  return pool_
+      .transact("recording moved pieces in",
+                [&](Transaction& transaction) {
+                  Batch batch(pool_.database(), {}, fence, Batch::Records::kOrdersAlone,
+                              pool_.session());
+                  batch.add(record);
+                  return batch.apply(transaction);
+                })
+      .status();
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status SqlOrderStore::record_pending(const VoucherVersion& version) {

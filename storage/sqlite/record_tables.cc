@@ -11,6 +11,7 @@
 #include "storage/sqlite/order_table.h"
 #include "storage/sqlite/payment_table.h"
 #include "storage/sqlite/query.h"
+#include "storage/sqlite/state_table.h"
 #include "storage/sqlite/voucher_table.h"
 
 namespace rushgate {
@@ -138,6 +139,8 @@ CopyReader::CopyReader(const SQLite::Database& database)
       lanes_(database, "SELECT lane, epoch, checkpoint, revision FROM lane_states ORDER BY lane"),
       lane_reserved_ids_(database, "SELECT day, reserved FROM lane_reserved_ids WHERE lane = ?1"),
       voucher_lanes_(database, "SELECT voucher_id, lane FROM voucher_lanes"),
+      moved_pieces_(database,
+                    concat("SELECT ", kMovedColumns, " FROM moved_pieces ORDER BY 1, 2, 3")),
       state_(database,
              "SELECT identity, epoch, checkpoint, revision, coalesce((SELECT seq FROM "
              "sqlite_sequence WHERE name = 'order_changes'), 0) FROM database_state") {}
@@ -186,7 +189,8 @@ SaleRecords CopyReader::read_sale() {
           .live = read_map(live_),
           .reserved_ids = read_map(reserved_ids_),
           .lanes = std::move(lanes),
-          .voucher_lanes = read_map(voucher_lanes_)};
+          .voucher_lanes = read_map(voucher_lanes_),
+          .moved_pieces = read_rows(Query(moved_pieces_), to_moved)};
 }
 
 std::int64_t count_records(SQLite::Database& database) {
@@ -232,6 +236,9 @@ void CopyWriter::replace_sale(const SaleRecords& sale) {
   replace_map(database_, "reserved_ids", sale.reserved_ids);
   replace_map(database_, "voucher_lanes", sale.voucher_lanes);
   replace_lanes(database_, sale.lanes);
+  database_.exec("DELETE FROM moved_pieces");
+  StateWriter state(database_);
+  for (const MovedPieces& moved : sale.moved_pieces) state.record_moved(moved);
   database_.exec("DELETE FROM archived_vouchers");
   SQLite::Statement insert(database_, "INSERT INTO archived_vouchers VALUES (?1, ?2, ?3)");
   for (const ArchivedMark& mark : sale.archived_vouchers) {

@@ -43,6 +43,7 @@ class CopyReader {
   SQLite::Statement lanes_;
   SQLite::Statement lane_reserved_ids_;
   SQLite::Statement voucher_lanes_;
+  SQLite::Statement moved_pieces_;
   SQLite::Statement state_;
 };
 

@@ -339,10 +339,24 @@ CREATE TABLE voucher_lanes (
 ) STRICT;
 )sql";
 
+constexpr char kSplitVouchers[] = R"sql(
+-- On how many lanes the voucher is sold.
+ALTER TABLE voucher_versions  ADD COLUMN lanes INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE archived_versions ADD COLUMN lanes INTEGER NOT NULL DEFAULT 1;
+-- Pieces of such a voucher that were moved from one of its lanes to another, in all.
+CREATE TABLE moved_pieces (
+  voucher_id INTEGER NOT NULL,
+  from_lane  INTEGER NOT NULL,
+  to_lane    INTEGER NOT NULL,
+  pieces     INTEGER NOT NULL,
+  PRIMARY KEY (voucher_id, from_lane, to_lane)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr const char* kMigrations[] = {
-    kFirstSchema,    kCreatedAt,       kKeyspace,      kReservedIds, kPayments,
-    kUserNames,      kIdempotencyKeys, kPaymentTotals, kKeyEnds,     kKeysOfTheSale,
-    kPurchaseTokens, kRevision,        kLanes};
+    kFirstSchema,    kCreatedAt,       kKeyspace,      kReservedIds,  kPayments,
+    kUserNames,      kIdempotencyKeys, kPaymentTotals, kKeyEnds,      kKeysOfTheSale,
+    kPurchaseTokens, kRevision,        kLanes,         kSplitVouchers};
 
 std::int64_t read_integer(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();

@@ -430,6 +430,20 @@ absl::StatusOr<int> SqliteOrderStore::put_on_lane(VoucherId voucher, int lane) {
                       [&](Writer& writer) { return writer.state.put_on_lane(voucher, lane); });
 }
 
+absl::StatusOr<std::vector<MovedPieces>> SqliteOrderStore::moved_pieces(VoucherId voucher) {
+  return impl_->read([&](Reader& reader) { return reader.state.moved_pieces(voucher); });
+}
+
+absl::Status SqliteOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
+  RETURN_IF_ERROR(check_moved(moved, fence));
+  return impl_->write("recording moved pieces in", [&](Writer& writer) -> absl::Status {
+    RETURN_IF_ERROR(begin_batch(writer, fence));
+    RETURN_IF_ERROR(writer.state.state(moved.to).status());
+    writer.state.record_moved(moved);
+    return absl::OkStatus();
+  });
+}
+
 // ---- Vouchers ---------------------------------------------------------------------------------
 
 absl::Status SqliteOrderStore::record_pending(const VoucherVersion& version) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/core/base/concat.h"
 #include "engine/core/base/status_macros.h"
-#include "storage/sqlite/query.h"
 
 namespace rushgate {
 namespace {
@@ -26,7 +26,18 @@ StateReader::StateReader(const SQLite::Database& database)
                "SELECT coalesce((SELECT lane FROM voucher_lanes WHERE voucher_id = ?1), "
                "(SELECT 0 FROM voucher_versions WHERE voucher_id = ?1), "
                "(SELECT 0 FROM archived_vouchers WHERE voucher_id = ?1))"),
-      voucher_lanes_(database, kVoucherLanes) {}
+      voucher_lanes_(database, kVoucherLanes),
+      moved_pieces_(
+          database,
+          concat("SELECT ", kMovedColumns,
+                 " FROM moved_pieces WHERE voucher_id = ?1 ORDER BY from_lane, to_lane")) {}
+
+MovedPieces to_moved(const Query& row) {
+  return {.voucher = row.integer(0),
+          .from = static_cast<int>(row.integer(1)),
+          .to = static_cast<int>(row.integer(2)),
+          .pieces = row.integer(3)};
+}
 
 absl::StatusOr<DatabaseState> StateReader::state(int lane) {
   Query row = lane == 0 ? Query(read_) : Query(read_lane_, lane);
@@ -57,6 +68,13 @@ std::map<VoucherId, int> StateReader::voucher_lanes() {
   return lanes;
 }
 
+std::vector<MovedPieces> StateReader::moved_pieces(VoucherId voucher) {
+  std::vector<MovedPieces> moved;
+  Query row(moved_pieces_, voucher);
+  while (row.next()) moved.push_back(to_moved(row));
+  return moved;
+}
+
 StateWriter::StateWriter(const SQLite::Database& database)
     : reader_(database),
       raise_epoch_(database, "UPDATE database_state SET epoch = epoch + 1"),
@@ -75,7 +93,9 @@ StateWriter::StateWriter(const SQLite::Database& database)
       forget_lane_reserved_ids_(database,
                                 "DELETE FROM lane_reserved_ids WHERE day < ?1 - 1 AND lane = ?2"),
       add_lane_(database, "INSERT OR IGNORE INTO lane_states VALUES (?1, 1, 0, 0)"),
-      put_on_lane_(database, "INSERT INTO voucher_lanes VALUES (?1, ?2)") {}
+      put_on_lane_(database, "INSERT INTO voucher_lanes VALUES (?1, ?2)"),
+      record_moved_(database, concat(insert_row("moved_pieces", kMovedColumns),
+                                     " ON CONFLICT DO UPDATE SET pieces = max(pieces, ?4)")) {}
 
 absl::StatusOr<DatabaseState> StateWriter::raise_epoch(int lane) {
   if (lane == 0) {
@@ -124,6 +144,10 @@ absl::StatusOr<int> StateWriter::put_on_lane(VoucherId voucher, int lane) {
   RETURN_IF_ERROR(reader_.state(lane).status());
   Query(put_on_lane_, voucher, lane).next();
   return lane;
+}
+
+void StateWriter::record_moved(const MovedPieces& moved) {
+  Query(record_moved_, moved.voucher, moved.from, moved.to, moved.pieces).next();
 }
 
 }  // namespace rushgate

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/core/base/time_units.h"
+#include <rushgate/sale_keys.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
@@ -186,6 +187,14 @@ inline constexpr std::array kVoucherTerms = {
                                       .fault = "must be 0 or 1",
                                       .max = 1,
                                       .is_flag = true}),
+    make_term<&Voucher::lanes>({.name = "lanes",
+                                .subject = "the number of lanes",
+                                .json = "lanes",
+                                .column = "lanes",
+                                .field = "",
+                                .fault = "must be from 1 to 64",
+                                .min = 1,
+                                .max = kLanesMax}),
 };
 
 /// A field of the voucher's hash that comes from its terms.

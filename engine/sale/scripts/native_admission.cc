@@ -60,7 +60,8 @@ constexpr std::array<std::string_view, 4> kRulesElsewhere = {"published", "resto
 /// Returns true if each term in a voucher's hash has its rule here or elsewhere.
 constexpr bool has_all_rules() {
   return std::ranges::all_of(kVoucherTerms, [](const VoucherTerm& term) {
-    return std::ranges::find(kRulesElsewhere, term.field) != kRulesElsewhere.end() ||
+    return term.field.empty() ||
+           std::ranges::find(kRulesElsewhere, term.field) != kRulesElsewhere.end() ||
            std::ranges::find(kTermFields, term.field) != kTermFields.end();
   });
 }

@@ -175,6 +175,15 @@ absl::Status no_lane_error(int lane) {
   return absl::NotFoundError(concat("the order database has no lane ", lane));
 }
 
+absl::Status check_moved(const MovedPieces& moved, const BatchFence& fence) {
+  if (moved.pieces > 0 && moved.from != moved.to && moved.from == fence.lane) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(concat(
+      "voucher ", moved.voucher, ": ", moved.pieces, " pieces cannot be moved from the lane ",
+      moved.from, " to the lane ", moved.to, ", in a batch of the lane ", fence.lane));
+}
+
 absl::Status check_fence(const BatchFence& fence, const DatabaseState& state) {
   RETURN_IF_ERROR(check_open(state));
   if (fence.epoch != state.epoch) {

@@ -264,7 +264,7 @@ class FaultyOrderStore final : public OrderStore,
   /// visit_keys(), check_integrity() and every read of payments, changes, vouchers and their lanes, until
   /// called with OK.
   void fail_reads(absl::Status error = default_error());
-  /// Fails record_pending(), resolve(), put_on_lane(), fence() of any lane and record_checkpoint(), until
+  /// Fails record_pending(), resolve(), put_on_lane(), record_moved(), fence() of any lane and record_checkpoint(), until
   /// called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
@@ -346,6 +346,8 @@ class FaultyOrderStore final : public OrderStore,
   absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
   absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
   absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
+  absl::StatusOr<std::vector<MovedPieces>> moved_pieces(VoucherId voucher) override;
+  absl::Status record_moved(const MovedPieces& moved, const BatchFence& fence) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

@@ -100,6 +100,7 @@ struct SaleRecords {
   std::map<std::int64_t, std::int64_t> reserved_ids = {};  // the greatest counter of each day
   std::vector<LaneRecord> lanes = {};
   std::map<VoucherId, std::int64_t> voucher_lanes = {};  // of those that were put on one
+  std::vector<MovedPieces> moved_pieces = {};
 
   friend bool operator==(const SaleRecords&, const SaleRecords&) = default;
 };

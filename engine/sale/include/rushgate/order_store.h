@@ -146,6 +146,16 @@ using VisitPortion = absl::FunctionRef<absl::Status(std::span<const Order>)>;
 /// How many orders are in each state, in the order of kOrderStatuses.
 using OrderCounts = std::array<std::int64_t, kOrderStatuses.size()>;
 
+/// Pieces of a voucher that is on several lanes, which were moved from one of them to another.
+struct MovedPieces {
+  VoucherId voucher = 0;
+  int from = 0;
+  int to = 0;
+  std::int64_t pieces = 0;  // in all, since the voucher was published: it never decreases
+
+  friend bool operator==(const MovedPieces&, const MovedPieces&) = default;
+};
+
 /// Keeps the lanes of a sale: parts of it with keyspaces of their own, which lose writes apart from each
 /// other (docs/how-a-sale-works.md). Each has a DatabaseState. The state of the lane 0 is
 /// OrderStore::state(). Errors, durability and atomicity are those of OrderStore. kNotFound: there is no
@@ -172,6 +182,13 @@ class LaneStore {
   virtual absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() = 0;
   /// Puts a voucher on a lane for good, unless it has one. Returns the one that it has then.
   virtual absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) = 0;
+
+  /// Returns what was moved of a voucher between its lanes, in order of the lanes.
+  virtual absl::StatusOr<std::vector<MovedPieces>> moved_pieces(VoucherId voucher) = 0;
+  /// Records a number of moved pieces, if it is above the known one, and a batch of the lane `from`
+  /// (DatabaseState::record()), in one transaction. kAborted as check_fence() says; kInvalidArgument as
+  /// check_moved().
+  virtual absl::Status record_moved(const MovedPieces& moved, const BatchFence& fence) = 0;
 };
 
 class PaymentStore;  // in <rushgate/payment_store.h>
@@ -315,6 +332,9 @@ absl::Status check_open(const DatabaseState& state);
 
 /// Returns the kNotFound error of a lane that the database does not have.
 absl::Status no_lane_error(int lane);
+/// Returns kInvalidArgument if no such pieces can have been moved, or the fence is not that of the lane
+/// from which they came.
+absl::Status check_moved(const MovedPieces& moved, const BatchFence& fence);
 
 /// Returns true if write() failed because of one of its orders.
 inline bool is_fault_of_an_order(const absl::Status& status) {

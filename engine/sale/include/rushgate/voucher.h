@@ -46,6 +46,9 @@ struct Voucher {
   std::int64_t waiting_max = 0;
   /// Whether a purchase needs a purchase token of its user (BuyRequest::purchase_token).
   bool needs_token = false;
+  /// On how many lanes of the sale it is sold, from the lane 0 on (docs/production.md). Never changes. With
+  /// several, it has no total limit and no waiting list.
+  std::int32_t lanes = 1;
 
   friend bool operator==(const Voucher&, const Voucher&) = default;
 };

@@ -76,6 +76,8 @@ class MemoryOrderStore final : public OrderStore,
   absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
   absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
   absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
+  absl::StatusOr<std::vector<MovedPieces>> moved_pieces(VoucherId voucher) override;
+  absl::Status record_moved(const MovedPieces& moved, const BatchFence& fence) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,
@@ -114,6 +116,8 @@ class MemoryOrderStore final : public OrderStore,
   std::mutex mutex_;  // guards the members below
   std::vector<Lane> lanes_;
   absl::btree_map<VoucherId, int> voucher_lanes_;  // of those that were put on one
+  /// Pieces by the lanes that they were moved from and to.
+  absl::btree_map<VoucherId, std::map<std::pair<int, int>, std::int64_t>> moved_pieces_;
   absl::btree_map<OrderId, Order> orders_;
   absl::flat_hash_map<UserId, Ids> of_user_;
   absl::flat_hash_map<VoucherId, Ids> of_voucher_;

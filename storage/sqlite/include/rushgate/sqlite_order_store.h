@@ -118,6 +118,8 @@ class SqliteOrderStore final : public OrderStore,
   absl::StatusOr<std::optional<int>> lane_of(VoucherId voucher) override;
   absl::StatusOr<std::map<VoucherId, int>> voucher_lanes() override;
   absl::StatusOr<int> put_on_lane(VoucherId voucher, int lane) override;
+  absl::StatusOr<std::vector<MovedPieces>> moved_pieces(VoucherId voucher) override;
+  absl::Status record_moved(const MovedPieces& moved, const BatchFence& fence) override;
 
   absl::Status record_pending(const VoucherVersion& version) override;
   absl::Status resolve(VoucherId voucher, std::int64_t version, VoucherVersion::State state,

@@ -108,7 +108,8 @@ class CopiedSale {
                             .stock = 1'000'000,
                             .end_ms = kEndMs,
                             .price_cents = 250,
-                            .needs_token = id % 2 == 0};
+                            .needs_token = id % 2 == 0,
+                            .lanes = static_cast<std::int32_t>(1 + id % 3)};
       add_version(store, voucher, 1, VoucherVersion::State::kApplied);
     }
     add_version(store, {.id = 1, .stock = 7}, 2, VoucherVersion::State::kRefused);
@@ -124,11 +125,10 @@ class CopiedSale {
     EXPECT_EQ(lanes.put_on_lane(10, 2).value(), 2);
     EXPECT_TRUE(lanes.reserve_ids_of(2, 19'000, 500, 64).ok());
     const DatabaseState state = lanes.fence_lane(2).value();
-    EXPECT_TRUE(
-        store
-            .write({},
-                   {.epoch = state.epoch, .checkpoint = 17, .session = state.session, .lane = 2})
-            .ok());
+    const BatchFence fence = {
+        .epoch = state.epoch, .checkpoint = 17, .session = state.session, .lane = 2};
+    EXPECT_TRUE(store.write({}, fence).ok());
+    EXPECT_TRUE(lanes.record_moved({.voucher = 10, .from = 2, .to = 1, .pieces = 4}, fence).ok());
   }
 
   /// Stores `count` orders, and changes some of all.
@@ -295,6 +295,9 @@ PortContents contents_by_ports(OrderStore& store) {
       {store.lanes()->count_lanes().value(), store.lanes()->lane_of(10).value().value_or(-1),
        of_lane.checkpoint, of_lane.revision,
        store.lanes()->reserve_ids_of(2, 19'000, 0, 0).value()});
+  for (const MovedPieces& moved : store.lanes()->moved_pieces(10).value()) {
+    contents.numbers.insert(contents.numbers.end(), {moved.from, moved.to, moved.pieces});
+  }
   return contents;
 }
 

@@ -207,13 +207,52 @@ TEST_P(LaneStoreTest, IdempotencyKeyBelongsToOneLane) {
   EXPECT_EQ(write_one(order_of(1, 11, "click"), 1), Kind::kRefused);
 }
 
+TEST_P(LaneStoreTest, MovedPiecesOnlyGrow) {
+  ASSERT_TRUE(lanes().add_lanes(3).ok());
+  const auto record = [&](int from, int to, std::int64_t pieces) {
+    return lanes().record_moved({kVoucher, from, to, pieces}, fence_of(from, 1)).code();
+  };
+  EXPECT_TRUE(lanes().moved_pieces(kVoucher).value().empty());
+  EXPECT_EQ(record(2, 0, 5), absl::StatusCode::kOk);
+  EXPECT_EQ(record(0, 1, 7), absl::StatusCode::kOk);
+  EXPECT_EQ(record(2, 0, 9), absl::StatusCode::kOk);
+  EXPECT_EQ(record(2, 0, 9), absl::StatusCode::kOk) << "a repetition";
+  EXPECT_EQ(record(2, 0, 6), absl::StatusCode::kOk) << "an earlier number that comes late";
+  const std::vector<MovedPieces> moved = {{kVoucher, 0, 1, 7}, {kVoucher, 2, 0, 9}};
+  EXPECT_EQ(lanes().moved_pieces(kVoucher).value(), moved);
+  EXPECT_TRUE(lanes().moved_pieces(kVoucher + 1).value().empty());
+
+  EXPECT_EQ(record(2, 2, 5), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(record(2, 1, 0), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(record(2, 1, -1), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(record(2, 3, 1), absl::StatusCode::kNotFound);
+  EXPECT_EQ(lanes().record_moved({kVoucher, 1, 0, 5}, fence_of(2, 1)).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(lanes().moved_pieces(kVoucher).value(), moved);
+}
+
+TEST_P(LaneStoreTest, FenceKeepsMovedPiecesFromBeingRecorded) {
+  ASSERT_TRUE(lanes().add_lanes(2).ok());
+  const BatchFence first = fence_of(1, 40);
+  ASSERT_TRUE(lanes().record_moved({kVoucher, 1, 0, 3}, first).ok());
+  EXPECT_EQ(lanes().state_of(1).value().checkpoint, 40) << "it is a batch of the lane";
+  EXPECT_EQ(store().state().value().checkpoint, 0);
+  ASSERT_TRUE(lanes().fence_lane(1).ok());
+  EXPECT_TRUE(absl::IsAborted(lanes().record_moved({kVoucher, 1, 0, 4}, first)));
+  EXPECT_EQ(lanes().moved_pieces(kVoucher).value(),
+            (std::vector<MovedPieces>{{kVoucher, 1, 0, 3}}));
+}
+
 TEST_P(LaneStoreTest, ReopenedStoreHasItsLanes) {
   ASSERT_TRUE(lanes().add_lanes(3).ok());
   ASSERT_TRUE(lanes().put_on_lane(kVoucher, 1).ok());
   ASSERT_TRUE(lanes().fence_lane(1).ok());
   ASSERT_TRUE(store().write({}, fence_of(1, 7)).ok());
   ASSERT_TRUE(lanes().reserve_ids_of(1, 20'000, 0, 100).ok());
+  ASSERT_TRUE(lanes().record_moved({kVoucher, 1, 2, 8}, fence_of(1, 7)).ok());
   if (!reopen()) return;
+  EXPECT_EQ(lanes().moved_pieces(kVoucher).value(),
+            (std::vector<MovedPieces>{{kVoucher, 1, 2, 8}}));
   EXPECT_EQ(lanes().count_lanes().value(), 3);
   EXPECT_EQ(lanes().lane_of(kVoucher).value(), 1);
   EXPECT_EQ(lanes().state_of(1).value().epoch, 2);
