@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,6 +43,27 @@ class FaultyClient final : public ForwardingClient {
 
   Reply call(Request request) override {
     const Fault fault = choose_(request);
+    return call_with(fault, std::move(request));
+  }
+
+  /// Without faults, the requests stay one pipeline.
+  std::vector<Reply> pipeline(std::span<const Request> requests) override {
+    std::vector<Fault> chosen;
+    chosen.reserve(requests.size());
+    for (const Request& request : requests) chosen.push_back(choose_(request));
+    if (std::ranges::all_of(chosen, [](Fault fault) { return fault == Fault::kNone; })) {
+      return client().pipeline(requests);
+    }
+    std::vector<Reply> replies;
+    replies.reserve(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      replies.push_back(call_with(chosen[i], Request(requests[i])));
+    }
+    return replies;
+  }
+
+ private:
+  Reply call_with(Fault fault, Request request) {
     if (fault == Fault::kRequestLost) return closed();
     if (fault == Fault::kSentTwice) client().call(Request(request));
     Reply reply = client().call(Request(request));
@@ -49,14 +72,6 @@ class FaultyClient final : public ForwardingClient {
     return reply;
   }
 
-  std::vector<Reply> pipeline(std::span<const Request> requests) override {
-    std::vector<Reply> replies;
-    replies.reserve(requests.size());
-    for (const Request& request : requests) replies.push_back(call(request));
-    return replies;
-  }
-
- private:
   const FaultyBackend::Choose choose_;
   const FaultyBackend::BeforeLateReply before_late_reply_;
 };

@@ -28,7 +28,8 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 const fs::path kDocs = fs::path(RUSHGATE_ROOT) / "docs";
-constexpr const char* kCharts[] = {"throughput", "latency", "memory", "socket", "http", "databases"};
+constexpr const char* kCharts[] = {"throughput", "latency", "memory",
+                                   "socket",     "http",    "databases"};
 
 std::string contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
