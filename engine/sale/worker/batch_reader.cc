@@ -105,6 +105,7 @@ absl::StatusOr<EntryBatch> BatchReader::next(std::int64_t block_ms, std::int64_t
   had_none_pending_ = false;
   ASSIGN_OR_RETURN(auto pending, read_pending());
   if (pending.has_value()) return *std::move(pending);
+  may_retry_ = true;
   if (clock_.monotonic_ms() >= claim_at_ms_) {
     ASSIGN_OR_RETURN(auto claimed, claim_and_report());
     if (!claimed.empty()) return EntryBatch{std::move(claimed), /*is_redelivery=*/true};
@@ -117,7 +118,8 @@ absl::StatusOr<EntryBatch> BatchReader::next(std::int64_t block_ms, std::int64_t
 /// Returns the next of the consumer's own pending entries; nothing if all were read. Then it restores
 /// the released entries that were not among them.
 absl::StatusOr<std::optional<EntryBatch>> BatchReader::read_pending() {
-  if (retry_at_ms_ != 0 && clock_.monotonic_ms() >= retry_at_ms_) {
+  if (may_retry_ && retry_at_ms_ != 0 && clock_.monotonic_ms() >= retry_at_ms_) {
+    may_retry_ = false;
     retry_at_ms_ = 0;
     history_after_ = std::string(kHistoryStart);
   }

@@ -94,6 +94,9 @@ class BatchReader {
   std::optional<std::string> history_after_;
   bool had_none_pending_ = false;
   std::int64_t retry_at_ms_ = 0;    // monotonic; 0: nothing to retry
+  /// False until other entries have had their turn. What is retried may need one of them, and with a slow
+  /// database the next retry is due when the last one ends.
+  bool may_retry_ = true;
   std::optional<EntryBatch> kept_;  // the batch that the worker paused with
   std::int64_t read_at_ms_ = 0;     // monotonic: when the last batch was read
   std::int64_t claim_at_ms_ = 0;    // monotonic

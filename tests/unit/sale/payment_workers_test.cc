@@ -70,6 +70,18 @@ TEST_P(PaymentWorkersTest, PaymentBeforeItsOrderWaits) {
   expect_audit_passes();
 }
 
+TEST_P(PaymentWorkersTest, SlowRetriesLeaveTurnToDeadWorkersEntries) {
+  publish();
+  const OrderId order = bought(5);
+  read_without_storing();  // the first worker is not seen again
+  ASSERT_EQ(pay(order, "p1").outcome, ChangeOutcome::kDone);
+  for (int i = 0; i < 20; ++i) {
+    backend_.advance_ms(10'000);  // as long as a slow database takes: the next retry is due at once
+    other_->step();
+  }
+  EXPECT_EQ(states_of(order), "unpaid>paid");
+}
+
 TEST_P(PaymentWorkersTest, SurplusPaymentBeforeItsOrderWaits) {
   publish();
   const OrderId order = bought(5);
