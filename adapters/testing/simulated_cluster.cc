@@ -48,35 +48,35 @@ void restore_key(Client& client, const DumpedKey& key) {
 
 // ---- Where requests go ----
 
-/// The places of a request without keys.
-enum class Place : std::uint8_t { kAnyMaster, kAllMasters, kChannels };
+/// Where a request without keys goes.
+enum class Target : std::uint8_t { kAnyMaster, kAllMasters, kChannels };
 
-struct PlacedCommand {
+struct TargetedCommand {
   std::string_view name;
-  Place place;
+  Target target;
 };
-constexpr std::array kPlaced = {
-    PlacedCommand{"SCRIPT", Place::kAllMasters},
-    PlacedCommand{"FUNCTION", Place::kAllMasters},
-    PlacedCommand{"FLUSHALL", Place::kAllMasters},
-    PlacedCommand{"FLUSHDB", Place::kAllMasters},
-    PlacedCommand{"PUBLISH", Place::kChannels},
-    PlacedCommand{"SUBSCRIBE", Place::kChannels},
-    PlacedCommand{"UNSUBSCRIBE", Place::kChannels},
-    PlacedCommand{"PSUBSCRIBE", Place::kChannels},
-    PlacedCommand{"PUNSUBSCRIBE", Place::kChannels},
-    PlacedCommand{"SPUBLISH", Place::kChannels},
-    PlacedCommand{"SSUBSCRIBE", Place::kChannels},
-    PlacedCommand{"SUNSUBSCRIBE", Place::kChannels},
+constexpr std::array kTargeted = {
+    TargetedCommand{"SCRIPT", Target::kAllMasters},
+    TargetedCommand{"FUNCTION", Target::kAllMasters},
+    TargetedCommand{"FLUSHALL", Target::kAllMasters},
+    TargetedCommand{"FLUSHDB", Target::kAllMasters},
+    TargetedCommand{"PUBLISH", Target::kChannels},
+    TargetedCommand{"SUBSCRIBE", Target::kChannels},
+    TargetedCommand{"UNSUBSCRIBE", Target::kChannels},
+    TargetedCommand{"PSUBSCRIBE", Target::kChannels},
+    TargetedCommand{"PUNSUBSCRIBE", Target::kChannels},
+    TargetedCommand{"SPUBLISH", Target::kChannels},
+    TargetedCommand{"SSUBSCRIBE", Target::kChannels},
+    TargetedCommand{"SUNSUBSCRIBE", Target::kChannels},
 };
 
-Place place_of(std::string_view command) {
-  const auto found = std::ranges::find_if(kPlaced, [&](const PlacedCommand& each) {
+Target target_of(std::string_view command) {
+  const auto found = std::ranges::find_if(kTargeted, [&](const TargetedCommand& each) {
     return std::ranges::equal(each.name, command, [](char a, char b) {
       return a == (b >= 'a' && b <= 'z' ? static_cast<char>(b - 'a' + 'A') : b);
     });
   });
-  return found == kPlaced.end() ? Place::kAnyMaster : found->place;
+  return found == kTargeted.end() ? Target::kAnyMaster : found->target;
 }
 
 /// The slot of a request's keys; `is_crossing`: there are several.
@@ -145,9 +145,11 @@ class SimulatedCluster::Impl {
   }
   void start(int master, Comeback comeback) {
     kill(master);
-    const Node& ended = node(master);
-    if (comeback == Comeback::kWithAll) return open(master, ended.kept);
-    open(master, comeback == Comeback::kAsReplicated ? ended.replicated : Dump());
+    Node& ended = node(master);
+    // Its replicas copy what it has, however little that is.
+    if (comeback == Comeback::kWithAll) ended.replicated = ended.kept;
+    if (comeback == Comeback::kEmpty) ended.replicated.clear();
+    open(master, ended.replicated);
   }
   void replicate(int master) {
     Node& copied = node(master);
@@ -176,7 +178,7 @@ class SimulatedCluster::Impl {
     std::unique_ptr<TestEngine> engine;
     int run = 0;
     Dump kept = {};        // at its end
-    Dump replicated = {};  // at the last replicate()
+    Dump replicated = {};  // at the last replicate() or start()
   };
 
   [[nodiscard]] Node& node(int master) { return nodes_.at(static_cast<std::size_t>(master)); }
@@ -309,12 +311,12 @@ class SimulatedCluster::Session final : public Client {
       return {.reply = Reply::error(concat(redis_error_code::kMoved, " ", *keys.slot,
                                            " 127.0.0.1:", 7'000 + master))};
     }
-    switch (place_of(request[0])) {
-      case Place::kChannels:
+    switch (target_of(request[0])) {
+      case Target::kChannels:
         return way_to_channels();
-      case Place::kAllMasters:
+      case Target::kAllMasters:
         return only_ ? way_to(*only_) : on_all(request);
-      case Place::kAnyMaster:
+      case Target::kAnyMaster:
         break;
     }
     return way_to(only_.value_or(cluster().first_up()));

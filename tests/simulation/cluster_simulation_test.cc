@@ -12,7 +12,7 @@
 namespace rushgate::testing {
 namespace {
 
-constexpr int kSteps = 150;
+constexpr int kSteps = 100;
 
 /// Runs schedules with the seeds from `first` on.
 void run_schedules(std::uint64_t first, int count, const ShopOptions& options) {
@@ -25,7 +25,7 @@ void run_schedules(std::uint64_t first, int count, const ShopOptions& options) {
   }
 }
 
-int schedules() { return is_full_run() ? 25'000 : 125; }
+int schedules() { return is_full_run() ? 25'000 : 250; }
 
 TEST(ClusterSimulationTest, NothingIsLostByFixedSchedules) {
   run_schedules(1, schedules(), {.masters_lose = false});

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -47,9 +45,10 @@ class SimulatedShop {
 
   void publish_all();
   bool open(Process& process);
-  [[nodiscard]] faults::FaultyBackend::Fault choose_fault();
+  [[nodiscard]] faults::FaultyBackend::Fault choose_fault(const Request& request);
   void buy();
   void pay_or_cancel();
+  void pay(Process& process, OrderId order, const BuyRequest& request);
   void work();
   void end_process();
   void fail_database();
@@ -72,11 +71,9 @@ class SimulatedShop {
   std::array<std::unique_ptr<Process>, 2> processes_;
   bool is_network_faulty_ = false;
   bool has_lost_ = false;  // a master came back with less
-  std::int64_t requests_ = 0;
   std::int64_t next_user_ = 1'000'000;
   std::map<VoucherId, Voucher> vouchers_;
   std::map<OrderId, BuyRequest> accepted_;
-  std::set<OrderId> cancelled_;
   std::string story_;
   std::string faults_;
 };

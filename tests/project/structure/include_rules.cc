@@ -139,6 +139,7 @@ constexpr std::array kPublicHeaders = {
     PublicHeader{"rushgate/test_engine.h", "adapters/testing"},
     PublicHeader{"rushgate/testing.h", "adapters/testing"},
     PublicHeader{"rushgate/testing_rush.h", "adapters/testing"},
+    PublicHeader{"rushgate/simulated_cluster.h", "adapters/testing"},
     PublicHeader{"rushgate/testing_stores.h", "adapters/testing"},
     PublicHeader{"rushgate/voucher_store_contract.h", "adapters/testing"},
 };

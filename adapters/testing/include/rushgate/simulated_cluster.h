@@ -16,7 +16,7 @@ namespace rushgate::testing {
 /// What a master has when it starts again.
 enum class Comeback : std::uint8_t {
   kWithAll,       // everything that it replied to
-  kAsReplicated,  // what it had at the last replicate(): a replica that lagged has taken over
+  kAsReplicated,  // what it had at the last replicate() or start(): a replica that lagged has taken over
   kEmpty,
 };
 
