@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "adapters/redis/cluster_session.h"
+#include "adapters/redis/replica_wait.h"
 #include "adapters/redis/text.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/redis_error_code.h"
@@ -167,6 +168,9 @@ ClusterServers::Node& ClusterServers::node_of(const ClusterMap::Master& master) 
     const auto self = weak.lock();
     return self == nullptr ? std::string() : self->write_key(address);
   });
+  node.core->set_on_write_key_elsewhere([weak = weak_from_this(), address = master.address] {
+    if (const auto self = weak.lock()) self->change_write_key(address);
+  });
   auto connected = std::make_shared<std::promise<absl::Status>>();
   node.connected = connected->get_future().share();
   node.core->start([connected](const absl::Status& status) { connected->set_value(status); });
@@ -232,11 +236,21 @@ std::string ClusterServers::write_key(const RedisAddress& address) {
   if (!is_master) return known = "";
   if (!known.empty() && is_there(known)) return known;
   constexpr int kTagsMax = 1'000'000;  // even one slot alone has a shorter tag
-  for (int tag = 0; tag < kTagsMax; ++tag) {
-    known = concat("{", tag, "}rushgate:sync");
+  for (int& tag = node->second.write_key_tag; tag < kTagsMax; ++tag) {
+    known = concat("{", tag, ReplicaWait::kWriteKeyEnd);
     if (is_there(known)) return known;
   }
+  node->second.write_key_tag = 0;
   return known = "";
+}
+
+/// The slot of the key is moving, or has moved without the map saying so.
+void ClusterServers::change_write_key(const RedisAddress& address) {
+  const std::lock_guard lock(mutex_);
+  const auto node = nodes_.find(address);
+  if (node == nodes_.end()) return;
+  node->second.write_key.clear();
+  ++node->second.write_key_tag;
 }
 
 void ClusterServers::note_moved(int slot, const RedisAddress& address) {

@@ -83,6 +83,7 @@ class ClusterServers final : public RedisServers,
     std::shared_future<absl::Status> connected;  // the result of the first attempt
     std::int64_t named_ms = -1;                  // when a redirect last named it
     std::string write_key = {};                  // in one of its slots
+    int write_key_tag = 0;                       // in its name
   };
   struct Retired {
     std::shared_ptr<RedisCore> core;
@@ -92,6 +93,7 @@ class ClusterServers final : public RedisServers,
   void accept(const ClusterMap& map);
   void look_at_map();
   [[nodiscard]] std::string write_key(const RedisAddress& address);
+  void change_write_key(const RedisAddress& address);
   // Require mutex_:
   [[nodiscard]] Node& node_of(const ClusterMap::Master& master);
   [[nodiscard]] std::vector<std::shared_ptr<RedisCore>> retire_all_but(const ClusterMap& map);

@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "adapters/redis/replica_wait.h"
 #include "adapters/redis/text.h"
 #include "engine/core/client/command_traits.h"
+#include "engine/core/client/key_slot.h"
 #include "engine/core/client/redis_error_code.h"
 #include <rushgate/reply.h>
 
@@ -167,6 +169,11 @@ ClusterSession::Again ClusterSession::judge(ClusterPart& part) {
   const std::span<Reply> replies = part.own_replies();
   part.asks = false;
   if (!std::ranges::any_of(replies, &Reply::is_error) || servers_->is_closed()) return Again::kNot;
+  const auto requests = part.whole.submission().requests.subspan(part.unit.first, part.unit.count);
+  if (ReplicaWait::is_wait_with_key(requests)) {
+    if (ReplicaWait::is_key_elsewhere(replies)) part.sent_to->change_write_key();
+    return Again::kNot;
+  }
   const bool is_on_all = part.unit.reach == Reach::kAllMasters;
   if (did_nothing(replies)) {
     if (is_on_all || ++part.hops > kHopsMax) return Again::kNot;
@@ -347,9 +354,13 @@ void ClusterSession::close() {
   for (const auto& session : sessions) session->close();
 }
 
-std::vector<std::vector<Request>> ClusterSession::replica_waits(const ReplicaWait& wait) {
+std::vector<std::vector<Request>> ClusterSession::replica_waits(
+    const ReplicaWait& wait, std::optional<std::string_view> key) {
+  auto masters = servers_->masters();
+  const auto owner = key ? servers_->owner(key_slot(*key)) : nullptr;
+  if (owner != nullptr) masters = {owner};
   std::vector<std::vector<Request>> all;
-  for (const auto& master : servers_->masters()) {
+  for (const auto& master : masters) {
     ReplicaWait of_node = wait;
     of_node.key = master->write_key();
     all.push_back(of_node.requests());

@@ -214,7 +214,7 @@ void RedisClient::unblock() { session_->unblock(); }
 
 bool RedisClient::inside_callback() const { return session_->runtime().callbacks().is_current(); }
 
-Reply RedisClient::sync() {
+Reply RedisClient::wait_for_replicas(std::optional<std::string_view> key) {
   const RedisOptions& options = session_->runtime().options();
   if (options.sync_replicas == 0) {
     Reply pong = call(Request::of("PING"));
@@ -222,8 +222,11 @@ Reply RedisClient::sync() {
   }
   // WAIT blocks its connection, so the shared one is unsuitable.
   const ReplicaWait wait{options.sync_replicas, options.sync_timeout_ms};
-  for (const std::vector<Request>& requests : session_->replica_waits(wait)) {
+  for (const std::vector<Request>& requests : session_->replica_waits(wait, key)) {
     const std::vector<Reply> replies = exchange(requests);
+    if (ReplicaWait::is_key_elsewhere(replies)) {
+      return Reply::error(concat("NOREPLICAS a slot of the master moves: ", replies[0].text()));
+    }
     const auto error = std::ranges::find_if(replies, &Reply::is_error);
     if (error != replies.end()) return *error;
     const auto reason = wait.failure(replies);

@@ -28,9 +28,10 @@ class ClientSession {
   virtual void unblock() = 0;
   /// Ends the blocking commands of a destroyed client.
   virtual void close() = 0;
-  /// Returns for each server the requests of one submission that waits for its replicas.
+  /// Returns for each server the requests of one submission that waits for its replicas. `key`: for the
+  /// server of this key alone.
   [[nodiscard]] virtual std::vector<std::vector<Request>> replica_waits(
-      const ReplicaWait& wait) = 0;
+      const ReplicaWait& wait, std::optional<std::string_view> key) = 0;
 };
 
 /// Returns the route of a submission with these requests.
@@ -47,10 +48,12 @@ class RedisClient final : public Client {
   Reply call(Request request) override;
   std::vector<Reply> pipeline(std::span<const Request> requests) override;
   void unblock() override;
-  Reply sync() override;
+  Reply sync() override { return wait_for_replicas(std::nullopt); }
+  Reply sync_of(std::string_view key) override { return wait_for_replicas(key); }
   [[nodiscard]] bool inside_callback() const override;
 
  private:
+  [[nodiscard]] Reply wait_for_replicas(std::optional<std::string_view> key);
   [[nodiscard]] Reply refusal(const Request& request) const;
   [[nodiscard]] std::vector<Reply> exchange(std::span<const Request> requests);
 

@@ -95,6 +95,13 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   /// Makes the node of a cluster use the keys that `write_key` returns, each one in a slot of it. Call
   /// it before start().
   void set_write_key(std::function<std::string()> write_key) { write_key_ = std::move(write_key); }
+  /// Calls a function when such a key cannot be written, since its slot moves.
+  void set_on_write_key_elsewhere(std::function<void()> on_elsewhere) {
+    on_write_key_elsewhere_ = std::move(on_elsewhere);
+  }
+  void change_write_key() {
+    if (on_write_key_elsewhere_) on_write_key_elsewhere_();
+  }
   /// Returns such a key; empty if the server is no node of a cluster.
   [[nodiscard]] std::string write_key() const { return write_key_ ? write_key_() : std::string(); }
   /// Returns what confirms the requests of clients with ClientOptions::confirms.
@@ -155,6 +162,7 @@ class RedisCore : public std::enable_shared_from_this<RedisCore> {
   std::string node_id_;
   std::function<void()> on_trouble_;
   std::function<std::string()> write_key_;
+  std::function<void()> on_write_key_elsewhere_;
   std::optional<MasterFinder> finder_;  // with sentinels; the I/O thread's
   RedisAddress master_;                 // the last one that it named; the I/O thread's
   std::shared_ptr<RedisLine> shared_;

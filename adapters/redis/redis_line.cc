@@ -780,6 +780,7 @@ void RedisLine::complete(Submission& submission, SubmissionList& finished) {
   if (const auto failure = asked.failure(submission.replies)) {
     make_unknown(unconfirmed_, *failure);
   }
+  if (ReplicaWait::is_key_elsewhere(submission.replies)) core_.change_write_key();
   finished.splice(unconfirmed_);
   finished.push_back(submission);
 }

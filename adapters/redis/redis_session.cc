@@ -67,7 +67,8 @@ std::optional<Reply> RedisSession::submit(Submission& submission) {
   return std::nullopt;
 }
 
-std::vector<std::vector<Request>> RedisSession::replica_waits(const ReplicaWait& wait) {
+std::vector<std::vector<Request>> RedisSession::replica_waits(
+    const ReplicaWait& wait, std::optional<std::string_view> /*key*/) {
   return {wait.requests()};
 }
 

@@ -191,6 +191,45 @@ TEST_F(ClusterFaultsTest, DestroyedBackendRunsEveryCompletion) {
   paused.resume();
 }
 
+TEST_F(ClusterFaultsTest, SyncAvoidsSlotThatMoves) {
+  RedisOptions syncing = options();
+  syncing.sync_replicas = 1;
+  syncing.confirm_replicas = 1;
+  const auto backend = opened(syncing);
+  const auto client = backend->open_client();
+  const auto confirming = backend->open_client({.confirms = true});
+  EXPECT_EQ(client->sync(), Reply::ok());
+  RedisServer& from = cluster().owner_of("k");
+  RedisServer& to = cluster().master_beside(from);
+  int tag = 0;  // of the key that the clients write on this master
+  const auto key = [&] { return "{" + std::to_string(tag) + "}rushgate:sync"; };
+  while (&cluster().owner_of(key()) != &from) ++tag;
+  EXPECT_EQ(ask(from, Request::of("DEL", key())).is_error(), false);
+  cluster().begin_move(key_slot(key()), from, to);
+  const std::string moving = key();
+  Reply confirmed = (*confirming)("INCR", "k");
+  EXPECT_TRUE(has_code(confirmed, error_code::kOutcomeUnknown)) << to_debug_string(confirmed);
+  EXPECT_EQ((*confirming)("INCR", "k"), Reply::integer(2)) << "another key is written now";
+  EXPECT_EQ(client->sync_of("k"), Reply::ok());
+  EXPECT_EQ(client->sync(), Reply::ok());
+  EXPECT_EQ(ask(to, Request::of("EXISTS", moving)).is_error(), true) << "it was not written there";
+  cluster().end_move(key_slot(moving), from, to);
+}
+
+TEST_F(ClusterFaultsTest, SyncOfKeyIgnoresOtherMasters) {
+  RedisOptions syncing = options();
+  syncing.sync_replicas = 1;
+  const auto backend = opened(syncing);
+  const auto client = backend->open_client();
+  RedisServer& owner = cluster().owner_of("k");
+  EXPECT_EQ((*client)("SET", "k", "v"), Reply::ok());
+  RedisServer& dead = cluster().master_beside(owner);
+  cluster().replica_of(dead).kill();
+  dead.kill();
+  EXPECT_EQ(client->sync_of("k"), Reply::ok());
+  EXPECT_TRUE(client->sync().is_error());
+}
+
 // ---- Blocking and subscriptions -----------------------------------------------------------------
 
 TEST_F(ClusterFaultsTest, BlockingReadFollowsItsSlot) {

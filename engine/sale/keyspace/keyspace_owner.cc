@@ -301,7 +301,7 @@ absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
   // The server behind a new session may have lost what was recorded in the last one.
   if (state.session != session_) RETURN_IF_ERROR(check(client));
   ASSIGN_OR_RETURN(const auto checkpoint, draw_checkpoint(client));
-  const Reply synced = client.sync();
+  const Reply synced = client.sync_of(keys_.stream_owner());
   if (synced.is_error()) return to_status(synced, "syncing the keyspace");
   return BatchFence{.epoch = state.epoch, .checkpoint = checkpoint, .session = state.session};
 }

@@ -176,9 +176,9 @@ absl::Status check_permissions(Client& client, const SaleKeys& keys, spdlog::log
   return refusal_of(replies, names);
 }
 
-/// Checks that the user may do what Client::sync() does here.
-absl::Status check_sync(Client& client) {
-  const Reply synced = client.sync();
+/// Checks that the user may do what Client::sync_of() does here.
+absl::Status check_sync(Client& client, const SaleKeys& keys) {
+  const Reply synced = client.sync_of(keys.stream_owner());
   if (!is_refused(synced)) return absl::OkStatus();  // other errors may end
   return absl::PermissionDeniedError(
       concat("the server refuses to wait for replicas, which workers do: ", synced.text()));
@@ -264,7 +264,7 @@ absl::Status check_server(Client& client, const SaleKeys& keys, bool has_slots,
     if (absl::IsUnavailable(failed)) return failed;
   }
   RETURN_IF_ERROR(check_permissions(client, keys, logger));
-  RETURN_IF_ERROR(check_sync(client));
+  RETURN_IF_ERROR(check_sync(client, keys));
   if (logger != nullptr) warn_of_losses(client, replies[0].is_error() ? "" : info, *logger);
   return absl::OkStatus();
 }

@@ -255,7 +255,7 @@ void OrderWorker::Impl::read_all(const EntryBatch& batch, EntryWrites& writes,
 /// remove from the log: syncs it.
 absl::Status OrderWorker::Impl::prepare_write() {
   ASSIGN_OR_RETURN(const auto fence, draw_fence());
-  const Reply synced = client_->sync();
+  const Reply synced = client_->sync_of(keys_.stream_owner());
   if (synced.is_error()) return to_status(synced, "syncing the log");
   fence_ = fence;
   return absl::OkStatus();

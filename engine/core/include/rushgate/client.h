@@ -76,6 +76,9 @@ class Client {
   /// settings; the call waits for replicas if the backend is configured to. Returns an error if
   /// durability was not reached.
   virtual Reply sync() = 0;
+  /// As sync(), but on a cluster only for replies of the master that has the slot of `key`. The others may
+  /// be away.
+  virtual Reply sync_of(std::string_view /*key*/) { return sync(); }
 
   /// Returns true if the calling thread runs a callback of this backend. Such a thread must not
   /// wait for another callback: it would wait forever.
