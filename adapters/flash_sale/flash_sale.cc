@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "adapters/flash_sale/backup.h"
 #include "adapters/flash_sale/flash_sale_impl.h"
 #include "engine/core/base/status_macros.h"
@@ -102,5 +104,15 @@ absl::StatusOr<BackupReport> FlashSale::backup(const std::filesystem::path& dir,
   return back_up(impl_->backend(), impl_->orders(), dir, keep);
 }
 absl::Status FlashSale::health() const { return impl_->backend().health(); }
+
+absl::Status FlashSale::readiness() const {
+  absl::Status health = this->health();
+  if (health.ok() || !impl_->backend().capabilities().has_slots) return health;
+  const auto lanes = sale_.lanes();
+  const bool is_any_reached = std::ranges::any_of(lanes, [this](const SaleLane& lane) {
+    return impl_->client()("EXISTS", lane.keys.stream_owner()).is_integer();
+  });
+  return is_any_reached ? absl::OkStatus() : health;
+}
 
 }  // namespace rushgate

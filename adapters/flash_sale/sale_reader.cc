@@ -105,7 +105,8 @@ std::span<const SaleLane> SaleReader::lanes() const { return lanes_->all(); }
 Client& SaleReader::client() const { return *keyspace_->client; }
 
 absl::StatusOr<OrderState> SaleReader::status(OrderId order) {
-  return keyspace_->lookups[static_cast<std::size_t>(lanes_->of_order(order))]->find(order);
+  ASSIGN_OR_RETURN(const int lane, lanes_->of_order(order));
+  return keyspace_->lookups[static_cast<std::size_t>(lane)]->find(order);
 }
 
 absl::StatusOr<std::vector<VoucherSummary>> SaleReader::vouchers() {
@@ -114,7 +115,7 @@ absl::StatusOr<std::vector<VoucherSummary>> SaleReader::vouchers() {
 
 absl::StatusOr<AuditReport> SaleReader::audit(const OnAuditProgress& on_progress) {
   NewestClient newest(*this);
-  return audit_lanes(newest, lanes(), on_progress, [this] { return refresh(); });
+  return audit_lanes(newest, lanes_->stores(), lanes(), on_progress, [this] { return refresh(); });
 }
 
 }  // namespace rushgate

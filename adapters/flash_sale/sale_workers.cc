@@ -81,7 +81,7 @@ absl::Status SaleWorkers::start() {
   if (!workers_.empty()) return absl::FailedPreconditionError("the workers run already");
   workers_here_.clear();
   if (options_.workers == 0) return absl::OkStatus();
-  for (const SaleLane& lane : worked_) RETURN_IF_ERROR(join_group(lane));
+  RETURN_IF_ERROR(join_groups());
   constexpr std::int64_t kPauseMs = 100;
   for (const SaleLane& lane : worked_) {
     for (int number = 1; number <= options_.workers; ++number) {
@@ -103,6 +103,15 @@ OrderWorkerThread::AfterStep SaleWorkers::after_step() {
     notices_.send();
     return report_changes();
   };
+}
+
+/// A lane whose server is away is left as it is: its workers take over what is idle in time.
+absl::Status SaleWorkers::join_groups() {
+  for (const SaleLane& lane : worked_) {
+    const absl::Status joined = join_group(lane);
+    if (!joined.ok() && !(lanes_.size() > 1 && absl::IsUnavailable(joined))) return joined;
+  }
+  return absl::OkStatus();
 }
 
 /// Takes over the entries that earlier workers left pending, if no other process can have workers.
@@ -233,7 +242,9 @@ absl::Status SaleWorkers::wait_for_workers(
 absl::Status SaleWorkers::store_here() {
   if (workers_here_.empty()) RETURN_IF_ERROR(make_workers_here());
   while (true) {
-    for (const auto& worker : workers_here_) RETURN_IF_ERROR(step_here(*worker));
+    absl::Status stepped;  // the other lanes go on after a failure of one
+    for (const auto& worker : workers_here_) stepped.Update(step_here(*worker));
+    RETURN_IF_ERROR(stepped);
     const auto reported = report_changes();
     if (!reported.ok()) {
       return absl::UnavailableError("changes of orders wait to be reported: " +
@@ -249,7 +260,7 @@ absl::Status SaleWorkers::store_here() {
 absl::Status SaleWorkers::make_workers_here() {
   WorkerOptions options = worker_options(1);
   options.block_ms = 0;
-  for (const SaleLane& lane : worked_) RETURN_IF_ERROR(join_group(lane));
+  RETURN_IF_ERROR(join_groups());
   for (const SaleLane& lane : worked_) workers_here_.push_back(make_worker(lane, options));
   return absl::OkStatus();
 }

@@ -55,6 +55,7 @@ class SaleWorkers {
  private:
   [[nodiscard]] std::unique_ptr<OrderWorker> make_worker(const SaleLane& lane,
                                                          const WorkerOptions& options) const;
+  absl::Status join_groups();
   absl::Status join_group(const SaleLane& lane);
   absl::Status adopt_pending(const SaleLane& lane, const std::string& identity);
   [[nodiscard]] std::string worker_name(int number) const;

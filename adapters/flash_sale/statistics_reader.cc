@@ -87,8 +87,12 @@ SaleStatistics StatisticsReader::read() {
   statistics.workers = workers_.statistics();
   const absl::Status health = backend_.health();
   statistics.fault = std::string(health.message());
-  // An engine that refuses writes can still be read. Requests to a server that is away would wait.
-  if (health.ok() || backend_.capabilities().runs_native_scripts) read_keyspace(statistics);
+  // An engine that refuses writes can still be read, and some masters of a cluster. Requests to a server
+  // that is away would wait.
+  const Capabilities capabilities = backend_.capabilities();
+  if (health.ok() || capabilities.runs_native_scripts || capabilities.has_slots) {
+    read_keyspace(statistics);
+  }
   statistics.orders = read_orders();
   return statistics;
 }
@@ -154,8 +158,7 @@ void StatisticsReader::read_vouchers(SaleStatistics& statistics) {
   std::ranges::sort(shown);
   for (const VoucherId voucher : shown) {
     auto summary = sale_.summary(voucher);
-    if (!summary.ok()) return;
-    if (summary->has_value()) statistics.vouchers.push_back(**std::move(summary));
+    if (summary.ok() && summary->has_value()) statistics.vouchers.push_back(**std::move(summary));
   }
   statistics.vouchers_published = versions->size();
   statistics.vouchers_on_sale = on_sale;

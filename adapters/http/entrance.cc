@@ -1,5 +1,6 @@
 #include "adapters/http/entrance.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "engine/core/base/concat.h"
@@ -26,27 +27,29 @@ PurchaseTokensOptions token_options(const SaleKeys& keys) {
 
 }  // namespace
 
-Entrance::Entrance(FlashSale& sale, const HttpServerOptions& options)
-    : sale_(sale), room_(WaitingRoom::create(sale.backend(), room_options(sale.keys(), options))) {
+Entrance::Entrance(FlashSale& sale, const HttpServerOptions& options) : sale_(sale) {
   for (const SaleLane& lane : sale.sale().lanes()) {
+    rooms_.push_back(WaitingRoom::create(sale.backend(), room_options(lane.keys, options)));
     tokens_.push_back(PurchaseTokens::create(sale.backend(), token_options(lane.keys)));
   }
 }
 
 absl::Status Entrance::status() const {
   for (const auto& of_lane : tokens_) RETURN_IF_ERROR(of_lane.status());
-  return room_.status();
+  for (const auto& of_lane : rooms_) RETURN_IF_ERROR(of_lane.status());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Entrance::Visit> Entrance::visit(VoucherId voucher, const UserId& user) {
   ASSIGN_OR_RETURN(const SaleLane lane, sale_.sale().lane_of(voucher));
   RETURN_IF_ERROR(check(lane.keys, voucher));
   Visit visit;
-  ASSIGN_OR_RETURN(const auto place, (*room_)->visit(std::to_string(voucher), user.text()));
+  const auto number = static_cast<std::size_t>(lane.number);
+  ASSIGN_OR_RETURN(const auto place,
+                   (*rooms_[number])->visit(std::to_string(voucher), user.text()));
   visit.place = place;
   if (!place.has_entered) return visit;
-  const auto& tokens = tokens_[static_cast<std::size_t>(lane.number)];
-  ASSIGN_OR_RETURN(visit.token, (*tokens)->issue(user.text(), voucher));
+  ASSIGN_OR_RETURN(visit.token, (*tokens_[number])->issue(user.text(), voucher));
   return visit;
 }
 

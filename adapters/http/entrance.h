@@ -37,8 +37,9 @@ class Entrance {
   absl::Status check(const SaleKeys& keys, VoucherId voucher);
 
   FlashSale& sale_;
-  const absl::StatusOr<std::unique_ptr<WaitingRoom>> room_;
-  std::vector<absl::StatusOr<std::unique_ptr<PurchaseTokens>>> tokens_;  // of each lane
+  // Of each lane:
+  std::vector<absl::StatusOr<std::unique_ptr<WaitingRoom>>> rooms_;
+  std::vector<absl::StatusOr<std::unique_ptr<PurchaseTokens>>> tokens_;
 };
 
 }  // namespace rushgate::http

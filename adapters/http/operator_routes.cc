@@ -85,9 +85,9 @@ HttpAnswer get_audit(RouteCall& call) {
 HttpAnswer get_health(RouteCall& /*call*/) { return json_answer({{"status", "ok"}}); }
 
 HttpAnswer get_readiness(RouteCall& call) {
-  const absl::Status health = call.sale().health();
-  if (health.ok()) return json_answer({{"status", "ready"}});
-  const auto message = health.message();
+  const absl::Status ready = call.sale().readiness();
+  if (ready.ok()) return json_answer({{"status", "ready"}});
+  const auto message = ready.message();
   return problem(kUnavailable, {message.data(), message.size()});
 }
 

@@ -9,6 +9,7 @@
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/server_check.h"
+#include "engine/sale/model/failure.h"
 #include "engine/sale/sale_lanes.h"
 #include "engine/sale/sale_parts.h"
 #include "engine/sale/scripts/admission.h"
@@ -58,8 +59,10 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
   if (capabilities.has_slots) RETURN_IF_ERROR(Lanes::fit_to_cluster(stores, options));
   if (!capabilities.runs_native_scripts) {
     const std::unique_ptr<Client> client = backend.open_client(options.client);
-    RETURN_IF_ERROR(
-        check_server(*client, options.keys, capabilities.has_slots, options.logger.get()));
+    absl::Status checked =
+        check_server(*client, options.keys, capabilities.has_slots, options.logger.get());
+    // On a cluster, it may be one lane alone that is away.
+    if (!checked.ok() && !(capabilities.has_slots && absl::IsUnavailable(checked))) return checked;
   }
   backend.add_native_scripts(native_sale_scripts());
   ASSIGN_OR_RETURN(auto lanes, Lanes::open(backend, stores, std::move(options)));
@@ -163,13 +166,19 @@ std::vector<ChangeResult> Sale::pay_all(std::span<const PayRequest> requests) {
   return only_ != nullptr ? only_->changes.pay_all(requests) : lanes_->pay_all(requests);
 }
 ChangeResult Sale::cancel(OrderId order, const std::string& reason, const std::string& actor) {
-  return lanes_->of_order(order).changes.cancel(order, reason, actor);
+  const auto parts = lanes_->of_order(order);
+  return parts.ok() ? (*parts)->changes.cancel(order, reason, actor)
+                    : failure_of<ChangeResult>(parts.status());
 }
 ChangeResult Sale::use(OrderId order, const std::string& actor) {
-  return lanes_->of_order(order).changes.use(order, actor);
+  const auto parts = lanes_->of_order(order);
+  return parts.ok() ? (*parts)->changes.use(order, actor)
+                    : failure_of<ChangeResult>(parts.status());
 }
 ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::string& actor) {
-  return lanes_->of_order(order).changes.refund(order, reason, actor);
+  const auto parts = lanes_->of_order(order);
+  return parts.ok() ? (*parts)->changes.refund(order, reason, actor)
+                    : failure_of<ChangeResult>(parts.status());
 }
 absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
                                              const std::string& actor) {
@@ -195,7 +204,8 @@ absl::StatusOr<std::size_t> Sale::delete_archived(VoucherId voucher) {
 }
 
 absl::StatusOr<OrderState> Sale::status(OrderId order) {
-  return lanes_->of_order(order).lookup.find(order);
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_order(order));
+  return parts->lookup.find(order);
 }
 absl::StatusOr<std::vector<OrderState>> Sale::orders_of(const UserId& user) {
   return only_ != nullptr ? only_->lookup.list(user) : lanes_->orders_of(user);
@@ -212,14 +222,16 @@ absl::StatusOr<std::vector<DeadLetter>> Sale::dead_letters(StreamId after, std::
 }
 absl::StatusOr<bool> Sale::retry_dead_letter(const std::string& id) {
   const LaneLetter letter = parse_letter_id(id);
-  Parts* const parts = lanes_->at(letter.lane);
-  if (parts == nullptr) return false;
+  const auto lane = lanes_->at(letter.lane);
+  if (absl::IsNotFound(lane.status())) return false;
+  ASSIGN_OR_RETURN(Parts* const parts, lane);
   return retry_or_restore_letter(*parts->client, parts->options.keys, parts->vouchers, letter.id);
 }
 absl::StatusOr<bool> Sale::discard_dead_letter(const std::string& id, const std::string& why) {
   const LaneLetter letter = parse_letter_id(id);
-  Parts* const parts = lanes_->at(letter.lane);
-  if (parts == nullptr) return false;
+  const auto lane = lanes_->at(letter.lane);
+  if (absl::IsNotFound(lane.status())) return false;
+  ASSIGN_OR_RETURN(Parts* const parts, lane);
   return rushgate::discard_dead_letter(*parts->client, parts->options.keys, letter.id, why);
 }
 absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters(StreamId after,
@@ -227,11 +239,12 @@ absl::StatusOr<std::vector<DiscardedLetter>> Sale::discarded_letters(StreamId af
   return list_discarded_letters(lanes_->client(), lanes(), after, count_max);
 }
 absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
-  return audit_lanes(lanes_->client(), lanes(), on_progress);
+  return audit_lanes(lanes_->client(), lanes_->stores(), lanes(), on_progress);
 }
 absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
   std::vector<std::string> repairs;
-  for (const auto& parts : lanes_->all()) {
+  for (const SaleLane& lane : lanes()) {
+    ASSIGN_OR_RETURN(Parts* const parts, lanes_->at(lane.number));
     ASSIGN_OR_RETURN(const auto archived, parts->archiving.finish());
     ASSIGN_OR_RETURN(auto of_lane, rushgate::repair(*parts->client, parts->stores,
                                                     parts->options.keys, parts->vouchers));

@@ -1,8 +1,11 @@
 // The lanes of a sale: the parts of each, and which of them a call concerns.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "engine/sale/sale_parts.h"
 #include "engine/sale/stores/lane_views.h"
+#include "engine/sale/stores/unknown_vouchers.h"
 #include <rushgate/backend.h>
 #include <rushgate/order_store.h>
 #include <rushgate/purchase_statistics.h>
@@ -25,19 +29,19 @@ class Sale::Lanes {
   /// The data of another system, and the keys in a custom script, keep their names.
   static absl::Status fit_to_cluster(const SaleStores& stores, SaleOptions& options);
   /// Opens each lane: as many as the order database has, and at least `options.lanes`. The options must
-  /// be valid.
+  /// be valid. A lane whose server is away is opened later, if another one can be opened now.
   static absl::StatusOr<std::unique_ptr<Lanes>> open(Backend& backend, const SaleStores& stores,
                                                      SaleOptions options);
 
   /// Returns the parts of the only lane; null if there are several.
   [[nodiscard]] Parts* only() const { return parts_.size() == 1 ? parts_.front().get() : nullptr; }
+  /// Returns the parts of each lane, also of those that are not open: their counters and options can be
+  /// read.
   [[nodiscard]] const std::vector<std::unique_ptr<Parts>>& all() const { return parts_; }
   [[nodiscard]] std::span<const SaleLane> views() const { return views_->all(); }
-  /// Returns the parts of a lane; null if there is none.
-  [[nodiscard]] Parts* at(int lane) const {
-    const bool exists = lane >= 0 && static_cast<std::size_t>(lane) < parts_.size();
-    return exists ? parts_[static_cast<std::size_t>(lane)].get() : nullptr;
-  }
+  /// Returns the parts of a lane. Opens it first if it is not open yet, and has not just been tried.
+  /// kNotFound: there is no such lane. kUnavailable: its server is still away.
+  absl::StatusOr<Parts*> at(int lane);
   /// Returns a session of the backend, for what concerns several lanes.
   [[nodiscard]] Client& client() const { return *parts_.front()->client; }
   /// Returns the stores of the whole sale.
@@ -46,7 +50,7 @@ class Sale::Lanes {
   // As in LaneViews:
   absl::StatusOr<Parts*> of_voucher(VoucherId voucher);
   absl::StatusOr<SaleLane> view_of(VoucherId voucher);
-  [[nodiscard]] Parts& of_order(OrderId order) const { return *at(views_->of_order(order)); }
+  absl::StatusOr<Parts*> of_order(OrderId order);
 
   // As in Sale, with several lanes:
   BuyResult buy(const BuyRequest& request);
@@ -59,11 +63,25 @@ class Sale::Lanes {
   absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
 
  private:
-  Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const SaleOptions& options);
-  absl::Status open_all(Backend& backend);
+  /// Of a lane that is not open, or was not at first.
+  struct Opening {
+    std::atomic<bool> is_open = false;
+    std::mutex mutex;          // held while the lane is opened
+    std::int64_t next_ms = 0;  // of the next attempt, monotonic; guarded by mutex
+    absl::Status why = {};     // of the last attempt; guarded by mutex
+  };
 
+  Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const SaleOptions& options);
+  absl::Status open_all();
+  absl::Status open_lane(std::size_t lane);
+  absl::Status open_late(std::size_t lane);
+  absl::StatusOr<Parts*> of_asked_voucher(VoucherId voucher);
+
+  Backend& backend_;
   const std::unique_ptr<LaneViews> views_;
   std::vector<std::unique_ptr<Parts>> parts_;
+  std::vector<Opening> openings_;  // of each lane
+  UnknownVouchers unknown_;
 };
 
 // ---- Results of lanes, put together ----

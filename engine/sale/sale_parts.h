@@ -32,8 +32,8 @@ struct Sale::Parts {
   Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options,
         KeyspaceRole role = KeyspaceRole::kSale);
 
-  /// Finishes Sale::open(); to be called once, before any part is used. Calls `once_claimed` before it
-  /// rebuilds a voucher.
+  /// Finishes Sale::open(); to succeed once before any part is used. May be repeated after an error. Calls
+  /// `once_claimed` before it rebuilds a voucher.
   absl::Status open(Backend& backend, absl::FunctionRef<absl::Status()> once_claimed = do_nothing);
 
   void remove_returned_keys(Client& connection);

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,9 +15,12 @@
 #include "tests/failover/failover_probe.h"
 #include "tests/support/redis_server/redis_cluster.h"
 #include "tests/support/redis_server/sentinel_group.h"
+#include <rushgate/flash_sale.h>
 #include <rushgate/memory_order_store.h>
 #include <rushgate/redis_backend.h>
 #include <rushgate/sale.h>
+#include <rushgate/sale_statistics.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
@@ -137,6 +142,82 @@ TEST_F(ClusterLanesTest, NewConnectionComparesLanesOfItsNodeAlone) {
     const auto number = static_cast<std::size_t>(lane.number);
     EXPECT_EQ(after.at(number) > before.at(number), &master_of(lane) == &node) << lane.number;
   }
+}
+
+/// A sale on a cluster one of whose masters dies.
+class LostMasterTest : public ClusterLanesTest {
+ protected:
+  static constexpr int kVouchers = kLanesOnCluster;  // one on each lane
+
+  std::unique_ptr<FlashSale> open_sale() {
+    FlashSaleOptions options;
+    options.worker.pause_ms_max = 100;
+    auto sale =
+        FlashSale::open(*RedisBackend::open(*RedisOptions::from_url(
+                            cluster().url() + "?reconnect_max_ms=50&connect_timeout_ms=500")),
+                        std::make_unique<faults::FaultyOrderStore>(orders_), std::move(options));
+    EXPECT_TRUE(sale.ok()) << sale.status();
+    return *std::move(sale);
+  }
+  static void publish_all(FlashSale& sale) {
+    for (VoucherId id = 1; id <= kVouchers; ++id) {
+      ASSERT_TRUE(sale.publish({.id = id, .stock = 10, .end_ms = kForEverMs}).ok());
+    }
+  }
+  /// Lets a user buy each voucher until it is decided. Vouchers of `without` must say "try again".
+  static void buy_all(FlashSale& sale, std::int64_t user, const std::set<VoucherId>& without) {
+    for (VoucherId id = 1; id <= kVouchers; ++id) {
+      const BuyResult result = sale.buy(id, user);
+      const bool says_try_again =
+          result.outcome == Outcome::kOverloaded || result.outcome == Outcome::kUnavailable;
+      if (without.contains(id)) {
+        EXPECT_TRUE(says_try_again) << id << ' ' << result.detail;
+      } else {
+        EXPECT_EQ(result.outcome, Outcome::kAccepted) << id << ' ' << result.detail;
+      }
+    }
+  }
+};
+
+TEST_F(LostMasterTest, OtherLanesSellOnAndItIsRebuilt) {
+  auto sale = open_sale();
+  publish_all(*sale);
+  buy_all(*sale, 1, {});
+  ASSERT_TRUE(sale->drain().ok());
+  RedisServer& lost = master_of(sale->sale().lanes()[1]);
+  std::set<VoucherId> closed;
+  for (VoucherId id = 1; id <= kVouchers; ++id) {
+    if (&master_of(sale->sale().lane_of(id).value()) == &lost) closed.insert(id);
+  }
+  const OrderId stored = sale->orders().list({.voucher = *closed.begin()}).value().at(0).id;
+  lost.kill();
+  buy_all(*sale, 2, closed);
+  EXPECT_TRUE(sale->readiness().ok()) << sale->readiness();
+  EXPECT_FALSE(sale->health().ok());
+  EXPECT_EQ(sale->status(stored).value().location, OrderLocation::kStored);
+  for (const VoucherSummary& summary : sale->vouchers().value()) {
+    EXPECT_EQ(summary.free.has_value(), !closed.contains(summary.voucher.id));
+  }
+  EXPECT_EQ(sale->statistics().vouchers.size(), kVouchers - closed.size());
+  const AuditReport partial = sale->audit().value();
+  EXPECT_EQ(partial.problems.size(), closed.size());
+  EXPECT_NE(partial.problems.at(0).find("was not audited"), std::string::npos);
+
+  const auto opened_meanwhile = open_sale();
+  buy_all(*opened_meanwhile, 3, closed);
+
+  cluster().heal();  // it has no file: it is empty
+  wait_until([&] {
+    return std::ranges::all_of(closed, [&](VoucherId id) {
+      const Outcome limit = Outcome::kLimitReached;
+      return sale->buy(id, 1).outcome == limit && opened_meanwhile->buy(id, 1).outcome == limit;
+    });
+  });
+  buy_all(*sale, 4, {});
+  buy_all(*opened_meanwhile, 5, {});
+  ASSERT_TRUE(sale->drain().ok());
+  const AuditReport report = sale->audit().value();
+  EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.problems);
 }
 
 }  // namespace

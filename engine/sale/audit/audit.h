@@ -17,13 +17,17 @@ namespace rushgate {
 /// Lets `client` read the keyspace as it is now, if it reads a copy of one moment.
 using RefreshKeyspace = std::function<absl::Status()>;
 
-/// Audits one lane. `refresh` may be empty: `client` reads the keyspace itself.
-absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores, const SaleKeys& keys,
-                                  const OnAuditProgress& on_progress = {},
-                                  const RefreshKeyspace& refresh = {});
-/// As Sale::audit(): audits each of the lanes.
-absl::StatusOr<AuditReport> audit_lanes(Client& client, std::span<const SaleLane> lanes,
+/// As Sale::audit(): audits each of the lanes, and what the database has for itself once. `stores` are
+/// those of all lanes. `refresh` may be empty: `client` reads the keyspace itself.
+absl::StatusOr<AuditReport> audit_lanes(Client& client, const SaleStores& stores,
+                                        std::span<const SaleLane> lanes,
                                         const OnAuditProgress& on_progress = {},
                                         const RefreshKeyspace& refresh = {});
+/// Audits a sale with one lane.
+inline absl::StatusOr<AuditReport> audit(Client& client, const SaleStores& stores,
+                                         const SaleKeys& keys) {
+  const SaleLane only{.keys = keys, .stores = stores};
+  return audit_lanes(client, stores, {&only, 1});
+}
 
 }  // namespace rushgate

@@ -94,10 +94,16 @@ void HoldAuditor::collect(const UnstoredOrders& unstored, const AcknowledgedEntr
 
 // ---- Holds ----
 
+/// Reads the orders by their vouchers: between those of a lane there are others'. One whose voucher is new
+/// is looked at later, if it has a hold.
 absl::Status HoldAuditor::compare_orders() {
-  const absl::Status read = for_each_order(orders_, {.count_max = kOrdersPerAuditRead},
-                                           [&](const Order& order) { compare(order); });
-  if (!read.ok()) return read;
+  ASSIGN_OR_RETURN(const auto vouchers, orders_.vouchers_with_orders());
+  for (const VoucherId voucher : vouchers) {
+    const absl::Status read =
+        for_each_order(orders_, {.voucher = voucher, .count_max = kOrdersPerAuditRead},
+                       [&](const Order& order) { compare(order); });
+    if (!read.ok()) return read;
+  }
   for (const auto& [id, order] : unstored_) {
     meet_events(order);
     const auto found = held_.find(id);

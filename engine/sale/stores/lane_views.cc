@@ -1,5 +1,6 @@
 #include "engine/sale/stores/lane_views.h"
 
+#include "engine/core/base/concat.h"
 #include "engine/core/base/status_macros.h"
 #include <rushgate/order_rules.h>
 
@@ -40,9 +41,15 @@ int LaneViews::likely_of_voucher(VoucherId voucher) const {
   return known ? *known : first_lane(voucher, count());
 }
 
-int LaneViews::of_order(OrderId order) const {
+absl::StatusOr<int> LaneViews::of_order(OrderId order) const {
   const int lane = lane_of_order(order);
-  return lane < count() ? lane : 0;
+  if (lane < count()) return lane;
+  if (!vouchers_) return 0;
+  ASSIGN_OR_RETURN(const int present, stores_.orders.lanes()->count_lanes());
+  if (lane >= present) return 0;
+  return absl::UnavailableError(concat("order ", order, " is on the lane ", lane,
+                                       ", and this process has opened the sale with ", count(),
+                                       " lanes: open it again"));
 }
 
 }  // namespace rushgate

@@ -33,8 +33,13 @@ class LaneViews {
   /// As of_voucher(), but asks nobody. Right for each voucher that is remembered, and for new ones while
   /// all processes have as many lanes.
   [[nodiscard]] int likely_of_voucher(VoucherId voucher) const;
-  /// Returns the lane of an order.
-  [[nodiscard]] int of_order(OrderId order) const;
+  /// Returns true if a voucher is known to be on a lane. Asks nobody.
+  [[nodiscard]] bool remembers(VoucherId voucher) const {
+    return vouchers_ == nullptr || vouchers_->remembered(voucher).has_value();
+  }
+  /// Returns the lane of an order. Asks the order database about one of a lane that it did not have at
+  /// open(). kUnavailable: the lane was added since. An order that cannot exist is on the lane 0.
+  [[nodiscard]] absl::StatusOr<int> of_order(OrderId order) const;
 
  private:
   LaneViews(const SaleStores& stores, const SaleKeys& keys, int count);

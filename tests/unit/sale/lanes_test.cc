@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/sale/stores/unknown_vouchers.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/move_sale.h>
 #include <rushgate/order_rules.h>
@@ -428,6 +429,36 @@ TEST_P(MoreLanesTest, OlderProcessRefusesVoucherOfNewLane) {
   EXPECT_EQ(result.outcome, Outcome::kOverloaded);
   EXPECT_NE(result.detail.find("open it again"), std::string::npos) << result.detail;
   EXPECT_TRUE(absl::IsUnavailable(sale_->publish(voucher(7, 11))));
+}
+
+TEST_P(MoreLanesTest, OlderProcessKnowsOrderOfNewLane) {
+  sale_ = open_with(2);
+  const auto newer = open_with(4);
+  ASSERT_TRUE(newer->publish(voucher(7, 10)).ok());
+  const OrderId order = newer->buy(7, 1).order;
+  EXPECT_EQ(lane_of_order(order), 3);
+  EXPECT_TRUE(absl::IsUnavailable(sale_->status(order).status()));
+  const ChangeResult cancelled = sale_->cancel(order, "too late");
+  EXPECT_EQ(cancelled.outcome, ChangeOutcome::kOverloaded);
+  EXPECT_NE(cancelled.detail.find("open it again"), std::string::npos) << cancelled.detail;
+  const PayRequest payment{.order = order, .payment = "p", .amount_cents = 100};
+  EXPECT_EQ(sale_->pay(payment).outcome, ChangeOutcome::kOverloaded);
+  const OrderId impossible = counters_of_lane(9).first;
+  EXPECT_EQ(sale_->cancel(impossible, "").outcome, ChangeOutcome::kUnknownOrder);
+}
+
+TEST_P(MoreLanesTest, UnknownVoucherIsNotAskedForEachTime) {
+  sale_ = open_with(2);
+  EXPECT_EQ(buy(99, 1), Outcome::kUnknownVoucher);
+  backend_.orders().fail_reads(absl::InternalError("asked again"));
+  EXPECT_EQ(buy(99, 1), Outcome::kUnknownVoucher);
+  EXPECT_EQ(sale_->wait_for(99, 1).outcome, WaitOutcome::kUnknownVoucher);
+  backend_.advance_ms(UnknownVouchers::kRememberedMs);
+  EXPECT_EQ(sale_->buy(99, 1).detail, "asked again");
+  backend_.orders().fail_reads(absl::OkStatus());
+  const auto newer = open_with(4);
+  ASSERT_TRUE(newer->publish(voucher(99, 10)).ok());
+  EXPECT_EQ(sale_->buy(99, 1).outcome, Outcome::kOverloaded) << "it is on a lane that is new";
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, MoreLanesTest, each_backend_of_lanes(), backend_name);

@@ -293,6 +293,8 @@ class FlashSale {
   /// Returns an error while the keyspace is unusable. kUnavailable: it may be usable again later.
   /// Any other code: only a new open() can help.
   [[nodiscard]] absl::Status health() const;
+  /// As health(), but also OK while some lanes of a sale on a Redis Cluster can be reached.
+  [[nodiscard]] absl::Status readiness() const;
   /// Returns the figures of the sale, for dashboards: <rushgate/sale_statistics.h>. metrics_text() in
   /// <rushgate/metrics.h> returns them for Prometheus. Sends some requests to the keyspace, at most one
   /// for each voucher of the result, and spends at most a hundredth of the time on counting orders.

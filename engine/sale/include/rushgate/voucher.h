@@ -76,7 +76,7 @@ struct VoucherVersion {
 std::string_view version_state_name(VoucherVersion::State state);
 
 /// A voucher for a page that shows it. Both counts are of one moment. They are missing while the
-/// keyspace has lost the voucher; the next purchase rebuilds it.
+/// keyspace has lost the voucher (the next purchase rebuilds it), and in a list while its lane is away.
 struct VoucherSummary {
   Voucher voucher;           // the terms in force
   std::int64_t version = 0;  // of these terms
