@@ -149,13 +149,17 @@ absl::Status KeyspaceMove::clear(std::span<const VoucherId> vouchers) {
   return remove({owner});  // the last: an interrupted call is repeated
 }
 
-absl::StatusOr<std::size_t> KeyspaceMove::copy_letters_from(Client& from) {
-  ASSIGN_OR_RETURN(const auto dead, copy_stream(from, keys_.dead_letters()));
-  ASSIGN_OR_RETURN(const auto discarded, copy_stream(from, keys_.discarded_letters()));
+absl::StatusOr<std::size_t> KeyspaceMove::copy_letters_from(Client& from,
+                                                            const SaleKeys& from_keys) {
+  ASSIGN_OR_RETURN(const auto dead,
+                   copy_stream(from, from_keys.dead_letters(), keys_.dead_letters()));
+  ASSIGN_OR_RETURN(const auto discarded,
+                   copy_stream(from, from_keys.discarded_letters(), keys_.discarded_letters()));
   return dead + discarded;
 }
 
-absl::StatusOr<std::size_t> KeyspaceMove::copy_stream(Client& from, const std::string& stream) {
+absl::StatusOr<std::size_t> KeyspaceMove::copy_stream(Client& from, const std::string& its_stream,
+                                                      const std::string& stream) {
   const std::string names[] = {keys_.stream_owner(), stream};
   const std::string mark = mark_of(KeyspaceRole::kArriving, identity_);
   std::vector<std::string> arguments = {mark};
@@ -167,8 +171,8 @@ absl::StatusOr<std::size_t> KeyspaceMove::copy_stream(Client& from, const std::s
   };
   std::size_t count = 0;
   absl::Status sent;
-  const absl::Status read =
-      for_each_entry(from, stream, StreamId::min(), StreamId::max(), [&](const OrderEntry& letter) {
+  const absl::Status read = for_each_entry(
+      from, its_stream, StreamId::min(), StreamId::max(), [&](const OrderEntry& letter) {
         arguments.push_back(letter.id);
         arguments.push_back(std::to_string(2 * letter.fields.size()));
         for (const auto& [name, value] : letter.fields) {
@@ -185,7 +189,7 @@ absl::StatusOr<std::size_t> KeyspaceMove::copy_stream(Client& from, const std::s
 }
 
 absl::StatusOr<std::size_t> KeyspaceMove::copy_waiting_lists_from(
-    Client& from, std::span<const VoucherId> vouchers) {
+    Client& from, const SaleKeys& from_keys, std::span<const VoucherId> vouchers) {
   std::size_t count = 0;
   for (const VoucherId voucher : vouchers) {
     const std::string waiting = keys_.waiting(voucher);
@@ -193,10 +197,10 @@ absl::StatusOr<std::size_t> KeyspaceMove::copy_waiting_lists_from(
     std::int64_t after = 0;
     while (true) {
       ASSIGN_OR_RETURN(const auto users,
-                       read_waiting_users(from, keys_, voucher, after, kCopiedPerCall));
+                       read_waiting_users(from, from_keys, voucher, after, kCopiedPerCall));
       if (users.empty()) break;
       after = users.back().arrival;
-      Request look = Request::of("HMGET", orders);
+      Request look = Request::of("HMGET", from_keys.waiting_orders(voucher));
       for (const WaitingUser& waits : users) look.add(waits.user.text());
       const Reply their_orders = from.call(std::move(look));
       const bool is_complete =

@@ -74,9 +74,9 @@ class KeyspaceMove {
   /// Empties a keyspace that the sale has left. Only what a rebuild replaces may stay.
   absl::Status clear(std::span<const VoucherId> vouchers);
   /// Copies dead and discarded letters. Returns their number.
-  absl::StatusOr<std::size_t> copy_letters_from(Client& from);
+  absl::StatusOr<std::size_t> copy_letters_from(Client& from, const SaleKeys& from_keys);
   /// Copies the waiting lists of vouchers. Returns the number of users.
-  absl::StatusOr<std::size_t> copy_waiting_lists_from(Client& from,
+  absl::StatusOr<std::size_t> copy_waiting_lists_from(Client& from, const SaleKeys& from_keys,
                                                       std::span<const VoucherId> vouchers);
   /// Notes that all of it is copied.
   absl::Status note_copied();
@@ -84,7 +84,8 @@ class KeyspaceMove {
   absl::Status open();
 
  private:
-  absl::StatusOr<std::size_t> copy_stream(Client& from, const std::string& stream);
+  absl::StatusOr<std::size_t> copy_stream(Client& from, const std::string& its_stream,
+                                          const std::string& stream);
 
   Client& client_;
   const SaleKeys& keys_;

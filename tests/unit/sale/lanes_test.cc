@@ -16,6 +16,8 @@
 
 #include "engine/sale/stores/unknown_vouchers.h"
 #include "tests/unit/sale/sale_fixture.h"
+#include <rushgate/engine.h>
+#include <rushgate/memory_store.h>
 #include <rushgate/move_sale.h>
 #include <rushgate/order_rules.h>
 #include <rushgate/purchase_statistics.h>
@@ -359,10 +361,53 @@ TEST_P(LanesTest, SaleKeepsItsLanes) {
   EXPECT_EQ((*again)->buy(6, 1).outcome, Outcome::kAccepted);
 }
 
-TEST_P(LanesTest, SaleWithLanesIsNotMoved) {
-  const auto moved = move_sale(backend_.keyspace(), backend_.keyspace(), backend_.orders(),
-                               {.to_name = "elsewhere"});
-  EXPECT_TRUE(absl::IsUnimplemented(moved.status())) << moved.status();
+TEST_P(LanesTest, SaleIsMovedThereAndBack) {
+  for (VoucherId id = kLanes; id < 2 * kLanes; ++id) {
+    Voucher waited_for = voucher(id, 3);
+    waited_for.waiting_max = 5;
+    ASSERT_TRUE(sale_->publish(waited_for).ok());
+    for (std::int64_t user = 1; user <= 3; ++user) bought(id, user);
+    EXPECT_EQ(sale_->wait_for(id, 9).outcome, WaitOutcome::kWaiting);
+  }
+  ManualClock clock(backend_.clock().now_ms() + 1);  // stream ids are not reused
+  auto elsewhere = Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}).value();
+  const auto there =
+      move_sale(backend_.keyspace(), *elsewhere, backend_.orders(), {.to_name = "elsewhere"});
+  ASSERT_TRUE(there.ok()) << there.status();
+  EXPECT_EQ(there->stored, 3U * kLanes);
+  EXPECT_EQ(there->waiting, kLanes);
+  EXPECT_EQ(sale_->buy(4, 9).outcome, Outcome::kOverloaded) << "it has left";
+  {
+    const auto moved = Sale::open(*elsewhere, backend_.orders()).value();
+    EXPECT_EQ(moved->lanes().size(), kLanes);
+    EXPECT_EQ(moved->lanes()[0].keys.order_stream, "stream.orders");
+    for (VoucherId id = kLanes; id < 2 * kLanes; ++id) {
+      EXPECT_EQ(moved->buy(id, 4).outcome, Outcome::kSoldOut);
+      EXPECT_EQ(moved->waiting_list(id).value(), std::vector<UserId>{9});
+    }
+    const auto report = moved->audit().value();
+    EXPECT_TRUE(report.passed()) << ::testing::PrintToString(report.problems);
+  }
+  const auto again =
+      move_sale(backend_.keyspace(), *elsewhere, backend_.orders(), {.to_name = "elsewhere"});
+  EXPECT_TRUE(again.ok() && again->was_done) << again.status();
+  const auto back =
+      move_sale(*elsewhere, backend_.keyspace(), backend_.orders(), {.to_name = "back"});
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->waiting, kLanes);
+  backend_.advance_ms(1);
+  sale_ = open_sale(backend_.keyspace());
+  for (VoucherId id = kLanes; id < 2 * kLanes; ++id) {
+    ASSERT_TRUE(sale_->add_stock(id, 2).ok());
+  }
+  store_all();
+  for (VoucherId id = kLanes; id < 2 * kLanes; ++id) {
+    EXPECT_EQ(buy(id, 1), Outcome::kLimitReached);
+    EXPECT_EQ(buy(id, 9), Outcome::kLimitReached) << "the waiting user was served";
+    EXPECT_EQ(free_of(id), 1);
+  }
+  store_all();
+  expect_audit_passes();
 }
 
 TEST_P(LanesTest, ImpossibleOptionsAreRefused) {

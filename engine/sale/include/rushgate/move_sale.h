@@ -20,7 +20,8 @@ class logger;
 namespace rushgate {
 
 struct MoveOptions {
-  SaleKeys keys = {};  // the same in both keyspaces
+  /// The same in both keyspaces, but for the hash tags on a Redis Cluster (SaleOptions::keys).
+  SaleKeys keys = {};
   /// Names the keyspace to which the sale goes: whoever wants to sell on the other one is told so.
   std::string to_name = {};
   /// How long the move waits for a store that is away, or for orders that cannot be stored yet.
@@ -47,11 +48,12 @@ struct MoveReport {
 /// closed, and says where the sale is. So processes that still use it sell nothing, and their workers
 /// pause. It may be moved back to.
 ///
+/// A sale with lanes is moved as a whole, and keeps its lanes.
+///
 /// Purchase tokens stay behind, and so do entries that are retained for a database that loses orders
 /// (WorkerOptions::retain_ms). Errors, besides those of the stores:
 /// - kFailedPrecondition: one of the keyspaces belongs to another database, has this sale already, or is
 ///   part of another move. The message says which.
-/// - kUnimplemented: the sale has several lanes (SaleOptions::lanes).
 /// - kUnavailable: a store was away, or an order could not be stored, for longer than the patience.
 absl::StatusOr<MoveReport> move_sale(Backend& from, Backend& to, const SaleStores& stores,
                                      const MoveOptions& options);
