@@ -31,12 +31,16 @@ bool is_purchase(const Request& request) {
 }  // namespace
 
 struct SimulatedShop::Process {
-  explicit Process(SimulatedShop& shop, int its_number)
+  Process(SimulatedShop& shop, int its_number)
       : number(its_number),
         connections(shop.cluster_.connect()),
         backend(*connections,
                 [&shop](const Request& request) { return shop.choose_fault(request); }),
-        orders(shop.orders_) {}
+        orders(shop.orders_) {
+    orders.at_every_point([&shop, its_number](faults::FaultyOrderStore::Point /*point*/) {
+      if (shop.is_disturbed_ && shop.random_.chance(20)) shop.interrupt(its_number);
+    });
+  }
 
   int number;
   std::unique_ptr<Backend> connections;
@@ -49,7 +53,7 @@ struct SimulatedShop::Process {
 SimulatedShop::SimulatedShop(std::uint64_t seed, const ShopOptions& options)
     : options_(options), random_(seed), cluster_(options.masters) {
   publish_all();
-  is_network_faulty_ = true;
+  is_disturbed_ = true;
 }
 SimulatedShop::~SimulatedShop() = default;
 
@@ -93,12 +97,42 @@ bool SimulatedShop::open(Process& process) {
 }
 
 Fault SimulatedShop::choose_fault(const Request& request) {
-  if (!is_network_faulty_ || !random_.chance(2)) return Fault::kNone;
+  if (!is_disturbed_ || !random_.chance(2)) return Fault::kNone;
   constexpr std::array kFaults = {Fault::kRequestLost, Fault::kReplyLost, Fault::kSentTwice};
   const Fault fault = random_.pick(kFaults);
   if (fault == Fault::kSentTwice && is_purchase(request)) return Fault::kNone;
   say(concat(faults::fault_name(fault), ":", words_of(request)));
   return fault;
+}
+
+/// Lets others act while a process waits for its database.
+void SimulatedShop::interrupt(int waiting) {
+  if (waiting_) return;
+  waiting_ = waiting;
+  say(concat("process ", waiting, " waits"));
+  for (std::int64_t left = random_.between(1, 5); left > 0; --left) {
+    const std::size_t choice = random_.below(100);
+    if (choice < 45) {
+      buy();
+    } else if (choice < 60) {
+      work();
+    } else if (choice < 85) {
+      disturb_master();
+    } else if (choice < 92) {
+      pay_or_cancel();
+    } else {
+      advance();
+    }
+  }
+  say(concat("process ", waiting, " goes on"));
+  waiting_.reset();
+}
+
+/// Returns one that does not wait.
+SimulatedShop::Process& SimulatedShop::choose_process() {
+  const std::size_t chosen = random_.below(processes_.size());
+  const bool waits = waiting_ && static_cast<std::size_t>(*waiting_) == chosen;
+  return *processes_.at(waits ? 1 - chosen : chosen);
 }
 
 // ---- Steps ------------------------------------------------------------------------------------
@@ -117,7 +151,7 @@ void SimulatedShop::step() {
 }
 
 void SimulatedShop::buy() {
-  Process& process = *random_.pick(processes_);
+  Process& process = choose_process();
   if (process.sale == nullptr) return;
   BuyRequest request{.voucher = random_.between(1, options_.vouchers),
                      .user = random_.between(1, 12),
@@ -133,7 +167,7 @@ void SimulatedShop::buy() {
 }
 
 void SimulatedShop::pay_or_cancel() {
-  Process& process = *random_.pick(processes_);
+  Process& process = choose_process();
   if (process.sale == nullptr || accepted_.empty()) return;
   auto at = accepted_.begin();
   std::advance(at, static_cast<std::ptrdiff_t>(random_.below(accepted_.size())));
@@ -150,7 +184,7 @@ void SimulatedShop::pay(Process& process, OrderId order, const BuyRequest& reque
 }
 
 void SimulatedShop::work() {
-  Process& process = *random_.pick(processes_);
+  Process& process = choose_process();
   if (process.sale == nullptr) return;
   const int lane = static_cast<int>(random_.below(process.workers.size()));
   const OrderWorker::Step step = process.workers.at(lane)->step();
@@ -175,7 +209,7 @@ void SimulatedShop::end_process() {
 }
 
 void SimulatedShop::fail_database() {
-  Process& process = *random_.pick(processes_);
+  Process& process = choose_process();
   using Kept = faults::FaultyOrderStore::Kept;
   const Kept kept = random_.chance(50) ? Kept::kYes : Kept::kNo;
   say(concat("the database of process ", process.number, " fails, ",
@@ -221,7 +255,7 @@ void SimulatedShop::advance() { cluster_.advance_ms(random_.between(1, 800)); }
 // ---- The end ----------------------------------------------------------------------------------
 
 void SimulatedShop::mend() {
-  is_network_faulty_ = false;
+  is_disturbed_ = false;
   for (int master = 0; master < options_.masters; ++master) {
     if (!cluster_.is_up(master)) cluster_.start(master, Comeback::kWithAll);
   }
@@ -308,6 +342,15 @@ std::string SimulatedShop::end() {
   store_all(process);
   check_orders(process);
   for (const auto& [voucher, terms] : vouchers_) check_voucher(process, voucher);
+  const auto letters = process.sale->dead_letters();
+  if (!letters.ok()) blame(concat("dead letters: ", letters.status().message()));
+  if (letters.ok()) {
+    for (const DeadLetter& letter : *letters) {
+      // A buyer whose order a master lost is told so, if its pieces are gone.
+      const bool is_loss = has_lost_ && letter.reason.starts_with("the keyspace lost it");
+      if (!is_loss) blame(concat("dead letter: ", letter.reason));
+    }
+  }
   const auto report = process.sale->audit();
   if (!report.ok()) blame(concat("the audit fails: ", report.status().message()));
   if (report.ok()) {

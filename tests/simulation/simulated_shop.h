@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class SimulatedShop {
   void publish_all();
   bool open(Process& process);
   [[nodiscard]] faults::FaultyBackend::Fault choose_fault(const Request& request);
+  void interrupt(int waiting);
+  Process& choose_process();
   void buy();
   void pay_or_cancel();
   void pay(Process& process, OrderId order, const BuyRequest& request);
@@ -69,8 +72,9 @@ class SimulatedShop {
   SimulatedCluster cluster_;
   MemoryOrderStore orders_;
   std::array<std::unique_ptr<Process>, 2> processes_;
-  bool is_network_faulty_ = false;
-  bool has_lost_ = false;  // a master came back with less
+  bool is_disturbed_ = false;        // false: no faults, and nobody acts while another one waits
+  std::optional<int> waiting_ = {};  // the process that waits while others act
+  bool has_lost_ = false;            // a master came back with less
   std::int64_t next_user_ = 1'000'000;
   std::map<VoucherId, Voucher> vouchers_;
   std::map<OrderId, BuyRequest> accepted_;
