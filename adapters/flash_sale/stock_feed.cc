@@ -113,7 +113,7 @@ absl::Status StockFeed::read_lane(const SaleKeys& keys, Stocks& stocks) {
   if (values.elements().size() != vouchers.size()) return to_status(values, kReading);
   for (std::size_t i = 0; i < vouchers.size(); ++i) {
     if (const auto stock = parse_int64(values.elements()[i].text())) {
-      stocks.emplace(vouchers[i], *stock);
+      stocks[vouchers[i]] += *stock;  // it may be on several lanes
     }
   }
   return absl::OkStatus();

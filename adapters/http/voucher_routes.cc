@@ -1,5 +1,6 @@
 // Vouchers and their waiting lists.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -188,12 +189,16 @@ HttpAnswer refund_voucher(RouteCall& call) {
   if (!known.ok()) return problem_of(known.status());
   if (!known->has_value()) return unknown_voucher(call);
   // The database decides, so queued orders must be there first.
-  const auto lane = call.sale().sale().lane_of(call.voucher);
-  if (!lane.ok()) return problem_of(lane.status());
-  const auto unstored = read_unstored_orders(call.sale().client(), lane->keys, call.voucher);
-  if (!unstored.ok()) return problem_of(unstored.status());
-  if (!unstored->queued.empty()) {
-    return problem(kUnavailable, "orders of the voucher are queued: close it, and try again");
+  const auto first = call.sale().sale().lane_of(call.voucher);
+  if (!first.ok()) return problem_of(first.status());
+  const auto count = static_cast<std::size_t>((*known)->voucher.lanes);
+  for (const SaleLane& lane :
+       call.sale().sale().lanes().subspan(static_cast<std::size_t>(first->number), count)) {
+    const auto unstored = read_unstored_orders(call.sale().client(), lane.keys, call.voucher);
+    if (!unstored.ok()) return problem_of(unstored.status());
+    if (!unstored->queued.empty()) {
+      return problem(kUnavailable, "orders of the voucher are queued: close it, and try again");
+    }
   }
   const auto changed = call.sale().refund_all(call.voucher, note.reason, note.actor);
   if (!changed.ok()) return problem_of(changed.status());

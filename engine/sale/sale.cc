@@ -70,18 +70,15 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
 }
 
 absl::Status Sale::publish(const Voucher& voucher, std::optional<std::int64_t> expected_version) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher.id));
+  ASSIGN_OR_RETURN(Parts* const parts, lanes_->publisher_of(voucher));
   RETURN_IF_ERROR(parts->purchases.check(voucher));
-  if (voucher.lanes != 1) {
-    return absl::UnimplementedError(
-        concat("voucher ", voucher.id, ": a voucher on several lanes cannot be published yet"));
-  }
   if (voucher.payment_ms > 0 && parts->stores.orders.payments() == nullptr) {
     return absl::InvalidArgumentError(concat("voucher ", voucher.id,
                                              ": the order store keeps no payments, so payment_ms "
                                              "must be 0"));
   }
   absl::Status published = parts->vouchers.publish(voucher, expected_version);
+  if (published.ok()) lanes_->note_stock(voucher.id);
   if (only_ != nullptr || !absl::IsAborted(published)) return published;
   // Another process may have put it on another lane meanwhile.
   ASSIGN_OR_RETURN(Parts* const present, lanes_->of_voucher(voucher.id));
@@ -98,7 +95,9 @@ absl::StatusOr<bool> Sale::publish_if_new(const Voucher& voucher) {
 }
 absl::Status Sale::add_stock(VoucherId voucher, std::int64_t delta) {
   ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  return parts->vouchers.add_stock(voucher, delta);
+  absl::Status added = parts->vouchers.add_stock(voucher, delta);
+  lanes_->note_stock(voucher);
+  return added;
 }
 absl::Status Sale::close(VoucherId voucher) {
   ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
@@ -112,9 +111,16 @@ absl::StatusOr<std::optional<VoucherVersion>> Sale::voucher(VoucherId voucher) {
 absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
   ASSIGN_OR_RETURN(auto version, this->voucher(voucher));
   if (!version.has_value()) return std::nullopt;
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  ASSIGN_OR_RETURN(auto summary,
-                   summarize(*parts->client, parts->options.keys, *std::move(version)));
+  ASSIGN_OR_RETURN(const auto lanes, lanes_->all_of_voucher(voucher));
+  std::optional<VoucherSummary> summary;
+  for (Parts* const parts : lanes) {
+    ASSIGN_OR_RETURN(auto of_lane, summarize(*parts->client, parts->options.keys, *version));
+    if (summary) {
+      add_summary(of_lane, *summary);
+    } else {
+      summary = std::move(of_lane);
+    }
+  }
   return summary;
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
@@ -182,8 +188,13 @@ ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::s
 }
 absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
                                              const std::string& actor) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  return parts->changes.refund_all(voucher, reason, actor);
+  ASSIGN_OR_RETURN(const auto lanes, lanes_->all_of_voucher(voucher));
+  std::size_t refunded = 0;
+  for (Parts* const parts : lanes) {
+    ASSIGN_OR_RETURN(const std::size_t of_lane, parts->changes.refund_all(voucher, reason, actor));
+    refunded += of_lane;
+  }
+  return refunded;
 }
 ChangeResult Sale::confirm_refund(const std::string& payment) {
   return only_ != nullptr ? only_->changes.confirm_refund(payment)
@@ -192,6 +203,10 @@ ChangeResult Sale::confirm_refund(const std::string& payment) {
 
 absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
   ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
+  if (const int lanes = lanes_->count_of_voucher(voucher); lanes > 1) {
+    return absl::UnimplementedError(
+        concat("voucher ", voucher, " is on ", lanes, " lanes: it cannot be archived"));
+  }
   RETURN_IF_ERROR(parts->changes.finish_refunds().status());
   absl::Status archived = parts->archiving.archive(voucher, options.discard_dead_letters);
   return archived.ok() && parts->voucher_cache ? parts->voucher_cache->forget(voucher) : archived;

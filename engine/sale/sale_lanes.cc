@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "engine/core/base/concat.h"
@@ -118,15 +119,45 @@ Sale::Lanes::Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const Sal
   for (const SaleLane& lane : views_->all()) {
     SaleOptions of_lane = options;
     of_lane.keys = lane.keys;
-    parts_.push_back(std::make_unique<Parts>(backend, lane.stores, std::move(of_lane)));
+    parts_.push_back(std::make_unique<Parts>(
+        backend, lane.stores, std::move(of_lane), KeyspaceRole::kSale,
+        [this](const VoucherVersion& version) { return put_in_force_elsewhere(version); }));
   }
+  if (parts_.size() == 1) return;
+  std::vector<PieceMover::Lane> lanes;
+  for (const auto& parts : parts_) {
+    lanes.push_back({.client = *parts->client,
+                     .owner = parts->owner,
+                     .rebuild = [&vouchers = parts->vouchers](VoucherId voucher) {
+                       return vouchers.rebuild(voucher);
+                     }});
+  }
+  mover_ = std::make_unique<PieceMover>(std::move(lanes), views_->all(),
+                                        *views_->stores().orders.lanes(), backend.clock(),
+                                        options.client.wait);
+}
+
+/// Puts a version in force on all lanes of its voucher but the first, which publishes it.
+absl::Status Sale::Lanes::put_in_force_elsewhere(const VoucherVersion& version) {
+  for (int lane = 1; lane < version.voucher.lanes; ++lane) {
+    ASSIGN_OR_RETURN(Parts* const parts, at(lane));
+    RETURN_IF_ERROR(parts->vouchers.put_in_force_here(version));
+  }
+  note_stock(version.voucher.id);
+  return absl::OkStatus();
+}
+
+void Sale::Lanes::note_stock(VoucherId voucher) {
+  const bool is_known = views_->of_voucher(voucher).ok();  // remembers it
+  if (is_known && views_->count_of_voucher(voucher) > 1) mover_->forget(voucher);
 }
 
 /// Opens all lanes that can be opened.
 absl::Status Sale::Lanes::open_all() {
   absl::Status away;
   std::size_t open = 0;
-  for (std::size_t lane = 0; lane < parts_.size(); ++lane) {
+  // The first one last: it publishes what the others need for vouchers on several lanes.
+  for (std::size_t lane = parts_.size(); lane-- > 0;) {
     absl::Status opened = open_lane(lane);
     if (!opened.ok() && !absl::IsUnavailable(opened)) return opened;
     if (opened.ok()) {
@@ -191,14 +222,22 @@ absl::StatusOr<Sale::Parts*> Sale::Lanes::of_order(OrderId order) {
   return at(lane);
 }
 
-/// As of_voucher(), for somebody who wants to buy: the order database is not asked again about a voucher that
-/// it does not know.
-absl::StatusOr<Sale::Parts*> Sale::Lanes::of_asked_voucher(VoucherId voucher) {
-  const std::int64_t now_ms = backend_.clock().monotonic_ms();
-  if (unknown_.contains(voucher, now_ms)) return at(views_->likely_of_voucher(voucher));
-  ASSIGN_OR_RETURN(const int lane, views_->of_voucher(voucher));
-  if (!views_->remembers(voucher)) unknown_.add(voucher, now_ms);
-  return at(lane);
+absl::StatusOr<Sale::Parts*> Sale::Lanes::publisher_of(const Voucher& voucher) {
+  if (voucher.lanes <= 1) return of_voucher(voucher.id);
+  const std::size_t lanes = parts_.size();
+  if (static_cast<std::size_t>(voucher.lanes) <= lanes) return at(0);
+  return absl::InvalidArgumentError(
+      concat("voucher ", voucher.id, ": lanes is ", voucher.lanes, ", and the sale has ", lanes));
+}
+
+absl::StatusOr<std::vector<Sale::Parts*>> Sale::Lanes::all_of_voucher(VoucherId voucher) {
+  ASSIGN_OR_RETURN(Parts* const first, of_voucher(voucher));
+  std::vector<Parts*> all = {first};
+  for (int lane = 1; lane < views_->count_of_voucher(voucher); ++lane) {
+    ASSIGN_OR_RETURN(Parts* const parts, at(lane));
+    all.push_back(parts);
+  }
+  return all;
 }
 
 absl::StatusOr<SaleLane> Sale::Lanes::view_of(VoucherId voucher) {
@@ -208,55 +247,142 @@ absl::StatusOr<SaleLane> Sale::Lanes::view_of(VoucherId voucher) {
 
 // ---- Buying -----------------------------------------------------------------------------------
 
+/// Returns the lane on which a user buys a voucher; empty if nobody has published it. The order database is
+/// not asked again about a voucher that it does not know.
+absl::StatusOr<std::optional<int>> Sale::Lanes::lane_of_buyer(VoucherId voucher,
+                                                              const UserId& user) {
+  if (const auto known = views_->known_of_buyer(voucher, user)) return known;
+  const std::int64_t now_ms = backend_.clock().monotonic_ms();
+  if (unknown_.contains(voucher, now_ms)) return std::nullopt;
+  ASSIGN_OR_RETURN(const auto lane, views_->of_buyer(voucher, user));
+  if (!lane) unknown_.add(voucher, now_ms);
+  return lane;
+}
+
+BuyResult Sale::Lanes::buy_on(int lane, const BuyRequest& request) {
+  const auto parts = at(lane);
+  return parts.ok() ? (*parts)->purchases.buy(request) : failure_of<BuyResult>(parts.status());
+}
+
 BuyResult Sale::Lanes::buy(const BuyRequest& request) {
-  const auto likely = at(views_->likely_of_voucher(request.voucher));
-  if (!likely.ok()) return failure_of<BuyResult>(likely.status());
-  BuyResult result = (*likely)->purchases.buy(request);
-  if (result.outcome != Outcome::kUnknownVoucher) return result;
-  const auto lane = of_asked_voucher(request.voucher);
+  const auto lane = lane_of_buyer(request.voucher, request.user);
   if (!lane.ok()) return failure_of<BuyResult>(lane.status());
-  return *lane == *likely ? result : (*lane)->purchases.buy(request);
+  if (!lane->has_value()) return refuse_unknown(request);
+  BuyResult result = buy_on(**lane, request);
+  return may_be_elsewhere(request, result) ? buy_with_moved(request, std::move(result)) : result;
+}
+
+/// Counts the purchase of a voucher that was never published, and returns its result.
+BuyResult Sale::Lanes::refuse_unknown(const BuyRequest& request) {
+  BuyResult result{.outcome = Outcome::kUnknownVoucher};
+  parts_.front()->purchases.counters().begin(1).add(request.voucher, result);
+  return result;
+}
+
+/// Returns true if the buyer's lane is sold out, and another lane of the voucher may not be.
+bool Sale::Lanes::may_be_elsewhere(const BuyRequest& request, const BuyResult& result) {
+  return result.outcome == Outcome::kSoldOut && views_->count_of_voucher(request.voucher) > 1 &&
+         !mover_->is_sold_out(request.voucher);
+}
+
+/// Brings pieces of other lanes to the buyer's, and buys. `sold_out` is the lane's result without them.
+BuyResult Sale::Lanes::buy_with_moved(const BuyRequest& request, BuyResult sold_out) {
+  constexpr int kTriesMax = 16;  // each fails only because others bought what was brought
+  const int lanes = views_->count_of_voucher(request.voucher);
+  const int lane = views_->known_of_buyer(request.voucher, request.user).value_or(0);
+  for (int i = 0; i < kTriesMax; ++i) {
+    const auto is_there = mover_->fetch(request.voucher, lanes, lane, request.quantity);
+    if (!is_there.ok()) {
+      return {.outcome = Outcome::kOverloaded, .detail = std::string(is_there.status().message())};
+    }
+    if (!*is_there) return sold_out;
+    BuyResult result = buy_on(lane, request);
+    if (result.outcome != Outcome::kSoldOut) return result;
+  }
+  return {.outcome = Outcome::kOverloaded,
+          .detail = "others bought the pieces that came from other lanes: try again"};
+}
+
+/// Lets each lane decide on requests of known vouchers. The others are left undecided.
+template <class Decide>
+std::vector<BuyResult> Sale::Lanes::decide_known(std::span<const BuyRequest> requests,
+                                                 Decide decide) {
+  const auto lane_of = [this](const BuyRequest& request) {
+    return views_->known_of_buyer(request.voucher, request.user);
+  };
+  std::vector<BuyRequest> known;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!lane_of(requests[i])) continue;
+    known.push_back(requests[i]);
+    places.push_back(i);
+  }
+  const BuyResult undecided{.outcome = Outcome::kOverloaded, .is_partial = true};
+  std::vector<BuyResult> results(requests.size(), undecided);
+  auto decided = decide_by_lane(
+      std::span<const BuyRequest>(known), parts_.size(),
+      [&](const BuyRequest& request) { return lane_of(request).value_or(0); },
+      [&](int lane, std::span<const BuyRequest> of_lane) {
+        const auto parts = at(lane);
+        return parts.ok() ? decide((*parts)->purchases, of_lane)
+                          : all_failed<BuyResult>(of_lane.size(), parts.status());
+      });
+  for (std::size_t i = 0; i < decided.size(); ++i) results[places[i]] = std::move(decided[i]);
+  return results;
 }
 
 std::vector<BuyResult> Sale::Lanes::buy_all(std::span<const BuyRequest> requests) {
-  auto results = decide_by_lane(
-      requests, parts_.size(),
-      [this](const BuyRequest& request) { return views_->likely_of_voucher(request.voucher); },
-      [this](int lane, std::span<const BuyRequest> of_lane) {
-        const auto parts = at(lane);
-        return parts.ok() ? (*parts)->purchases.buy_all(of_lane)
-                          : all_failed<BuyResult>(of_lane.size(), parts.status());
+  auto results =
+      decide_known(requests, [](Purchases& purchases, std::span<const BuyRequest> of_lane) {
+        return purchases.buy_all(of_lane);
       });
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const bool may_be_elsewhere = results[i].outcome == Outcome::kUnknownVoucher;
-    if (may_be_elsewhere) results[i] = buy(requests[i]);
+    if (results[i].is_partial) {
+      results[i] = buy(requests[i]);
+    } else if (may_be_elsewhere(requests[i], results[i])) {
+      results[i] = buy_with_moved(requests[i], std::move(results[i]));
+    }
   }
   return results;
 }
 
 std::vector<BuyResult> Sale::Lanes::decide_all(std::span<const BuyRequest> requests) {
-  return decide_by_lane(
-      requests, parts_.size(),
-      [this](const BuyRequest& request) { return views_->likely_of_voucher(request.voucher); },
-      [this](int lane, std::span<const BuyRequest> of_lane) {
-        const auto parts = at(lane);
-        return parts.ok() ? (*parts)->purchases.decide_all(of_lane)
-                          : all_failed<BuyResult>(of_lane.size(), parts.status());
+  auto results =
+      decide_known(requests, [](Purchases& purchases, std::span<const BuyRequest> of_lane) {
+        return purchases.decide_all(of_lane);
       });
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (may_be_elsewhere(requests[i], results[i])) results[i].is_partial = true;
+  }
+  return results;
 }
 
 void Sale::Lanes::complete(const BuyRequest& request, BuyResult& result) {
-  const auto lane = of_asked_voucher(request.voucher);
-  if (lane.ok()) return (*lane)->purchases.complete(request, result);
-  const bool was_decided = result.is_repeated || result.outcome != Outcome::kOverloaded;
-  result.is_partial = false;
-  if (!was_decided) result = failure_of<BuyResult>(lane.status());
+  if (!result.is_partial) return;
+  const auto lane = views_->known_of_buyer(request.voucher, request.user);
+  const auto parts = at(lane.value_or(0));
+  if (!lane) {
+    result = buy(request);
+  } else if (result.outcome == Outcome::kSoldOut) {
+    result.is_partial = false;
+    result = buy_with_moved(request, std::move(result));
+  } else if (parts.ok()) {
+    (*parts)->purchases.complete(request, result);
+    if (may_be_elsewhere(request, result)) result = buy_with_moved(request, std::move(result));
+  } else {
+    const bool was_decided = result.is_repeated || result.outcome != Outcome::kOverloaded;
+    result.is_partial = false;
+    if (!was_decided) result = failure_of<BuyResult>(parts.status());
+  }
 }
 
 WaitResult Sale::Lanes::wait_for(VoucherId voucher, const UserId& user) {
-  const auto lane = of_asked_voucher(voucher);
-  return lane.ok() ? (*lane)->purchases.wait_for(voucher, user)
-                   : failure_of<WaitResult>(lane.status());
+  const auto lane = lane_of_buyer(voucher, user);
+  if (!lane.ok()) return failure_of<WaitResult>(lane.status());
+  if (!lane->has_value()) return {.outcome = WaitOutcome::kUnknownVoucher};
+  const auto parts = at(**lane);
+  return parts.ok() ? (*parts)->purchases.wait_for(voucher, user)
+                    : failure_of<WaitResult>(parts.status());
 }
 
 // ---- Orders -----------------------------------------------------------------------------------

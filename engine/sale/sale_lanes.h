@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/sale_parts.h"
+#include "engine/sale/split/piece_mover.h"
 #include "engine/sale/stores/lane_views.h"
 #include "engine/sale/stores/unknown_vouchers.h"
 #include <rushgate/backend.h>
@@ -51,6 +53,17 @@ class Sale::Lanes {
   absl::StatusOr<Parts*> of_voucher(VoucherId voucher);
   absl::StatusOr<SaleLane> view_of(VoucherId voucher);
   absl::StatusOr<Parts*> of_order(OrderId order);
+  [[nodiscard]] int count_of_voucher(VoucherId voucher) const {
+    return views_->count_of_voucher(voucher);
+  }
+
+  /// Returns the parts of the lane that publishes a voucher. kInvalidArgument: the sale has fewer lanes than
+  /// it is to be on.
+  absl::StatusOr<Parts*> publisher_of(const Voucher& voucher);
+  /// Returns the parts of each lane that a voucher is on.
+  absl::StatusOr<std::vector<Parts*>> all_of_voucher(VoucherId voucher);
+  /// Notes that the stock of a voucher may have grown.
+  void note_stock(VoucherId voucher);
 
   // As in Sale, with several lanes:
   BuyResult buy(const BuyRequest& request);
@@ -75,13 +88,21 @@ class Sale::Lanes {
   absl::Status open_all();
   absl::Status open_lane(std::size_t lane);
   absl::Status open_late(std::size_t lane);
-  absl::StatusOr<Parts*> of_asked_voucher(VoucherId voucher);
+  absl::StatusOr<std::optional<int>> lane_of_buyer(VoucherId voucher, const UserId& user);
+  absl::Status put_in_force_elsewhere(const VoucherVersion& version);
+  [[nodiscard]] bool may_be_elsewhere(const BuyRequest& request, const BuyResult& result);
+  template <class Decide>
+  std::vector<BuyResult> decide_known(std::span<const BuyRequest> requests, Decide decide);
+  BuyResult buy_on(int lane, const BuyRequest& request);
+  BuyResult refuse_unknown(const BuyRequest& request);
+  BuyResult buy_with_moved(const BuyRequest& request, BuyResult sold_out);
 
   Backend& backend_;
   const std::unique_ptr<LaneViews> views_;
   std::vector<std::unique_ptr<Parts>> parts_;
   std::vector<Opening> openings_;  // of each lane
   UnknownVouchers unknown_;
+  std::unique_ptr<PieceMover> mover_;  // null with one lane
 };
 
 // ---- Results of lanes, put together ----

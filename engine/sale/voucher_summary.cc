@@ -14,8 +14,16 @@ absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
   VoucherSummary summary{.voucher = std::move(version.voucher), .version = version.version};
   if (!counters.published || !counters.stock) return summary;
   summary.free = *counters.stock;
-  summary.admitted = *counters.published - *counters.stock + counters.given_back;
+  summary.admitted = *counters.published + counters.moved - *counters.stock + counters.given_back;
   return summary;
+}
+
+void add_summary(const VoucherSummary& lane, VoucherSummary& summary) {
+  const auto add = [](std::optional<std::int64_t> count, std::optional<std::int64_t>& sum) {
+    sum = count && sum ? std::optional(*count + *sum) : std::nullopt;
+  };
+  add(lane.free, summary.free);
+  add(lane.admitted, summary.admitted);
 }
 
 namespace {
@@ -41,10 +49,24 @@ absl::Status add_summaries(Client& client, const SaleLane& lane,
   return away;
 }
 
+/// Adds up what the lanes have of each voucher. Those of one voucher are next to each other.
+std::vector<VoucherSummary> join_lanes(std::vector<VoucherSummary> of_lanes) {
+  std::vector<VoucherSummary> joined;
+  for (VoucherSummary& one : of_lanes) {
+    if (!joined.empty() && joined.back().voucher.id == one.voucher.id) {
+      add_summary(one, joined.back());
+    } else {
+      joined.push_back(std::move(one));
+    }
+  }
+  return joined;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client,
                                                           std::span<const SaleLane> lanes) {
+  const auto id_of = [](const VoucherSummary& one) { return one.voucher.id; };
   std::vector<VoucherSummary> summaries;
   absl::Status away;
   std::size_t lanes_read = 0;
@@ -58,8 +80,8 @@ absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client,
     }
   }
   if (lanes_read == 0) return away;
-  std::ranges::sort(summaries, {}, [](const VoucherSummary& one) { return one.voucher.id; });
-  return summaries;
+  std::ranges::stable_sort(summaries, {}, id_of);
+  return join_lanes(std::move(summaries));
 }
 
 }  // namespace rushgate

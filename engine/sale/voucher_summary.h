@@ -15,6 +15,8 @@ namespace rushgate {
 /// As Sale::summary().
 absl::StatusOr<VoucherSummary> summarize(Client& client, const SaleKeys& keys,
                                          VoucherVersion version);
+/// Adds the counts of another lane of the same voucher. A count is missing where one of the two lacks it.
+void add_summary(const VoucherSummary& lane, VoucherSummary& summary);
 /// As Sale::summaries().
 absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client,
                                                           std::span<const SaleLane> lanes);

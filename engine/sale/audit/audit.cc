@@ -16,6 +16,7 @@
 #include "engine/sale/audit/hold_audit.h"
 #include "engine/sale/audit/key_audit.h"
 #include "engine/sale/audit/late_changes.h"
+#include "engine/sale/audit/moved_audit.h"
 #include "engine/sale/audit/record_audit.h"
 #include "engine/sale/audit/voucher_audit.h"
 #include "engine/sale/audit/waiting_audit.h"
@@ -25,6 +26,7 @@
 #include "engine/sale/stream/group_progress.h"
 #include "engine/sale/stream/unstored_orders.h"
 #include <rushgate/archive_store.h>
+#include <rushgate/order_rules.h>
 
 namespace rushgate {
 namespace {
@@ -83,6 +85,9 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& s
     ASSIGN_OR_RETURN(const auto state, stores.orders.state());
     evidence.database_epoch = state.epoch;
     ASSIGN_OR_RETURN(evidence.versions, stores.vouchers.versions(voucher));
+    for (VoucherVersion& version : evidence.versions) {
+      version = on_lane(std::move(version), stores.orders.lane());
+    }
     evidence.version_fault = find_fault(evidence.versions);
     std::erase_if(evidence.versions, [](const VoucherVersion& version) {
       return version.state == VoucherVersion::State::kRefused;
@@ -195,7 +200,8 @@ class AuditPass {
       ++progress_.vouchers;
       const VoucherCounters& counters = evidence.snapshot.counters;
       if (!counters.published || !counters.stock) continue;
-      progress_.orders += *counters.published - *counters.stock + counters.given_back;
+      progress_.orders +=
+          *counters.published + counters.moved - *counters.stock + counters.given_back;
     }
     report_progress();
   }
@@ -372,9 +378,26 @@ absl::StatusOr<AuditReport> audit_lane(Client& client, const SaleStores& stores,
   return report;
 }
 
+/// Adds what one lane has of a voucher that is on several.
+void add_voucher(const VoucherAudit& lane, VoucherAudit& sum) {
+  for (const auto count : {&VoucherAudit::published, &VoucherAudit::free, &VoucherAudit::admitted,
+                           &VoucherAudit::given_back, &VoucherAudit::created, &VoucherAudit::queued,
+                           &VoucherAudit::dead, &VoucherAudit::discarded, &VoucherAudit::withheld,
+                           &VoucherAudit::unpaid, &VoucherAudit::ended}) {
+    sum.*count += lane.*count;
+  }
+}
+
 /// Adds the report of a lane.
 void add_report(AuditReport lane, AuditReport& report) {
-  std::ranges::move(lane.vouchers, std::back_inserter(report.vouchers));
+  for (const VoucherAudit& one : lane.vouchers) {
+    const auto known = std::ranges::find(report.vouchers, one.voucher, &VoucherAudit::voucher);
+    if (known == report.vouchers.end()) {
+      report.vouchers.push_back(one);
+    } else {
+      add_voucher(one, *known);
+    }
+  }
   std::ranges::move(lane.problems, std::back_inserter(report.problems));
   std::ranges::move(lane.warnings, std::back_inserter(report.warnings));
 }
@@ -420,6 +443,7 @@ absl::StatusOr<AuditReport> audit_lanes(Client& client, const SaleStores& stores
     before = so_far;
   }
   RETURN_IF_ERROR(audit_database(stores.orders, report));
+  if (unread == 0) RETURN_IF_ERROR(audit_moved_pieces(client, lanes, report));
   std::ranges::sort(report.vouchers, {}, &VoucherAudit::voucher);
   return report;
 }

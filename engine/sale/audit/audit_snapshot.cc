@@ -38,6 +38,7 @@ enum CounterPlace : std::uint8_t {
   kAtCounted,
   kAtClosed,
   kAtClosedAt,
+  kAtMoved,
   kCounterFields  // their number
 };
 
@@ -90,6 +91,7 @@ absl::StatusOr<VoucherCounters> read_counters(Client& client, const SaleKeys& ke
                            .admitted = number_in(terms[kAtAdmitted]),
                            .given_back = number_in(terms[kAtGivenBack]).value_or(0),
                            .withheld = number_in(terms[kAtWithheld]).value_or(0),
+                           .moved = number_in(terms[kAtMoved]).value_or(0),
                            .epoch = number_in(terms[kAtEpoch]).value_or(0),
                            .is_unlisted = !terms[kAtVersion].is_nil() && parts[7].integer() == 0,
                            .is_counted = number_in(terms[kAtCounted]) == 1,

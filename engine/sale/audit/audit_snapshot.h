@@ -36,6 +36,7 @@ struct VoucherCounters {
   std::optional<std::int64_t> admitted;  // kept where the whole sale has a limit
   std::int64_t given_back = 0;
   std::int64_t withheld = 0;
+  std::int64_t moved = 0;  // pieces that came from other lanes, less those that went there
   std::int64_t epoch = 0;  // of the database when the voucher was last rebuilt
   /// The time when a rebuild last renewed its claim; empty: the voucher is not closed.
   std::optional<std::int64_t> closed_at_ms = {};

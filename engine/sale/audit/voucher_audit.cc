@@ -491,8 +491,9 @@ void VoucherAuditor::compare_counters() {
   result_.given_back = counters().given_back;
   result_.published = recorded_ ? recorded_->voucher.stock : counters().published.value_or(0);
   result_.withheld = counters().withheld;
-  if (taken_ > result_.published) {
-    problem(concat("oversold: ", taken_, " pieces of a stock of ", result_.published));
+  const std::int64_t stock = result_.published + counters().moved;  // of this lane
+  if (taken_ > stock) {
+    problem(concat("oversold: ", taken_, " pieces of a stock of ", stock));
   }
   if (!counters().version || !counters().published || !counters().stock) {
     problem("the keyspace has lost it (it is rebuilt with the next purchase)");
@@ -501,8 +502,8 @@ void VoucherAuditor::compare_counters() {
   result_.free = *counters().stock;
   if (result_.free < 0) problem(concat("oversold: the stock is ", result_.free));
   const std::int64_t sum = result_.free + result_.admitted - result_.given_back + result_.withheld;
-  if (result_.published != sum) {
-    problem(concat("published ", result_.published, " is not free ", result_.free, " + admitted ",
+  if (stock != sum) {
+    problem(concat("published ", stock, " is not free ", result_.free, " + admitted ",
                    result_.admitted, " - given back ", result_.given_back, " + withheld ",
                    result_.withheld));
   }
@@ -513,7 +514,7 @@ void VoucherAuditor::compare_counters() {
 /// Compares the counters with the orders. Of orders that were discarded some were never admitted. A
 /// difference that follows from one that is named is not named twice.
 void VoucherAuditor::compare_pieces() {
-  const std::int64_t sold = result_.published - result_.free;
+  const std::int64_t sold = result_.published + counters().moved - result_.free;
   const bool is_right = sold >= taken_ - uncertain_ && sold <= taken_ + discarded_pieces_;
   if (!is_right && problems_.empty()) {
     problem(concat("its orders take ", taken_, " pieces, and the stock lacks ", sold));

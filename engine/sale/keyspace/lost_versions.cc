@@ -40,6 +40,8 @@ absl::StatusOr<bool> record_applied(VoucherStore& vouchers, VoucherVersion versi
     if (highest > number) return false;
     if (highest == number) {
       if (latest->state != VersionState::kPending) return false;
+      // On several lanes, it may not be in force on all: recover() finishes that.
+      if (version.voucher.lanes > 1) return i > 1;
       RETURN_IF_ERROR(vouchers.resolve(id, number, VersionState::kApplied, {}));
       return true;
     }

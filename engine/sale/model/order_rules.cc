@@ -182,6 +182,26 @@ int first_lane(VoucherId voucher, int lanes) {
   return static_cast<int>(static_cast<std::uint64_t>(voucher) % static_cast<std::uint64_t>(lanes));
 }
 
+int lane_of_user(const UserId& user, int lanes) {
+  assert(lanes > 0);
+  // FNV-1a, and then MurmurHash3's last step, after which each bit depends on each byte.
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : user.text()) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  }
+  hash = (hash ^ (hash >> 33U)) * 0xff51afd7ed558ccdU;
+  hash = (hash ^ (hash >> 33U)) * 0xc4ceb9fe1a85ec53U;
+  return static_cast<int>((hash ^ (hash >> 33U)) % static_cast<std::uint64_t>(lanes));
+}
+
+VoucherVersion on_lane(VoucherVersion version, int lane) {
+  const std::int64_t lanes = version.voucher.lanes;
+  if (lanes <= 1) return version;
+  std::int64_t& stock = version.voucher.stock;
+  stock = stock / lanes + (lane < stock % lanes ? 1 : 0);
+  return version;
+}
+
 // ---- Orders ----
 
 bool counts_against(const Order& other, const Order& order) {

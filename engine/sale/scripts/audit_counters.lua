@@ -4,7 +4,7 @@
 -- buyers, values of the refunds, 1 if the voucher is listed}, nil for a missing value.
 
 local terms = redis.call('HMGET', KEYS[1], 'version', 'published', 'given_back', 'admitted', 'withheld',
-                         'epoch', 'counted', 'closed', 'closed_at')
+                         'epoch', 'counted', 'closed', 'closed_at', 'moved')
 local last = '0-0'
 if redis.call('EXISTS', KEYS[3]) == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[3])

@@ -3,6 +3,8 @@
 #include "engine/core/base/concat.h"
 #include "engine/sale/scripts/held_orders.h"
 #include "engine/sale/scripts/lost_append.lua.h"
+#include "engine/sale/scripts/pieces_put.lua.h"
+#include "engine/sale/scripts/pieces_take.lua.h"
 #include "engine/sale/scripts/rebuild_abandon.lua.h"
 #include "engine/sale/scripts/rebuild_begin.lua.h"
 #include "engine/sale/scripts/rebuild_finish.lua.h"
@@ -62,6 +64,16 @@ const Script& abandon_rebuild() {
 
 const Script& append_lost() {
   static const Script* const kScript = new Script(lua::kLostAppend);
+  return *kScript;
+}
+
+const Script& take_pieces() {
+  static const Script* const kScript = new Script(lua::kPiecesTake);
+  return *kScript;
+}
+
+const Script& put_pieces() {
+  static const Script* const kScript = new Script(lua::kPiecesPut);
   return *kScript;
 }
 

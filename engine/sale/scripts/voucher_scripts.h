@@ -70,5 +70,14 @@ const Script& finish_rebuild();
 /// KEYS voucher, held. ARGV token, its id.
 const Script& abandon_rebuild();
 const Script& append_lost();
+/// Takes free pieces out of a lane of the voucher, for another one. Returns {0, their number}, {3} or {4}.
+///
+/// KEYS voucher, stock. ARGV the other lane, the most pieces.
+const Script& take_pieces();
+/// Puts pieces into a lane of the voucher that another one gave, as far as they are not there yet. Returns
+/// {0, their number}, {3} or {4}.
+///
+/// KEYS voucher, stock. ARGV the other lane, the pieces that it gave in all.
+const Script& put_pieces();
 
 }  // namespace rushgate::voucher_scripts

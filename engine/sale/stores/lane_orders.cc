@@ -41,8 +41,8 @@ absl::StatusOr<std::vector<Record>> read_ours(std::size_t count_max, bool are_of
 bool LaneOrders::is_ours(OrderId order) const { return lane_of_order(order) == lane_; }
 
 absl::StatusOr<bool> LaneOrders::is_our_voucher(VoucherId voucher) {
-  ASSIGN_OR_RETURN(const auto lane, lanes_.find(voucher));
-  return lane.value_or(0) == lane_;
+  ASSIGN_OR_RETURN(const auto place, lanes_.find(voucher));
+  return place.value_or(VoucherPlace{}).is_on(lane_);
 }
 
 BatchFence LaneOrders::of_lane(const BatchFence& fence) const {
@@ -209,7 +209,13 @@ absl::StatusOr<std::int64_t> LaneOrders::last_position() {
 
 absl::Status LaneOrders::record_pending(const VoucherVersion& version) {
   const VoucherId voucher = version.voucher.id;
-  ASSIGN_OR_RETURN(const int lane, lanes_.put(voucher, lane_));
+  const bool is_on_several = version.voucher.lanes > 1;
+  ASSIGN_OR_RETURN(const int lane, lanes_.put(voucher, is_on_several ? 0 : lane_));
+  if (is_on_several) {
+    if (lane == 0) return shared_.vouchers()->record_pending(version);
+    return absl::InvalidArgumentError(concat("voucher ", voucher, " is on the lane ", lane,
+                                             " alone, not on ", version.voucher.lanes, " lanes"));
+  }
   if (lane != lane_) {
     return absl::AbortedError(concat("voucher ", voucher, " was published on the lane ", lane,
                                      " meanwhile: publish it again"));

@@ -50,6 +50,10 @@ class LaneOrders final : public OrderStore,
   PaymentStore* payments() override { return shared_.payments() ? this : nullptr; }
   ArchiveStore* archive() override { return shared_.archive() ? this : nullptr; }
   [[nodiscard]] bool takes_user_names() const override { return shared_.takes_user_names(); }
+  [[nodiscard]] int lane() const override { return lane_; }
+  absl::StatusOr<std::vector<MovedPieces>> moved_pieces(VoucherId voucher) override {
+    return shared_.lanes()->moved_pieces(voucher);
+  }
 
   absl::StatusOr<DatabaseState> state() override;
   absl::StatusOr<DatabaseState> fence() override;

@@ -21,7 +21,7 @@ LaneViews::LaneViews(const SaleStores& stores, const SaleKeys& keys, int count) 
   lanes_.push_back({.number = 0, .keys = keys, .stores = stores});
   if (count == 1) return;
   lanes_.clear();
-  vouchers_ = std::make_unique<VoucherLanes>(*stores.orders.lanes(), count);
+  vouchers_ = std::make_unique<VoucherLanes>(*stores.orders.lanes(), stores.vouchers, count);
   for (int lane = 0; lane < count; ++lane) {
     orders_.push_back(std::make_unique<LaneOrders>(stores.orders, *vouchers_, lane));
     lanes_.push_back(
@@ -31,14 +31,27 @@ LaneViews::LaneViews(const SaleStores& stores, const SaleKeys& keys, int count) 
 
 absl::StatusOr<int> LaneViews::of_voucher(VoucherId voucher) {
   if (!vouchers_) return 0;
-  ASSIGN_OR_RETURN(const auto lane, vouchers_->find(voucher));
-  return lane ? *lane : first_lane(voucher, count());
+  ASSIGN_OR_RETURN(const auto place, vouchers_->find(voucher));
+  return place ? place->home : first_lane(voucher, count());
 }
 
-int LaneViews::likely_of_voucher(VoucherId voucher) const {
+absl::StatusOr<std::optional<int>> LaneViews::of_buyer(VoucherId voucher, const UserId& user) {
+  if (!vouchers_) return 0;
+  ASSIGN_OR_RETURN(const auto place, vouchers_->find(voucher));
+  if (!place) return std::nullopt;
+  return place->of_buyer(user);
+}
+
+std::optional<int> LaneViews::known_of_buyer(VoucherId voucher, const UserId& user) const {
   if (!vouchers_) return 0;
   const auto known = vouchers_->remembered(voucher);
-  return known ? *known : first_lane(voucher, count());
+  if (!known) return std::nullopt;
+  return known->of_buyer(user);
+}
+
+int LaneViews::count_of_voucher(VoucherId voucher) const {
+  const auto known = vouchers_ ? vouchers_->remembered(voucher) : std::nullopt;
+  return known ? known->lanes : 1;
 }
 
 absl::StatusOr<int> LaneViews::of_order(OrderId order) const {

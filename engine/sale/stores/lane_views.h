@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,16 +28,17 @@ class LaneViews {
   /// Returns the stores of all lanes together.
   [[nodiscard]] const SaleStores& stores() const { return stores_; }
 
-  /// Returns the lane of a voucher, or the one on which it would be published. Asks the order database
-  /// about a voucher that is not remembered. kUnavailable: its lane was added since open().
+  /// Returns the lane of a voucher, the first one if it is on several, or the one on which it would be
+  /// published. Asks the order database about a voucher that is not remembered. kUnavailable: its lane was
+  /// added since open().
   absl::StatusOr<int> of_voucher(VoucherId voucher);
-  /// As of_voucher(), but asks nobody. Right for each voucher that is remembered, and for new ones while
-  /// all processes have as many lanes.
-  [[nodiscard]] int likely_of_voucher(VoucherId voucher) const;
-  /// Returns true if a voucher is known to be on a lane. Asks nobody.
-  [[nodiscard]] bool remembers(VoucherId voucher) const {
-    return vouchers_ == nullptr || vouchers_->remembered(voucher).has_value();
-  }
+  /// Returns the lane on which a user buys a voucher; empty if it was never recorded. Asks as of_voucher().
+  absl::StatusOr<std::optional<int>> of_buyer(VoucherId voucher, const UserId& user);
+  /// Returns this if the voucher is remembered. Asks nobody. A voucher that is not may be on several lanes, of
+  /// which only the right one may sell it to the user.
+  [[nodiscard]] std::optional<int> known_of_buyer(VoucherId voucher, const UserId& user) const;
+  /// Returns on how many lanes a voucher is, as far as is remembered. Asks nobody.
+  [[nodiscard]] int count_of_voucher(VoucherId voucher) const;
   /// Returns the lane of an order. Asks the order database about one of a lane that it did not have at
   /// open(). kUnavailable: the lane was added since. An order that cannot exist is on the lane 0.
   [[nodiscard]] absl::StatusOr<int> of_order(OrderId order) const;

@@ -1,5 +1,6 @@
 #include "engine/sale/stores/voucher_lanes.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "engine/core/base/concat.h"
@@ -8,41 +9,60 @@
 namespace rushgate {
 
 absl::Status VoucherLanes::load() {
-  ASSIGN_OR_RETURN(const auto lanes, store_.voucher_lanes());
-  for (const auto& [voucher, lane] : lanes) RETURN_IF_ERROR(remember(voucher, lane).status());
+  ASSIGN_OR_RETURN(const auto homes, store_.voucher_lanes());
+  ASSIGN_OR_RETURN(const auto versions, vouchers_.all_versions());
+  for (const VoucherVersion& version : versions) {
+    const VoucherId voucher = version.voucher.id;
+    const auto home = homes.find(voucher);
+    if (home == homes.end()) continue;  // it is being published
+    const VoucherPlace place{.home = home->second, .lanes = version.voucher.lanes};
+    RETURN_IF_ERROR(remember(voucher, place).status());
+  }
   return absl::OkStatus();
 }
 
-std::optional<int> VoucherLanes::remembered(VoucherId voucher) const {
+std::optional<VoucherPlace> VoucherLanes::remembered(VoucherId voucher) const {
   const std::shared_lock lock(mutex_);
-  const auto found = lanes_.find(voucher);
-  if (found == lanes_.end()) return std::nullopt;
+  const auto found = places_.find(voucher);
+  if (found == places_.end()) return std::nullopt;
   return found->second;
 }
 
-absl::StatusOr<std::optional<int>> VoucherLanes::find(VoucherId voucher) {
-  if (const auto lane = remembered(voucher)) return lane;
-  ASSIGN_OR_RETURN(const auto lane, store_.lane_of(voucher));
-  if (!lane) return std::nullopt;
-  ASSIGN_OR_RETURN(const int known, remember(voucher, *lane));
+absl::StatusOr<std::optional<VoucherPlace>> VoucherLanes::find(VoucherId voucher) {
+  if (const auto place = remembered(voucher)) return place;
+  ASSIGN_OR_RETURN(const auto home, store_.lane_of(voucher));
+  if (!home) return std::nullopt;
+  VoucherPlace place{.home = *home};
+  ASSIGN_OR_RETURN(const auto latest, vouchers_.latest(voucher));
+  if (!latest.has_value()) {  // it is being published for the first time, or archived
+    RETURN_IF_ERROR(check_known(voucher, place));
+    return place;
+  }
+  place.lanes = latest->voucher.lanes;
+  ASSIGN_OR_RETURN(const VoucherPlace known, remember(voucher, place));
   return known;
 }
 
 absl::StatusOr<int> VoucherLanes::put(VoucherId voucher, int lane) {
-  if (const auto known = remembered(voucher)) return *known;
+  if (const auto known = remembered(voucher)) return known->home;
   ASSIGN_OR_RETURN(const int present, store_.put_on_lane(voucher, lane));
-  return remember(voucher, present);
+  RETURN_IF_ERROR(check_known(voucher, {.home = present}));
+  return present;
 }
 
-absl::StatusOr<int> VoucherLanes::remember(VoucherId voucher, int lane) {
-  if (lane >= count_) {
-    return absl::UnavailableError(concat("voucher ", voucher, " is on the lane ", lane,
-                                         ", and this process has opened the sale with ", count_,
-                                         " lanes: open it again"));
-  }
+absl::StatusOr<VoucherPlace> VoucherLanes::remember(VoucherId voucher, VoucherPlace place) {
+  RETURN_IF_ERROR(check_known(voucher, place));
   const std::lock_guard lock(mutex_);
-  lanes_.try_emplace(voucher, lane);
-  return lane;
+  places_.try_emplace(voucher, place);
+  return place;
+}
+
+absl::Status VoucherLanes::check_known(VoucherId voucher, const VoucherPlace& place) const {
+  const int last = std::max(place.home, place.lanes - 1);
+  if (last < count_) return absl::OkStatus();
+  return absl::UnavailableError(concat("voucher ", voucher, " is on the lane ", last,
+                                       ", and this process has opened the sale with ", count_,
+                                       " lanes: open it again"));
 }
 
 }  // namespace rushgate

@@ -1,4 +1,4 @@
-// Which lane each voucher of a sale is on.
+// Which lanes each voucher of a sale is on.
 #pragma once
 
 #include <optional>
@@ -7,35 +7,51 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <rushgate/order_rules.h>
 #include <rushgate/order_store.h>
+#include <rushgate/user_id.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
 
-/// Remembers the lanes of vouchers, which never change. Thread-safe. Does not own the store, which must
+/// Where a voucher is.
+struct VoucherPlace {
+  int home = 0;   // the lane that publishes it; 0 if it is on several
+  int lanes = 1;  // on how many it is: Voucher::lanes
+
+  [[nodiscard]] int of_buyer(const UserId& user) const {
+    return lanes > 1 ? lane_of_user(user, lanes) : home;
+  }
+  [[nodiscard]] bool is_on(int lane) const { return lanes > 1 ? lane < lanes : lane == home; }
+};
+
+/// Remembers the places of vouchers, which never change. Thread-safe. Does not own the stores, which must
 /// outlive it.
 class VoucherLanes {
  public:
   /// `count`: how many lanes the sale has in this process.
-  VoucherLanes(LaneStore& store, int count) : store_(store), count_(count) {}
+  VoucherLanes(LaneStore& store, VoucherStore& vouchers, int count)
+      : store_(store), vouchers_(vouchers), count_(count) {}
 
-  /// Reads all lanes.
+  /// Reads all places.
   absl::Status load();
-  /// Returns the lane of a voucher if it is remembered. Asks nobody.
-  [[nodiscard]] std::optional<int> remembered(VoucherId voucher) const;
-  /// Returns the lane of a voucher; empty if it was never recorded. Asks the store about one that is not
+  /// Returns the place of a voucher if it is remembered. Asks nobody.
+  [[nodiscard]] std::optional<VoucherPlace> remembered(VoucherId voucher) const;
+  /// Returns the place of a voucher; empty if it was never recorded. Asks the stores about one that is not
   /// remembered. kUnavailable: the lane is new, and the sale was opened before it was added.
-  absl::StatusOr<std::optional<int>> find(VoucherId voucher);
+  absl::StatusOr<std::optional<VoucherPlace>> find(VoucherId voucher);
   /// Puts a voucher on a lane, unless it has one. Returns the one that it has then. Errors: as find().
   absl::StatusOr<int> put(VoucherId voucher, int lane);
 
  private:
-  absl::StatusOr<int> remember(VoucherId voucher, int lane);
+  absl::StatusOr<VoucherPlace> remember(VoucherId voucher, VoucherPlace place);
+  absl::Status check_known(VoucherId voucher, const VoucherPlace& place) const;
 
   LaneStore& store_;
+  VoucherStore& vouchers_;
   const int count_;
   mutable std::shared_mutex mutex_;
-  absl::flat_hash_map<VoucherId, int> lanes_;  // guarded by mutex_
+  absl::flat_hash_map<VoucherId, VoucherPlace> places_;  // guarded by mutex_
 };
 
 }  // namespace rushgate

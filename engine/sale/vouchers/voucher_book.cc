@@ -21,6 +21,7 @@
 #include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/voucher_replies.h"
 #include <rushgate/archive_store.h>
+#include <rushgate/order_rules.h>
 
 namespace rushgate {
 namespace {
@@ -36,6 +37,21 @@ absl::Status check_terms(const Voucher& voucher) {
 absl::Status check_change(Voucher changed) {
   changed.limits.utc_offset_minutes = 0;
   return check_terms(changed);
+}
+
+/// Returns the error of a change that the lanes of a voucher cannot make one by one.
+absl::Status check_on_lanes(const Voucher& before, const Voucher& changed) {
+  std::string fault;
+  if (before.lanes != changed.lanes) {
+    fault = concat("lanes is ", before.lanes, " for good, not ", changed.lanes);
+  } else if (before.lanes > 1 && before.limits != changed.limits) {
+    fault = concat("its limits cannot change, as it is on ", before.lanes, " lanes");
+  } else if (before.lanes > 1 && changed.stock < before.stock) {
+    fault = concat("its stock of ", before.stock, " cannot shrink to ", changed.stock,
+                   ", as it is on ", before.lanes, " lanes");
+  }
+  if (fault.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(concat(voucher_name(before.id), ": ", fault));
 }
 
 // A change that never ends may be waiting for the caller, such as the check of a connection.
@@ -117,8 +133,10 @@ absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
 absl::Status VoucherBook::finish_pending() {
   ASSIGN_OR_RETURN(const auto pending, stores_.vouchers.pending());
   for (const VoucherVersion& version : pending) {
+    if (is_elsewhere(version)) continue;
     absl::Status applied = apply(version);
-    if (absl::IsUnavailable(applied)) return applied;
+    // Of several lanes, another one may be away.
+    if (absl::IsUnavailable(applied) && version.voucher.lanes == 1) return applied;
     log(version, applied);
   }
   return absl::OkStatus();
@@ -231,6 +249,9 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
                                              " is in force, not ", *expected_version));
     }
     if (in_force.has_value() && in_force->voucher == voucher) return forget_copies(voucher.id);
+    if (latest.has_value()) {
+      RETURN_IF_ERROR(check_on_lanes(in_force.value_or(*latest).voucher, voucher));
+    }
 
     VoucherVersion version;
     version.voucher = voucher;
@@ -246,7 +267,7 @@ absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(Voucher
   auto latest = stores_.vouchers.latest(voucher);
   const auto is_pending = [&] {
     return latest.ok() && latest->has_value() &&
-           (*latest)->state == VoucherVersion::State::kPending;
+           (*latest)->state == VoucherVersion::State::kPending && !is_elsewhere(**latest);
   };
   if (!is_pending()) return latest;
   const absl::Status applied = apply(**latest);
@@ -255,7 +276,34 @@ absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(Voucher
   return latest;
 }
 
+/// Returns true if the voucher is on several lanes, and this is not the first, which publishes it.
+bool VoucherBook::is_elsewhere(const VoucherVersion& version) const {
+  return version.voucher.lanes > 1 && stores_.orders.lane() != 0;
+}
+
+/// Puts the version in force, and records that. Of a voucher on several lanes, first on the others: what was
+/// interrupted is repeated as long as it is pending.
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
+  if (version.voucher.lanes > 1) {
+    if (!options_.put_in_force_elsewhere) {
+      return absl::FailedPreconditionError(concat(
+          voucher_name(version.voucher.id), " is on several lanes, and the sale is being moved"));
+    }
+    RETURN_IF_ERROR(options_.put_in_force_elsewhere(version));
+  }
+  RETURN_IF_ERROR(put_in_force(version));
+  return record_applied(version);
+}
+
+absl::Status VoucherBook::put_in_force_here(const VoucherVersion& version) {
+  VoucherChange change(changing_);
+  if (!change.wait(kPatience)) return is_changing();
+  RETURN_IF_ERROR(put_in_force(version));
+  RETURN_IF_ERROR(owner_.seal(client_));
+  return forget_copies(version.voucher.id);
+}
+
+absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
   ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(id));
   ASSIGN_OR_RETURN(const auto result, apply_or_rebuild(version, in_force));
@@ -266,7 +314,8 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
     case voucher_scripts::kDone:
     case voucher_scripts::kAlreadyDone: {
       const std::vector<std::optional<std::int64_t>> there(detail.begin(), detail.end());
-      const std::string different = find_differences(version, there);
+      const std::string different =
+          find_differences(on_lane(version, stores_.orders.lane()), there);
       if (!different.empty()) {
         // Left pending: nothing was decided, and the next version would change another sale.
         return absl::FailedPreconditionError(
@@ -279,7 +328,7 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
       if (version.voucher.waiting_max > 0) {
         RETURN_IF_ERROR(serve_waiting_list(client_, keys_, id));
       }
-      return record_applied(version);
+      return absl::OkStatus();
     }
     case voucher_scripts::kRefused:
       return refuse(version, count + " more are sold than a stock of " +
@@ -365,7 +414,7 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
       may_create ? "1" : "0",     std::to_string(options_.buyers_converted_max),
       std::to_string(id),         identity,
       options_.adopt ? "1" : "0", version.voucher.title};
-  append_terms(version, arguments);
+  append_terms(version, stores_.orders.lane(), arguments);
   return read_voucher_result(
       client_.run(voucher_scripts::apply(), as_views(names), as_views(arguments)),
       "publishing " + voucher_name(id));

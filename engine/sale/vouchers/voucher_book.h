@@ -36,6 +36,9 @@ struct VoucherBookOptions {
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
   /// Drops cached copies of a voucher when another version has come into force. May be empty.
   std::function<absl::Status(VoucherId)> forget_copies = {};
+  /// Puts a version in force on the other lanes of a voucher that is on several, by
+  /// VoucherBook::put_in_force_here(). May be empty without lanes.
+  std::function<absl::Status(const VoucherVersion&)> put_in_force_elsewhere = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
   /// ClientOptions::wait of the client. Suspends a caller while another changes a voucher.
   const WaitMethod* wait = nullptr;
@@ -57,6 +60,10 @@ class VoucherBook {
 
   /// As Sale::publish(). Does not ask a custom admission script.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
+
+  /// Puts a recorded version of a voucher on several lanes in force on this one, which is not the first. The
+  /// first one records it as applied after that.
+  absl::Status put_in_force_here(const VoucherVersion& version);
 
   /// As Sale::add_stock().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
@@ -95,6 +102,8 @@ class VoucherBook {
   absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
   absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
   absl::Status apply(const VoucherVersion& version);
+  absl::Status put_in_force(const VoucherVersion& version);
+  [[nodiscard]] bool is_elsewhere(const VoucherVersion& version) const;
   absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, bool may_create);
   absl::StatusOr<ScriptResult> apply_or_rebuild(const VoucherVersion& version,
                                                 const std::optional<VoucherVersion>& in_force);

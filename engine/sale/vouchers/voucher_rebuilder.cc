@@ -23,12 +23,37 @@
 #include "engine/sale/stream/unstored_orders.h"
 #include "engine/sale/vouchers/rebuilt_buyers.h"
 #include "engine/sale/vouchers/voucher_replies.h"
+#include <rushgate/order_rules.h>
 
 namespace rushgate {
 namespace {
 
 // Orders in one read of the database.
 constexpr std::size_t kRowsPerPage = 10'000;
+
+/// What was moved from and to a lane of a voucher that is on several.
+struct MovedFields {
+  std::int64_t balance = 0;              // pieces that came, less those that went
+  std::vector<std::string> fields = {};  // of the voucher's hash, with their values
+};
+
+absl::StatusOr<MovedFields> read_moved(OrderStore& orders, const Voucher& voucher) {
+  MovedFields moved;
+  if (voucher.lanes <= 1) return moved;
+  const auto add = [&](std::string field, std::int64_t pieces) {
+    moved.fields.push_back(std::move(field));
+    moved.fields.push_back(std::to_string(pieces));
+  };
+  ASSIGN_OR_RETURN(const auto all, orders.moved_pieces(voucher.id));
+  for (const MovedPieces& one : all) {
+    const bool has_gone = one.from == orders.lane();
+    if (!has_gone && one.to != orders.lane()) continue;
+    add(has_gone ? concat("to:", one.to) : concat("from:", one.from), one.pieces);
+    moved.balance += has_gone ? -one.pieces : one.pieces;
+  }
+  add("moved", moved.balance);
+  return moved;
+}
 
 }  // namespace
 
@@ -233,11 +258,12 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
   const VoucherId id = version.voucher.id;
   RETURN_IF_ERROR(check_kept(id, token));
   ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));
-  if (before != nullptr && version.voucher.stock < buyers.taken) {
-    return load(*before, nullptr, token, lost);
-  }
+  // Read after the database was fenced: what is recorded later is not in the keyspace yet.
+  ASSIGN_OR_RETURN(const MovedFields moved, read_moved(stores_.orders, version.voucher));
+  const std::int64_t stock = on_lane(version, stores_.orders.lane()).voucher.stock + moved.balance;
+  if (before != nullptr && stock < buyers.taken) return load(*before, nullptr, token, lost);
   if (lost != nullptr) {
-    RETURN_IF_ERROR(add_lost(version.voucher.limits, version.voucher.stock, token, buyers, *lost));
+    RETURN_IF_ERROR(add_lost(version.voucher.limits, stock, token, buyers, *lost));
   }
   RETURN_IF_ERROR(leave_waiting_list(client_, keys_, id, buyers.served));
   // The buyers last: finish_rebuild() counts them, so it finds a loss of anything before them.
@@ -251,7 +277,7 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
                                           keys_.buyers(id),    keys_.held(),    keys_.waiting(id),
                                           keys_.stream_owner()};
   std::vector<std::string> arguments = {token,
-                                        std::to_string(version.voucher.stock - buyers.taken),
+                                        std::to_string(stock - buyers.taken),
                                         std::to_string(buyers.taken),
                                         buyers.counted ? "1" : "0",
                                         std::to_string(id),
@@ -260,7 +286,8 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
                                         std::to_string(buyers.withheld),
                                         std::to_string(buyers.epoch),
                                         buyers.caught_up};
-  append_terms(version, arguments);
+  append_terms(version, stores_.orders.lane(), arguments);
+  arguments.insert(arguments.end(), moved.fields.begin(), moved.fields.end());
   ASSIGN_OR_RETURN(const auto finished,
                    read_voucher_outcome(client_.run(voucher_scripts::finish_rebuild(),
                                                     as_views(names), as_views(arguments)),

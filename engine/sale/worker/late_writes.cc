@@ -10,6 +10,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/model/order_entry.h"
+#include <rushgate/order_rules.h>
 
 namespace rushgate {
 
@@ -53,11 +55,27 @@ absl::StatusOr<std::vector<DecidedEntry>> LateWrites::write_again(
   std::vector<DecidedEntry> now;
   RETURN_IF_ERROR(writer_.write(writes.all(), fence, now));
   for (std::size_t i = 0; i < written.size(); ++i) {
-    if (now[i].lacks_pieces) now[i].seen = written[i]->seen;
+    if (now[i].lacks_pieces) {
+      now[i].seen = written[i]->seen;
+      ASSIGN_OR_RETURN(now[i].may_need_earlier, may_need_other_lane(*now[i].entry));
+    }
     *written[i] = std::move(now[i]);
     if (written[i]->fate == DecidedEntry::Fate::kStored) late.push_back(*written[i]);
   }
   return late;
+}
+
+/// Returns true if an order lacks pieces of a voucher on several lanes. Another lane may have got them back and
+/// given them to this one, and not have stored the cancellation yet.
+absl::StatusOr<bool> LateWrites::may_need_other_lane(const OrderEntry& entry) {
+  const auto event = read_event(entry);
+  if (!event.ok()) return false;
+  const Order& order = event->order;
+  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(order.voucher));
+  const auto stock = stock_of(versions);
+  if (!stock || versions.back().voucher.lanes <= 1) return false;
+  ASSIGN_OR_RETURN(const std::int64_t live, stores_.orders.count_live(order.voucher));
+  return live > *stock - order.quantity;
 }
 
 /// Frees pieces for refused orders. The keyspace may have given pieces back and sold them again, and

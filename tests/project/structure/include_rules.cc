@@ -21,10 +21,10 @@ struct Module {
 
 /// The folders of the sale, from the bottom. Each may include those before it. Files beside the
 /// folders may include them all.
-constexpr std::array<string_view, 10> kSaleFolders = {
+constexpr std::array<string_view, 11> kSaleFolders = {
     "engine/sale/model",    "engine/sale/stores", "engine/sale/scripts",  "engine/sale/stream",
-    "engine/sale/keyspace", "engine/sale/holds",  "engine/sale/vouchers", "engine/sale/orders",
-    "engine/sale/worker",   "engine/sale/audit"};
+    "engine/sale/keyspace", "engine/sale/holds",  "engine/sale/vouchers", "engine/sale/split",
+    "engine/sale/orders",   "engine/sale/worker", "engine/sale/audit"};
 
 /// Returns `modules` with those of the sale in front.
 std::vector<Module> with_sale(const std::vector<Module>& modules) {

@@ -264,8 +264,8 @@ class FaultyOrderStore final : public OrderStore,
   /// visit_keys(), check_integrity() and every read of payments, changes, vouchers and their lanes, until
   /// called with OK.
   void fail_reads(absl::Status error = default_error());
-  /// Fails record_pending(), resolve(), put_on_lane(), record_moved(), fence() of any lane and record_checkpoint(), until
-  /// called with OK.
+  /// Fails record_pending(), resolve(), put_on_lane(), record_moved(), fence() of any lane and
+  /// record_checkpoint(), until called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
   /// Poisons the orders for which `is_poison` returns true, and the events with them

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include <rushgate/order.h>
 #include <rushgate/order_status.h>
+#include <rushgate/user_id.h>
 #include <rushgate/voucher.h>
 
 namespace rushgate {
@@ -49,6 +50,12 @@ LaneCounters counters_of_lane(int lane);
 int lane_of_order(OrderId order);
 /// Returns the lane on which a voucher is published first if the sale has so many lanes.
 int first_lane(VoucherId voucher, int lanes);
+/// Returns the lane on which a user buys a voucher that is on so many lanes. It never changes: the user's
+/// orders, limits and idempotency keys are there.
+int lane_of_user(const UserId& user, int lanes);
+/// Returns a version as a lane's keyspace has it: of a voucher on several lanes, with this lane's share of
+/// the stock. The shares of all its lanes are the stock.
+VoucherVersion on_lane(VoucherVersion version, int lane);
 
 // ---- Orders ----
 

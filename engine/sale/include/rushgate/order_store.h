@@ -247,6 +247,12 @@ class OrderStore {
   virtual RecordStore* records() { return nullptr; }
   /// Returns the lanes in the same database. Default: null, it has the lane 0 alone.
   virtual LaneStore* lanes() { return nullptr; }
+  /// Returns the lane to which this part of a database belongs. Default: 0.
+  [[nodiscard]] virtual int lane() const { return 0; }
+  /// As LaneStore::moved_pieces(). Default: none.
+  virtual absl::StatusOr<std::vector<MovedPieces>> moved_pieces(VoucherId /*voucher*/) {
+    return std::vector<MovedPieces>();
+  }
   /// Returns false if the database has numbers as user ids only: the sale refuses names then.
   [[nodiscard]] virtual bool takes_user_names() const { return true; }
   /// Returns the order with this id; empty if there is none. Default: one list().

@@ -47,7 +47,8 @@ struct Voucher {
   /// Whether a purchase needs a purchase token of its user (BuyRequest::purchase_token).
   bool needs_token = false;
   /// On how many lanes of the sale it is sold, from the lane 0 on (docs/production.md). Never changes. With
-  /// several, it has no total limit and no waiting list.
+  /// several, it has no total limit, no waiting list and no purchase tokens, its limits never change, its stock
+  /// only grows, and it cannot be archived.
   std::int32_t lanes = 1;
 
   friend bool operator==(const Voucher&, const Voucher&) = default;

@@ -1,0 +1,65 @@
+#include "engine/sale/audit/moved_audit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/core/base/concat.h"
+#include "engine/core/base/status_macros.h"
+#include "engine/sale/split/lane_pieces.h"
+
+namespace rushgate {
+namespace {
+
+using Lanes = std::pair<int, int>;  // from, to
+
+/// Audits one voucher. The numbers only grow, so each is read before the one that it must not exceed.
+absl::Status audit_voucher(Client& client, std::span<const SaleLane> lanes, VoucherId voucher,
+                           AuditReport& report) {
+  ASSIGN_OR_RETURN(const auto got, read_lane_pieces(client, lanes, voucher));
+  ASSIGN_OR_RETURN(const auto moved, lanes.front().stores.orders.moved_pieces(voucher));
+  ASSIGN_OR_RETURN(const auto given, read_lane_pieces(client, lanes, voucher));
+  const auto is_whole = [](const LanePieces& pieces) { return pieces.is_whole; };
+  if (!std::ranges::all_of(got, is_whole) || !std::ranges::all_of(given, is_whole)) {
+    return absl::OkStatus();  // each lane's own audit has named it
+  }
+  std::map<Lanes, std::int64_t> recorded;
+  for (const MovedPieces& one : moved) recorded[{one.from, one.to}] = one.pieces;
+  std::int64_t on_their_way = 0;
+  for (int from = 0; from < static_cast<int>(lanes.size()); ++from) {
+    for (int to = 0; to < static_cast<int>(lanes.size()); ++to) {
+      const std::int64_t first = pieces_of(given[static_cast<std::size_t>(from)].to, to);
+      const std::int64_t second = recorded[{from, to}];
+      const std::int64_t third = pieces_of(got[static_cast<std::size_t>(to)].from, from);
+      on_their_way += first - third;
+      if (third <= second && second <= first) continue;
+      report.problems.push_back(concat("voucher ", voucher, ": the lane ", from, " gave ", first,
+                                       " pieces to the lane ", to, ", which got ", third,
+                                       ", and the database has ", second));
+    }
+  }
+  if (on_their_way != 0) {
+    report.warnings.push_back(concat("voucher ", voucher, ": ", on_their_way,
+                                     " pieces are on their way between its lanes"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status audit_moved_pieces(Client& client, std::span<const SaleLane> lanes,
+                                AuditReport& report) {
+  if (lanes.size() == 1) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto in_force, lanes.front().stores.vouchers.all_applied());
+  for (const VoucherVersion& version : in_force) {
+    const auto count = static_cast<std::size_t>(version.voucher.lanes);
+    if (count == 1 || count > lanes.size()) continue;
+    RETURN_IF_ERROR(audit_voucher(client, lanes.first(count), version.voucher.id, report));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rushgate
