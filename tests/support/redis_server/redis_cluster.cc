@@ -74,22 +74,12 @@ std::vector<std::string> RedisCluster::start(const RedisClusterOptions& options)
   for (std::size_t i = 0; i < options.masters * (1 + options.replicas); ++i) {
     const std::string& bus = buses.emplace_back(std::to_string(find_free_port()));
     std::vector<std::string> arguments = {
-        "--cluster-enabled",
-        "yes",
-        "--cluster-port",
-        bus,
-        "--cluster-node-timeout",
+        "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout",
         std::to_string(options.manual_clock ? kLastsForeverMs : kNodeTimeoutMs),
-        "--cluster-replica-validity-factor",
-        "0",
-        "--cluster-require-full-coverage",
-        "no",
-        "--cluster-allow-replica-migration",
-        "no",
-        "--repl-diskless-sync-delay",
-        "0",
-        "--repl-ping-replica-period",
-        "1"};
+        "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no",
+        "--cluster-allow-replica-migration", "no", "--repl-diskless-sync-delay", "0",
+        // A node that restarts is empty, although it was a replica.
+        "--rdb-del-sync-files", "yes", "--repl-ping-replica-period", "1"};
     arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
     nodes_.push_back(
         std::make_unique<RedisServer>(RedisServerOptions{.arguments = std::move(arguments),
