@@ -1,8 +1,9 @@
 // Backups of a running sale.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "absl/status/statusor.h"
 #include <rushgate/backend.h>
@@ -11,8 +12,9 @@
 
 namespace rushgate {
 
-/// As FlashSale::backup().
+/// As FlashSale::backup(). `count_sales` is that of CopyPacer.
 absl::StatusOr<BackupReport> back_up(Backend& backend, OrderStore& orders,
-                                     const std::filesystem::path& dir, std::size_t keep);
+                                     const std::filesystem::path& dir, const BackupOptions& options,
+                                     std::function<std::uint64_t()> count_sales);
 
 }  // namespace rushgate

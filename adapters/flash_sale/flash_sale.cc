@@ -100,8 +100,10 @@ Client& FlashSale::client() { return impl_->client(); }
 OrderStore& FlashSale::orders() { return impl_->orders(); }
 const Clock& FlashSale::clock() const { return impl_->backend().clock(); }
 SaleStatistics FlashSale::statistics() { return impl_->statistics().read(); }
-absl::StatusOr<BackupReport> FlashSale::backup(const std::filesystem::path& dir, std::size_t keep) {
-  return back_up(impl_->backend(), impl_->orders(), dir, keep);
+absl::StatusOr<BackupReport> FlashSale::backup(const std::filesystem::path& dir,
+                                               const BackupOptions& options) {
+  return back_up(impl_->backend(), impl_->orders(), dir, options,
+                 [this] { return sale_.purchases().total() + stored(); });
 }
 absl::Status FlashSale::health() const { return impl_->backend().health(); }
 

@@ -1,5 +1,6 @@
 #include "adapters/http/backup_desk.h"
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -16,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kWithinMaxMs = 86'400'000;  // a day
+
 /// Returns the path without links and dots, as far as it exists.
 fs::path plain_path(const fs::path& path) {
   std::error_code ignored;
@@ -28,20 +31,21 @@ fs::path plain_path(const fs::path& path) {
 BackupDesk::BackupDesk(FlashSale& sale, const fs::path& dir)
     : sale_(sale), dir_(dir.empty() ? dir : fs::absolute(dir)) {}
 
-void BackupDesk::begin(std::size_t keep) {
+void BackupDesk::begin(const BackupOptions& options) {
   const std::lock_guard lock(mutex_);
   if (is_running_) return;
-  is_running_ = thread_.submit([this, keep] { run(keep); });
+  is_running_ = thread_.submit([this, options] { run(options); });
   if (!is_running_) return;
   state_ = {{"state", "running"},
             {"began_at", format_utc(sale_.clock().now_ms())},
             {"directory", dir_.string()}};
 }
 
-void BackupDesk::run(std::size_t keep) {
+void BackupDesk::run(const BackupOptions& options) {
   absl::StatusOr<BackupReport> report;
   try {
-    report = sale_.backup(dir_, keep);
+    report = sale_.backup(
+        dir_, {.keep = options.keep, .within = options.within, .stop = stop_.get_token()});
   } catch (const std::exception& error) {  // of a user's order store, or for want of memory
     report = absl::UnknownError(error.what());
   }
@@ -66,11 +70,17 @@ Json BackupDesk::state() {
 }
 
 HttpAnswer begin_backup(RouteCall& call) {
-  auto keep = static_cast<std::int64_t>(BackupDesk::kKept);
+  const BackupOptions defaults;
+  auto keep = static_cast<std::int64_t>(defaults.keep);
+  std::int64_t within_ms = defaults.within.count();
   std::string directory;
   BodyReader body(call.body);
   body->read("keep", keep);
   if (keep < 0) body->note("keep", "must not be negative");
+  body->read("within_ms", within_ms);
+  if (within_ms < 0 || within_ms > kWithinMaxMs) {
+    body->note("within_ms", concat("must be in [0, ", kWithinMaxMs, "]"));
+  }
   body->read("directory", directory);
   if (auto wrong = body.finish()) return *std::move(wrong);
   BackupDesk& backups = call.service.backups();
@@ -81,7 +91,8 @@ HttpAnswer begin_backup(RouteCall& call) {
     return problem(kRefused, concat("the server makes its backups in ",
                                     backups.directory().string(), " (serve --backups)"));
   }
-  backups.begin(static_cast<std::size_t>(keep));
+  backups.begin(
+      {.keep = static_cast<std::size_t>(keep), .within = std::chrono::milliseconds(within_ms)});
   constexpr int kAccepted = 202;
   HttpAnswer answer = json_answer(backups.state(), kAccepted);
   answer.fields.emplace_back("Location", "/v1/backup");

@@ -250,10 +250,12 @@ constexpr std::string_view kSchemas = R"json({
           "warnings"], "properties": {"passed": {"type": "boolean"},
           "problems": {"type": "array", "items": {"type": "string"}},
           "warnings": {"type": "array", "items": {"type": "string"}}}}}},
-  "BackupRequest": {"examples": [{"keep": 3}],
+  "BackupRequest": {"examples": [{"keep": 3, "within_ms": 300000}],
     "type": "object", "additionalProperties": false, "properties": {
     "keep": {"description": "How many backups stay; 0: all.", "type": "integer", "minimum": 0,
       "default": 3},
+    "within_ms": {"description": "How long it may take, so as to cost less of a sale that sells.",
+      "type": "integer", "minimum": 0, "maximum": 86400000, "default": 300000},
     "directory": {"description": "The request is refused if the server makes its backups elsewhere.",
       "type": "string"}}},
   "Backup": {"type": "object", "required": ["state", "began_at", "directory"],

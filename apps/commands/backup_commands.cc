@@ -1,3 +1,5 @@
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -19,7 +21,9 @@ namespace {
 struct BackupArguments {
   SaleArguments sale;
   std::filesystem::path backups;
-  std::size_t keep = 3;
+  std::size_t keep = BackupOptions{}.keep;
+  std::int64_t within_s =
+      std::chrono::duration_cast<std::chrono::seconds>(BackupOptions{}.within).count();
   bool json = false;
 };
 
@@ -30,14 +34,16 @@ struct RestoreArguments {
 
 absl::StatusOr<BackupReport> back_up(const BackupArguments& arguments) {
   const SaleArguments& place = arguments.sale;
+  const BackupOptions options{.keep = arguments.keep,
+                              .within = std::chrono::seconds(arguments.within_s)};
   if (!place.server.empty()) {
     ASSIGN_OR_RETURN(const auto service, service_of(place));
     return patiently(place.patience,
-                     [&] { return back_up_at(service, arguments.backups, arguments.keep); });
+                     [&] { return back_up_at(service, arguments.backups, options); });
   }
   if (arguments.backups.empty()) return absl::InvalidArgumentError("BACKUPS is required");
   ASSIGN_OR_RETURN(const auto sale, open_sale(place));
-  return patiently(place.patience, [&] { return sale->backup(arguments.backups, arguments.keep); });
+  return patiently(place.patience, [&] { return sale->backup(arguments.backups, options); });
 }
 
 int run_backup(const BackupArguments& arguments) {
@@ -80,6 +86,13 @@ void add_backup(CLI::App& app, Invocation& invocation) {
       ->excludes(command->get_option("--server"))
       ->type_name("BACKUPS");
   command->add_option("--keep", arguments->keep, "How many backups stay; 0: all")
+      ->capture_default_str();
+  constexpr std::int64_t kDayS = 86'400;
+  command
+      ->add_option("--within", arguments->within_s,
+                   "How long it may take, to cost less of a sale that sells; 0: no waiting")
+      ->check(CLI::Range(std::int64_t{0}, kDayS))
+      ->type_name("SECONDS")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "As a JSON object");
   command->callback([&invocation, arguments] {

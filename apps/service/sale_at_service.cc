@@ -376,8 +376,9 @@ absl::StatusOr<Json> ended_backup_at(const ServiceClient& service) {
 }  // namespace
 
 absl::StatusOr<BackupReport> back_up_at(const ServiceClient& service,
-                                        const std::filesystem::path& directory, std::size_t keep) {
-  Json body = {{"keep", keep}};
+                                        const std::filesystem::path& directory,
+                                        const BackupOptions& options) {
+  Json body = {{"keep", options.keep}, {"within_ms", options.within.count()}};
   if (!directory.empty()) body["directory"] = std::filesystem::absolute(directory).string();
   RETURN_IF_ERROR(ended_backup_at(service).status());
   RETURN_IF_ERROR(post(service, "/v1/backup", body).status());

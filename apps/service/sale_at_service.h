@@ -92,7 +92,8 @@ absl::StatusOr<bool> discard_dead_letter_at(const ServiceClient& service, const 
 /// made, which may lack what happened since it began. kFailedPrecondition: it makes none, or
 /// with a `directory`, makes them elsewhere.
 absl::StatusOr<BackupReport> back_up_at(const ServiceClient& service,
-                                        const std::filesystem::path& directory, std::size_t keep);
+                                        const std::filesystem::path& directory,
+                                        const BackupOptions& options);
 
 /// Audits the sale, and waits for the report.
 absl::StatusOr<AuditReport> audit_at(const ServiceClient& service, bool repairs,

@@ -198,9 +198,9 @@ absl::Status RocksDbStore::find_last_stream(std::uint64_t& stream) {
 Durability RocksDbStore::durability() const { return impl_->durability; }
 
 absl::Status RocksDbStore::copy_to(const std::filesystem::path& dir,
-                                   const std::filesystem::path& previous) {
+                                   const std::filesystem::path& previous, AfterPortion after) {
   RETURN_IF_ERROR(impl_->check_open());
-  return copy_live_files(impl_->database->db(), impl_->dir, dir, previous);
+  return copy_live_files(impl_->database->db(), impl_->dir, dir, previous, after);
 }
 
 RocksDbWork RocksDbStore::work() const {

@@ -7,6 +7,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include <rushgate/copy_portion.h>
 
 namespace rushgate {
 
@@ -16,6 +17,6 @@ using AtRest = absl::FunctionRef<absl::Status(absl::FunctionRef<void()> take_sna
 /// Copies the database of `connection`, on which nothing else may run, to a new file, as it is when
 /// `at_rest` calls its argument. Syncs the file, and not its directory. Throws SQLite::Exception.
 absl::Status copy_database(SQLite::Database& connection, const std::filesystem::path& file,
-                           AtRest at_rest);
+                           AtRest at_rest, AfterPortion after);
 
 }  // namespace rushgate

@@ -295,15 +295,17 @@ absl::Status SqliteOrderStore::visit_keys(std::int64_t time_ms, VisitPortion vis
 }
 
 absl::Status SqliteOrderStore::copy_to(const std::filesystem::path& file,
-                                       absl::FunctionRef<absl::Status()> at_that_moment) {
+                                       absl::FunctionRef<absl::Status()> at_that_moment,
+                                       AfterPortion after) {
   return impl_->read_apart("copying", [&](SQLite::Database& connection) {
-    return copy_database(connection, file, [&](absl::FunctionRef<void()> take_snapshot) {
+    const auto at_rest = [&](absl::FunctionRef<void()> take_snapshot) {
       // The transaction changes nothing. It keeps out the writers of this process and of all others.
       return impl_->write("copying", [&](Writer& /*writer*/) {
         take_snapshot();
         return at_that_moment();
       });
-    });
+    };
+    return copy_database(connection, file, at_rest, after);
   });
 }
 

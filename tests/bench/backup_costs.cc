@@ -1,5 +1,5 @@
 // The rate of a sale while it is backed up, and alone:
-//   backup_costs [orders] [os|sync]                                        (1,000,000 orders, os)
+//   backup_costs [orders] [os|sync] [rounds] [within_s]           (1,000,000 orders, os, 3, 300)
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -21,7 +21,6 @@
 namespace rushgate::bench {
 namespace {
 
-constexpr int kRounds = 7;
 constexpr double kMegabyte = 1e6;
 constexpr double kPercent = 100;
 
@@ -68,8 +67,8 @@ class BackedUpSale {
     return static_cast<double>(bought) / seconds;
   }
 
-  BackupReport back_up() {
-    auto report = sale_->backup(scratch_.path() / "backups");
+  BackupReport back_up(std::chrono::seconds within) {
+    auto report = sale_->backup(scratch_.path() / "backups", {.within = within});
     if (!report.ok()) fail(report.status().ToString());
     return *std::move(report);
   }
@@ -86,23 +85,38 @@ class BackedUpSale {
   std::atomic<std::int64_t> users_ = 0;
 };
 
-void measure_backups(std::int64_t orders, bool syncs) {
-  BackedUpSale sale(orders, syncs);
+struct Measurement {
+  std::int64_t orders = 1'000'000;
+  bool syncs = false;
+  int rounds = 3;
+  std::chrono::seconds within = std::chrono::minutes(5);
+};
+
+void measure_backups(const Measurement& measurement) {
+  BackedUpSale sale(measurement.orders, measurement.syncs);
   Samples alone;
   Samples beside;
   Samples shares;
-  for (int round = 0; round < kRounds; ++round) {
+  const auto back_up = [&] { return sale.back_up(measurement.within); };
+  std::chrono::milliseconds took(0);
+  sale.rate_beside([&] { took = std::chrono::milliseconds(back_up().took_ms); });
+  for (int round = 0; round < measurement.rounds; ++round) {
+    // For as long, before and after, since the rate changes with the time and the database.
+    const auto rate_alone = [&] {
+      return sale.rate_beside([&] { std::this_thread::sleep_for(took); });
+    };
     BackupReport report;
-    const double rate = sale.rate_beside([&] { report = sale.back_up(); });
-    const std::chrono::milliseconds same(report.took_ms);  // as long as the backup took
-    const double rate_alone = sale.rate_beside([&] { std::this_thread::sleep_for(same); });
+    const double before = rate_alone();
+    const double rate = sale.rate_beside([&] { report = back_up(); });
+    took = std::chrono::milliseconds(report.took_ms);
+    const double mean = (before + rate_alone()) / 2;
     beside.add(rate);
-    alone.add(rate_alone);
-    shares.add(rate / rate_alone);
+    alone.add(mean);
+    shares.add(rate / mean);
     std::printf("backup of %.0f MB in %.2f s: %.0f purchases/s beside it, %.0f alone: %+.1f %%\n",
                 static_cast<double>(report.bytes) / kMegabyte,
-                static_cast<double>(report.took_ms) / 1e3, rate, rate_alone,
-                (rate / rate_alone - 1) * kPercent);
+                static_cast<double>(report.took_ms) / 1e3, rate, mean,
+                (rate / mean - 1) * kPercent);
     std::fflush(stdout);
   }
   std::printf("median: %.0f purchases/s beside a backup, %.0f alone: %+.1f %%\n", beside.median(),
@@ -113,7 +127,11 @@ void measure_backups(std::int64_t orders, bool syncs) {
 }  // namespace rushgate::bench
 
 int main(int argc, char** argv) {
-  const std::int64_t orders = argc > 1 ? std::atoll(argv[1]) : 1'000'000;
-  rushgate::bench::measure_backups(orders, argc > 2 && std::string_view(argv[2]) == "sync");
+  rushgate::bench::Measurement measurement;
+  if (argc > 1) measurement.orders = std::atoll(argv[1]);
+  if (argc > 2) measurement.syncs = std::string_view(argv[2]) == "sync";
+  if (argc > 3) measurement.rounds = std::atoi(argv[3]);
+  if (argc > 4) measurement.within = std::chrono::seconds(std::atoll(argv[4]));
+  rushgate::bench::measure_backups(measurement);
   return 0;
 }

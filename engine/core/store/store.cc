@@ -25,7 +25,7 @@ std::optional<Durability> parse_durability(std::string_view name) {
 }
 
 absl::Status Store::copy_to(const std::filesystem::path& /*dir*/,
-                            const std::filesystem::path& /*previous*/) {
+                            const std::filesystem::path& /*previous*/, AfterPortion /*after*/) {
   return absl::UnimplementedError("this store is in memory: there is nothing to copy");
 }
 

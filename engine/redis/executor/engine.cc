@@ -70,8 +70,8 @@ void Engine::add_native_scripts(std::span<const NamedScript> scripts) {
 }
 
 absl::Status Engine::copy_to(const std::filesystem::path& dir,
-                             const std::filesystem::path& previous) {
-  return executor_->copy_to(dir, previous);
+                             const std::filesystem::path& previous, AfterPortion after) {
+  return executor_->copy_to(dir, previous, after);
 }
 
 void Engine::add_connection_check(std::weak_ptr<const ConnectionCheck> /*check*/) {}

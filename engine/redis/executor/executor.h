@@ -123,8 +123,9 @@ class Executor final {
 
   /// Makes all replies so far safe against power loss.
   absl::Status sync() { return store_.sync(); }
-  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous) {
-    return store_.copy_to(dir, previous);
+  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous,
+                       AfterPortion after) {
+    return store_.copy_to(dir, previous, after);
   }
   /// Returns true if sync() has an effect.
   [[nodiscard]] bool keeps_on_disk() const { return store_.durability() != Durability::kMemory; }

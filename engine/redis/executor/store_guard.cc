@@ -59,8 +59,13 @@ absl::Status StoreGuard::sync() {
 }
 
 absl::Status StoreGuard::copy_to(const std::filesystem::path& dir,
-                                 const std::filesystem::path& previous) {
-  return use([&](Store& store) { return store.copy_to(dir, previous); });
+                                 const std::filesystem::path& previous, AfterPortion after) {
+  return use([&](Store& store) {
+    return store.copy_to(dir, previous, [&](const CopyPortion& portion) {
+      absl::Status status = after(portion);
+      return status.ok() ? health() : status;  // reopen() waits for the end of the copy
+    });
+  });
 }
 
 absl::Status StoreGuard::health() const {

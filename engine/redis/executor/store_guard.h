@@ -41,8 +41,9 @@ class StoreGuard {
 
   /// Makes all commits so far safe against power loss. Returns the first failure, if there is one.
   absl::Status sync();
-  /// As Store::copy_to(). A failure of the copy is none of the store.
-  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous);
+  /// As Store::copy_to(). A failure of the copy is none of the store. One of the store ends the copy.
+  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous,
+                       AfterPortion after);
   /// Returns the first failure. kUnavailable: the store may work again later. Any other code: only
   /// another store can help, as the message says.
   [[nodiscard]] absl::Status health() const;

@@ -135,8 +135,9 @@ absl::Status LaneOrders::record_checkpoint(const BatchFence& fence) {
 }
 
 absl::Status LaneOrders::copy_to(const std::filesystem::path& file,
-                                 absl::FunctionRef<absl::Status()> at_that_moment) {
-  return shared_.copy_to(file, at_that_moment);
+                                 absl::FunctionRef<absl::Status()> at_that_moment,
+                                 AfterPortion after) {
+  return shared_.copy_to(file, at_that_moment, after);
 }
 
 absl::Status LaneOrders::check_integrity() {

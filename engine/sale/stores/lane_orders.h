@@ -43,7 +43,8 @@ class LaneOrders final : public OrderStore,
   absl::Status visit_keys(std::int64_t time_ms, VisitPortion visit) override;
   absl::Status record_checkpoint(const BatchFence& fence) override;
   absl::Status copy_to(const std::filesystem::path& file,
-                       absl::FunctionRef<absl::Status()> at_that_moment) override;
+                       absl::FunctionRef<absl::Status()> at_that_moment,
+                       AfterPortion after) override;
   absl::Status check_integrity() override;
   absl::StatusOr<DatabaseInstance> instance() override { return shared_.instance(); }
   VoucherStore* vouchers() override { return this; }

@@ -121,7 +121,8 @@ absl::StatusOr<OrderCounts> OrderStore::count_by_status(std::optional<VoucherId>
 }
 
 absl::Status OrderStore::copy_to(const std::filesystem::path& /*file*/,
-                                 absl::FunctionRef<absl::Status()> /*at_that_moment*/) {
+                                 absl::FunctionRef<absl::Status()> /*at_that_moment*/,
+                                 AfterPortion /*after*/) {
   return absl::UnimplementedError("this order store copies nothing: back it up by its own means");
 }
 

@@ -29,7 +29,7 @@ using testing::Sweep;
 constexpr VoucherId kCopied = 7;
 constexpr int kChangesMax = 1'000;  // the bound of a sweep
 constexpr std::uint64_t kShare = 12;
-constexpr std::size_t kKept = 1;  // so a complete backup removes the older one
+const BackupOptions kKept{.keep = 1};  // so a complete backup removes the older one
 
 using Contents = std::map<std::string, std::string>;  // of files, by their names
 

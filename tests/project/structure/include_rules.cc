@@ -82,6 +82,7 @@ struct PublicHeader {
 };
 
 constexpr std::array kPublicHeaders = {
+    PublicHeader{"rushgate/copy_portion.h", "engine/core/base"},
     PublicHeader{"rushgate/maybe_integer.h", "engine/core/base"},
     PublicHeader{"rushgate/stream_id.h", "engine/core/base"},
     PublicHeader{"rushgate/clock.h", "engine/core/time"},

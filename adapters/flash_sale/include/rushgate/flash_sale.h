@@ -2,6 +2,7 @@
 // Start here to sell.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +116,18 @@ struct Backlog {
 };
 
 inline void wait_silently(const std::string& /*note*/) {}
+
+struct BackupOptions {
+  /// How many backups stay. 0: all.
+  std::size_t keep = 3;
+  /// While the sale sells, a backup works for a thirtieth of the time, so that it costs about a
+  /// twentieth of the rate at most. It works for more if it would otherwise take longer than this, and
+  /// takes longer only if the disk is too slow. 0: it never waits. A sale that does not sell is copied
+  /// as fast as possible.
+  std::chrono::milliseconds within = std::chrono::minutes(5);
+  /// Ends the backup soon: kAborted. Before the sale is destroyed, its owner must end all backups.
+  std::stop_token stop = {};
+};
 
 /// A backup that is complete.
 struct BackupReport {
@@ -314,15 +328,17 @@ class FlashSale {
   /// Copies the sale to a new directory in `dir`, which is named after the time, while it sells. Workers
   /// wait for some milliseconds. Keyspace and order database are of one moment. Tables of the keyspace
   /// are links to those of the sale or of the backup before, where the file system permits that. Then
-  /// removes all but the newest `keep` backups (0: none). A backup that is interrupted at any moment
-  /// leaves the others as they are. restore_backup() restores it.
+  /// removes all but the newest of them. A backup that is interrupted at any moment leaves the others as
+  /// they are. restore_backup() restores it.
   ///
   /// With a keyspace on a server, copies the order database alone. A sale that is opened on a restored
   /// one with an empty keyspace has all stored orders, and lacks those that were queued. Errors:
   /// - kUnimplemented: the sale is in memory, or the order store copies nothing.
   /// - kFailedPrecondition: another backup is being made in `dir`, or it is the sale's own directory.
   /// - kUnavailable: a file cannot be written.
-  absl::StatusOr<BackupReport> backup(const std::filesystem::path& dir, std::size_t keep = 3);
+  /// - kAborted: it was stopped.
+  absl::StatusOr<BackupReport> backup(const std::filesystem::path& dir,
+                                      const BackupOptions& options = {});
 
  private:
   class Impl;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include <rushgate/client.h>
 #include <rushgate/clock.h>
+#include <rushgate/copy_portion.h>
 #include <rushgate/script.h>
 
 namespace rushgate {
@@ -51,7 +52,7 @@ class Backend {
 
   /// Copies the keyspace, as Store::copy_to() does. Default: kUnimplemented, as on a server.
   virtual absl::Status copy_to(const std::filesystem::path& dir,
-                               const std::filesystem::path& previous);
+                               const std::filesystem::path& previous, AfterPortion after);
 
   /// Registers a check for new connections. It is removed when the caller destroys it. A server
   /// that lost writes has closed all its connections, so a check of the new ones detects the loss

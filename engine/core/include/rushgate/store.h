@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include <rushgate/copy_portion.h>
 #include <rushgate/stream_id.h>
 
 namespace rushgate {
@@ -206,7 +207,7 @@ class Store {
   /// is. The copy is on the disk when the call returns. Any thread may call this at any time, one
   /// at a time. `previous` may be empty. Default: kUnimplemented.
   virtual absl::Status copy_to(const std::filesystem::path& dir,
-                               const std::filesystem::path& previous);
+                               const std::filesystem::path& previous, AfterPortion after);
 
   // ---- After a failure ----
 

@@ -143,8 +143,8 @@ class Engine final : public Backend {
   [[nodiscard]] Capabilities capabilities() const override;
   void add_native_scripts(std::span<const NamedScript> scripts) override;
   /// Copies the store, while requests go on. kUnimplemented: it is in memory.
-  absl::Status copy_to(const std::filesystem::path& dir,
-                       const std::filesystem::path& previous) override;
+  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous,
+                       AfterPortion after) override;
   /// Does nothing: the embedded engine has no connections.
   void add_connection_check(std::weak_ptr<const ConnectionCheck> check) override;
 

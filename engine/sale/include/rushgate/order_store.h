@@ -18,6 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <rushgate/copy_portion.h>
 #include <rushgate/order.h>
 #include <rushgate/order_rules.h>
 #include <rushgate/order_status.h>
@@ -279,9 +280,11 @@ class OrderStore {
   virtual absl::Status record_checkpoint(const BatchFence& fence);
   /// Copies the database, as it is at one moment of the call, to a new file. Calls `at_that_moment`
   /// while no change is committed; if it fails, so does the copy. Reads and writes go on otherwise.
-  /// The copy is on the disk when the call returns. Default: kUnimplemented.
+  /// The copy is on the disk when the call returns. `after` is called while nothing waits for it.
+  /// Default: kUnimplemented.
   virtual absl::Status copy_to(const std::filesystem::path& file,
-                               absl::FunctionRef<absl::Status()> at_that_moment);
+                               absl::FunctionRef<absl::Status()> at_that_moment,
+                               AfterPortion after);
   /// Returns kDataLoss with the first problems if the database contradicts itself, or its file was
   /// moved. May read everything, and blocks no other call meanwhile. Default: OK.
   virtual absl::Status check_integrity() { return absl::OkStatus(); }

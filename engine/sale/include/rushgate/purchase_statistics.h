@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 
 #include <rushgate/purchase.h>
 #include <rushgate/voucher.h>
@@ -54,6 +55,9 @@ struct PurchaseCounts {
   [[nodiscard]] std::uint64_t of(Outcome outcome) const {
     return outcomes[static_cast<std::size_t>(outcome)];
   }
+  [[nodiscard]] std::uint64_t total() const {
+    return std::accumulate(outcomes.begin(), outcomes.end(), repeated);
+  }
 };
 
 /// The purchases of a sale since it was opened in this process. A value type.
@@ -66,6 +70,13 @@ struct PurchaseStatistics {
   /// Of one request in 64, from the call of Sale::buy() to its return. A request of a larger
   /// Sale::buy_all() takes as long as the call.
   LatencyFigures latency = {};
+
+  /// Returns how many requests had an outcome.
+  [[nodiscard]] std::uint64_t total() const {
+    std::uint64_t sum = others.total();
+    for (const auto& [voucher, counts] : vouchers) sum += counts.total();
+    return sum;
+  }
 };
 
 }  // namespace rushgate

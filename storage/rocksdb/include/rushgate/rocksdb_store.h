@@ -102,8 +102,8 @@ class RocksDbStore final : public Store {
   /// database stays open for reads. If a later step fails, reads fail until a call succeeds.
   absl::Status reopen(Exclusively exclusively) override;
   /// Copies the log, at most log_bytes_max, so that no memory table has to be written for the copy.
-  absl::Status copy_to(const std::filesystem::path& dir,
-                       const std::filesystem::path& previous) override;
+  absl::Status copy_to(const std::filesystem::path& dir, const std::filesystem::path& previous,
+                       AfterPortion after) override;
 
   /// Any thread may call it.
   [[nodiscard]] RocksDbWork work() const;

@@ -80,7 +80,8 @@ class SqliteOrderStore final : public OrderStore,
   absl::Status check_integrity() override;
   /// Copies by SQLite's backup API. The log (-wal) grows meanwhile.
   absl::Status copy_to(const std::filesystem::path& file,
-                       absl::FunctionRef<absl::Status()> at_that_moment) override;
+                       absl::FunctionRef<absl::Status()> at_that_moment,
+                       AfterPortion after) override;
   VoucherStore* vouchers() override { return this; }
   PaymentStore* payments() override { return this; }
   ArchiveStore* archive() override { return this; }

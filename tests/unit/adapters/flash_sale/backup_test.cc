@@ -8,10 +8,13 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -22,6 +25,7 @@
 #include <rushgate/flash_sale.h>
 #include <rushgate/random_seed.h>
 #include <rushgate/rocksdb_store.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {
@@ -54,7 +58,7 @@ class BackupTest : public ::testing::Test {
     ASSERT_EQ(sale.drain(), absl::OkStatus());
   }
   fs::path back_up(FlashSale& sale, std::size_t keep = 3) {
-    const auto report = sale.backup(backups_, keep);
+    const auto report = sale.backup(backups_, {.keep = keep});
     EXPECT_EQ(report.status(), absl::OkStatus());
     return report.ok() ? report->path : fs::path();
   }
@@ -86,6 +90,7 @@ class BackupTest : public ::testing::Test {
   const fs::path shop_ = dir_.path() / "shop";
   const fs::path backups_ = dir_.path() / "backups";
   int restored_ = 0;
+  std::stop_source stop_;
 };
 
 TEST_F(BackupTest, BackupDuringRushPassesAudit) {
@@ -207,6 +212,44 @@ TEST_F(BackupTest, BackupOfSaleOnRedisHasOrdersAlone) {
   EXPECT_THAT(again->audit()->problems, IsEmpty());
 }
 
+TEST_F(BackupTest, StoppedBackupLeavesOlderOneWhole) {
+  const auto sale = open_shop();
+  const fs::path first = back_up(*sale);
+  buy(*sale, 1);
+  stop_.request_stop();
+  EXPECT_EQ(sale->backup(backups_, {.stop = stop_.get_token()}).status().code(),
+            absl::StatusCode::kAborted);
+  EXPECT_THAT(backups(), ::testing::ElementsAre(first));
+  EXPECT_FALSE(fs::exists(backups_ / ".incomplete"));
+  EXPECT_EQ(admitted_in(back_up(*sale)), 1);
+}
+
+TEST_F(BackupTest, OrdersStoredBetweenPortionsAreNotCopied) {
+  const auto sale = open_shop();
+  const std::string reference(Order::kReferenceBytesMax, 'r');  // so that they are 3 MB
+  const std::vector<BuyRequest> batch(2'048,
+                                      {.voucher = kBackedUp, .user = 1, .reference = reference});
+  constexpr int kBatches = 8;
+  for (int i = 0; i < kBatches; ++i) sale->sale().buy_all(batch);
+  ASSERT_EQ(sale->drain(), absl::OkStatus());
+  std::uint64_t left = std::numeric_limits<std::uint64_t>::max();
+  int portions = 0;
+  ASSERT_EQ(sale->orders().copy_to(
+                dir_.path() / "copy.db", [] { return absl::OkStatus(); },
+                [&](const CopyPortion& portion) {
+                  buy(*sale, 1);
+                  EXPECT_LT(portion.bytes_left, std::exchange(left, portion.bytes_left));
+                  ++portions;
+                  return absl::OkStatus();
+                }),
+            absl::OkStatus());
+  EXPECT_GT(portions, 1);
+  const auto copy = SqliteOrderStore::open(dir_.path() / "copy.db", {.read_only = true}).value();
+  EXPECT_EQ(copy->count_live(kBackedUp).value(),
+            kBatches * static_cast<std::int64_t>(batch.size()));
+  EXPECT_EQ(copy->check_integrity(), absl::OkStatus());
+}
+
 TEST_F(BackupTest, SaleInMemoryIsRefused) {
   const auto sale = FlashSale::open("memory:").value();
   EXPECT_EQ(sale->backup(backups_).status().code(), absl::StatusCode::kUnimplemented);
@@ -219,7 +262,7 @@ TEST_F(BackupTest, SaleInMemoryIsRefused) {
   if (!sale.ok()) _exit(1);
   while (true) {
     for (int i = 0; i < 50; ++i) static_cast<void>((*sale)->buy(kBackedUp, 1));
-    if (!(*sale)->backup(backups, 2).ok()) _exit(1);
+    if (!(*sale)->backup(backups, {.keep = 2}).ok()) _exit(1);
   }
 }
 

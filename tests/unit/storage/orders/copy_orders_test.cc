@@ -540,7 +540,9 @@ TEST_F(CopyRefusalTest, UnfinishedAndMovedDatabasesAreNotCopied) {
 TEST_F(CopyRefusalTest, TwinsAndMemoryAreRefused) {
   const TemporaryDirectory directory;
   const auto from = make_sold();
-  const auto copy_made = from->copy_to(directory.path() / "twin", [] { return absl::OkStatus(); });
+  const auto copy_made = from->copy_to(
+      directory.path() / "twin", [] { return absl::OkStatus(); },
+      [](const CopyPortion& /*portion*/) { return absl::OkStatus(); });
   ASSERT_TRUE(copy_made.ok()) << copy_made;
   const auto twin = SqliteOrderStore::open(directory.path() / "twin").value();
   EXPECT_THAT(error_of_copy(*from, *twin), HasSubstr("both databases are in use"));
