@@ -1,6 +1,7 @@
 #include "storage/rocksdb/store_copy.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -32,6 +33,9 @@ absl::Status copy_failure(const fs::path& file, const std::error_code& error) {
   return absl::UnavailableError(concat("copying to ", file.string(), ": ", error.message()));
 }
 
+/// Returns why a stream failed: what the system said about it since errno was 0.
+std::error_code stream_error() { return {errno != 0 ? errno : EIO, std::generic_category()}; }
+
 /// A file that is copied, and of which an earlier call has copied the first bytes.
 struct FileToCopy {
   fs::path from;
@@ -45,12 +49,14 @@ struct FileToCopy {
 /// Copies, and syncs each portion: one sync at the end would hold up the commits of others for as long
 /// as the whole file takes. `bytes_left` counts down what the call has to copy.
 absl::Status copy_bytes(const FileToCopy& file, std::uint64_t& bytes_left, AfterPortion after) {
+  errno = 0;
   std::ifstream in(file.from, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(file.begin));
   std::ofstream out(file.to, std::ios::binary | (file.begin > 0 ? std::ios::app : std::ios::trunc));
   std::vector<char> portion(std::min(file.bytes(), CopyPortion::kBytes));
   for (std::uint64_t at = file.begin; at < file.end && in && out;) {
     const std::uint64_t bytes = std::min<std::uint64_t>(file.end - at, portion.size());
+    errno = 0;
     in.read(portion.data(), static_cast<std::streamsize>(bytes));
     out.write(portion.data(), in.gcount());
     out.flush();
@@ -60,6 +66,7 @@ absl::Status copy_bytes(const FileToCopy& file, std::uint64_t& bytes_left, After
     bytes_left -= bytes;
     RETURN_IF_ERROR(after({.bytes = bytes, .bytes_left = bytes_left}));
   }
+  if (!in || !out) return copy_failure(file.to, stream_error());
   out.close();
   std::error_code error;
   if (!out || fs::file_size(file.to, error) != file.end) {
@@ -76,10 +83,11 @@ bool has_contents(const fs::path& file, const std::string& bytes) {
 /// Writes a small file and syncs it, unless an earlier call has.
 absl::Status write_bytes(const fs::path& to, const std::string& bytes) {
   if (has_contents(to, bytes)) return absl::OkStatus();
+  errno = 0;
   std::ofstream out(to, std::ios::binary | std::ios::trunc);
   out << bytes;
   out.close();
-  if (!out) return copy_failure(to, std::make_error_code(std::errc::io_error));
+  if (!out) return copy_failure(to, stream_error());
   return sync_file(to);
 }
 

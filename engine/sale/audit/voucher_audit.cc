@@ -66,6 +66,9 @@ std::string find_fault(const std::vector<VoucherVersion>& versions) {
       return concat("its version ", number, " has the unknown state ",
                     static_cast<int>(version.state));
     }
+    if (version.voucher.lanes < 1) {
+      return concat("its version ", number, " is on ", version.voucher.lanes, " lanes");
+    }
     const bool is_last = i + 1 == versions.size();
     if (version.state == VoucherVersion::State::kPending && !is_last) {
       return concat("its version ", number, " is pending, and a later one follows it");
