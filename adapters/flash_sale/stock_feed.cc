@@ -80,23 +80,28 @@ void StockFeed::report() {
   reported_ = *std::move(stocks);
 }
 
-/// Reads the lanes that can be read; all of them fail if the keyspace is away.
+/// Reads the lanes that can be read; all of them fail if the keyspace is away. A voucher is left out while one of
+/// its lanes is missing.
 absl::StatusOr<StockFeed::Stocks> StockFeed::read() {
-  Stocks stocks;
+  Sums sums;
   absl::Status failure;
   std::size_t failed = 0;
   for (const SaleLane& lane : lanes_) {
-    absl::Status read = read_lane(lane.keys, stocks);
+    absl::Status read = read_lane(lane.keys, sums);
     if (read.ok()) continue;
     failure = std::move(read);
     ++failed;
   }
   if (failed == lanes_.size()) return failure;
+  Stocks stocks;
+  for (const auto& [voucher, sum] : sums) {
+    if (sum.lanes == lanes_of_[voucher]) stocks.emplace(voucher, sum.free);
+  }
   return stocks;
 }
 
-/// Reads the stock of the vouchers on sale. A voucher that is being rebuilt may have none.
-absl::Status StockFeed::read_lane(const SaleKeys& keys, Stocks& stocks) {
+/// Adds the stock of the vouchers on sale. A voucher that is being rebuilt may have none.
+absl::Status StockFeed::read_lane(const SaleKeys& keys, Sums& sums) {
   constexpr std::string_view kReading = "reading the stock";
   const Reply members = client_("SMEMBERS", keys.vouchers());
   if (members.is_error()) return to_status(members, kReading);
@@ -112,11 +117,26 @@ absl::Status StockFeed::read_lane(const SaleKeys& keys, Stocks& stocks) {
   const Reply values = client_.call(std::move(request));
   if (values.elements().size() != vouchers.size()) return to_status(values, kReading);
   for (std::size_t i = 0; i < vouchers.size(); ++i) {
-    if (const auto stock = parse_int64(values.elements()[i].text())) {
-      stocks[vouchers[i]] += *stock;  // it may be on several lanes
-    }
+    const auto stock = parse_int64(values.elements()[i].text());
+    if (!stock || !knows_lanes(keys, vouchers[i])) continue;
+    Sum& sum = sums[vouchers[i]];
+    sum.free += *stock;
+    ++sum.lanes;
   }
   return absl::OkStatus();
+}
+
+/// Finds out on how many lanes a voucher is, which never changes. Returns false if its terms are missing.
+bool StockFeed::knows_lanes(const SaleKeys& keys, VoucherId voucher) {
+  if (lanes_of_.contains(voucher)) return true;
+  std::int64_t lanes = 1;
+  if (lanes_.size() > 1) {
+    const Reply terms = client_("HMGET", keys.voucher(voucher), "version", "lanes");
+    if (terms.elements().size() != 2 || !terms.elements()[0].is_text()) return false;
+    lanes = parse_int64(terms.elements()[1].text()).value_or(1);
+  }
+  lanes_of_.emplace(voucher, lanes);
+  return true;
 }
 
 absl::Status StockFeed::call_hook(VoucherId voucher, std::int64_t free) {

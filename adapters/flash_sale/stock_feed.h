@@ -50,11 +50,18 @@ class StockFeed {
 
  private:
   using Stocks = std::map<VoucherId, std::int64_t>;
+  /// The stock of the lanes that were read.
+  struct Sum {
+    std::int64_t free = 0;
+    std::int64_t lanes = 0;  // how many
+  };
+  using Sums = std::map<VoucherId, Sum>;
 
   void loop();
   void report();
   absl::StatusOr<Stocks> read();
-  absl::Status read_lane(const SaleKeys& keys, Stocks& stocks);
+  absl::Status read_lane(const SaleKeys& keys, Sums& sums);
+  bool knows_lanes(const SaleKeys& keys, VoucherId voucher);
   absl::Status call_hook(VoucherId voucher, std::int64_t free);
 
   Client& client_;
@@ -63,8 +70,9 @@ class StockFeed {
   const Hook& hook_;
   const std::int64_t every_ms_;
   const std::shared_ptr<spdlog::logger> logger_;
-  std::atomic<bool> is_reporting_{false};  // guards the next three members
+  std::atomic<bool> is_reporting_{false};  // guards the next four members
   Stocks reported_;                        // for which the function returned
+  Stocks lanes_of_;                        // on how many lanes each voucher is
   std::int64_t due_ms_ = 0;                // monotonic
   std::string failure_;                    // of the last report; empty: none
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "adapters/flash_sale/sale_json.h"
@@ -191,9 +192,15 @@ HttpAnswer refund_voucher(RouteCall& call) {
   // The database decides, so queued orders must be there first.
   const auto first = call.sale().sale().lane_of(call.voucher);
   if (!first.ok()) return problem_of(first.status());
+  const auto begin = static_cast<std::size_t>(first->number);
   const auto count = static_cast<std::size_t>((*known)->voucher.lanes);
-  for (const SaleLane& lane :
-       call.sale().sale().lanes().subspan(static_cast<std::size_t>(first->number), count)) {
+  const std::span<const SaleLane> lanes = call.sale().sale().lanes();
+  if (count > lanes.size() - begin) {
+    return problem(kUnavailable, concat("the voucher is on ", count,
+                                        " lanes, and this process has opened the sale with ",
+                                        lanes.size(), ": open it again"));
+  }
+  for (const SaleLane& lane : lanes.subspan(begin, count)) {
     const auto unstored = read_unstored_orders(call.sale().client(), lane.keys, call.voucher);
     if (!unstored.ok()) return problem_of(unstored.status());
     if (!unstored->queued.empty()) {

@@ -173,7 +173,7 @@ absl::StatusOr<int> FaultyOrderStore::put_on_lane(VoucherId voucher, int lane) {
 
 absl::Status FaultyOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
   RETURN_IF_ERROR(voucher_write_error());
-  return inner_->orders.lanes()->record_moved(moved, fence);
+  return inner_->orders.lanes()->record_moved(moved, forwarded(fence));
 }
 
 absl::Status FaultyOrderStore::voucher_write_error() const {

@@ -1,5 +1,7 @@
 #include "apps/watch/sale_watch.h"
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -87,17 +89,32 @@ absl::Status SaleWatch::count_stock(SaleCounts& counts) {
   return absl::OkStatus();
 }
 
+/// Returns the free pieces of all lanes of a voucher. The database counts while one of them lacks it.
 absl::StatusOr<std::int64_t> SaleWatch::free_stock(const Voucher& voucher) {
-  if (Client* const client = keyspace()) {
-    ASSIGN_OR_RETURN(const int lane, lanes_->of_voucher(voucher.id));
-    const SaleKeys& keys = lanes_->all()[static_cast<std::size_t>(lane)].keys;
-    const Reply stock = (*client)("GET", keys.stock(voucher.id));
-    if (stock.is_text()) return parse_int64(stock.text()).value_or(0);
-    if (stock.is_error()) return to_status(stock, "reading the stock");
+  if (keyspace() != nullptr) {
+    ASSIGN_OR_RETURN(const auto free, free_in_keyspace(voucher));
+    if (free) return *free;
   }
-  const auto taken = orders_->count_live(voucher.id);  // also while the keyspace lacks the voucher
+  const auto taken = orders_->count_live(voucher.id);
   if (!taken.ok()) return taken.status();
   return voucher.stock - *taken;
+}
+
+/// Returns nothing if a lane lacks the voucher.
+absl::StatusOr<std::optional<std::int64_t>> SaleWatch::free_in_keyspace(const Voucher& voucher) {
+  ASSIGN_OR_RETURN(const int home, lanes_->of_voucher(voucher.id));
+  const auto first = static_cast<std::size_t>(home);
+  const auto count = static_cast<std::size_t>(voucher.lanes);
+  const std::span<const SaleLane> all = lanes_->all();
+  if (count > all.size() - first) return std::nullopt;  // some were added since
+  std::int64_t free = 0;
+  for (const SaleLane& lane : all.subspan(first, count)) {
+    const Reply stock = (*keyspace())("GET", lane.keys.stock(voucher.id));
+    if (stock.is_error()) return to_status(stock, "reading the stock");
+    if (!stock.is_text()) return std::nullopt;
+    free += parse_int64(stock.text()).value_or(0);
+  }
+  return free;
 }
 
 /// Counts the holds of the keyspace, which include those of queued orders.

@@ -39,6 +39,7 @@ class SaleWatch {
   absl::Status count_stock(SaleCounts& counts);
   absl::Status count_holds(SaleCounts& counts);
   absl::StatusOr<std::int64_t> free_stock(const Voucher& voucher);
+  absl::StatusOr<std::optional<std::int64_t>> free_in_keyspace(const Voucher& voucher);
 
   const std::optional<VoucherId> voucher_;
   std::unique_ptr<OrderStore> orders_;

@@ -292,9 +292,7 @@ BuyResult Sale::Lanes::buy_with_moved(const BuyRequest& request, BuyResult sold_
   const int lane = views_->known_of_buyer(request.voucher, request.user).value_or(0);
   for (int i = 0; i < kTriesMax; ++i) {
     const auto is_there = mover_->fetch(request.voucher, lanes, lane, request.quantity);
-    if (!is_there.ok()) {
-      return {.outcome = Outcome::kOverloaded, .detail = std::string(is_there.status().message())};
-    }
+    if (!is_there.ok()) return failure_of<BuyResult>(is_there.status());
     if (!*is_there) return sold_out;
     BuyResult result = buy_on(lane, request);
     if (result.outcome != Outcome::kSoldOut) return result;

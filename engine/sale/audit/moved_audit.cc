@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/base/concat.h"
+#include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/sale/split/lane_pieces.h"
 
@@ -15,6 +16,19 @@ namespace rushgate {
 namespace {
 
 using Lanes = std::pair<int, int>;  // from, to
+
+/// Compares a lane's sum of what came and went with its numbers. A script changes them together.
+void audit_balance(VoucherId voucher, int lane, const LanePieces& pieces, AuditReport& report) {
+  std::int64_t balance = 0;
+  for (const auto& [other, count] : pieces.from) balance += count;
+  for (const auto& [other, count] : pieces.to) balance -= count;
+  const auto field = pieces.fields.find("moved");
+  const std::int64_t moved =
+      field == pieces.fields.end() ? 0 : parse_int64(field->second).value_or(0);
+  if (moved == balance) return;
+  report.problems.push_back(concat("voucher ", voucher, ": the lane ", lane, " has ", moved,
+                                   " moved pieces, and its numbers of other lanes say ", balance));
+}
 
 /// Audits one voucher. The numbers only grow, so each is read before the one that it must not exceed.
 absl::Status audit_voucher(Client& client, std::span<const SaleLane> lanes, VoucherId voucher,
@@ -30,6 +44,7 @@ absl::Status audit_voucher(Client& client, std::span<const SaleLane> lanes, Vouc
   for (const MovedPieces& one : moved) recorded[{one.from, one.to}] = one.pieces;
   std::int64_t on_their_way = 0;
   for (int from = 0; from < static_cast<int>(lanes.size()); ++from) {
+    audit_balance(voucher, from, given[static_cast<std::size_t>(from)], report);
     for (int to = 0; to < static_cast<int>(lanes.size()); ++to) {
       const std::int64_t first = pieces_of(given[static_cast<std::size_t>(from)].to, to);
       const std::int64_t second = recorded[{from, to}];

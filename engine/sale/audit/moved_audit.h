@@ -11,7 +11,7 @@
 namespace rushgate {
 
 /// Compares each number of moved pieces in its three places: what a lane has got is recorded, and what is recorded
-/// was given. With these, and with each lane's own audit, the lanes have the published stock between them,
+/// was given; and each lane's balance with its numbers. With these, and with each lane's own audit, the lanes have the published stock between them,
 /// less what is on its way, which is a warning.
 absl::Status audit_moved_pieces(Client& client, std::span<const SaleLane> lanes,
                                 AuditReport& report);

@@ -28,9 +28,9 @@ std::optional<VoucherVersion> read_version(const OrderEntry& entry) {
   return version;
 }
 
-/// Records a version that is in force, and refused ones for missing numbers before it. Another process may do
+/// Records a version that is in force on a lane, and refused ones for missing numbers before it. Another process may do
 /// the same. Returns false if the database has it.
-absl::StatusOr<bool> record_applied(VoucherStore& vouchers, VoucherVersion version) {
+absl::StatusOr<bool> record_applied(VoucherStore& vouchers, VoucherVersion version, int lane) {
   constexpr int kTries = 100;  // each fails only because another process recorded one
   const VoucherId id = version.voucher.id;
   const std::int64_t number = version.version;
@@ -40,8 +40,8 @@ absl::StatusOr<bool> record_applied(VoucherStore& vouchers, VoucherVersion versi
     if (highest > number) return false;
     if (highest == number) {
       if (latest->state != VersionState::kPending) return false;
-      // On several lanes, it may not be in force on all: recover() finishes that.
-      if (version.voucher.lanes > 1) return i > 1;
+      // On several lanes, it may not be in force on all: recover() finishes that. The lane 0 is the last.
+      if (version.voucher.lanes > 1 && lane != 0) return i > 1;
       RETURN_IF_ERROR(vouchers.resolve(id, number, VersionState::kApplied, {}));
       return true;
     }
@@ -66,7 +66,8 @@ absl::StatusOr<std::size_t> restore_lost_versions(Client& client, const SaleStor
   const auto restore = [&](const OrderEntry& entry) -> absl::Status {
     auto version = read_version(entry);
     if (!version || is_archived(archived, version->voucher.id)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const auto is_new, record_applied(stores.vouchers, *std::move(version)));
+    ASSIGN_OR_RETURN(const auto is_new,
+                     record_applied(stores.vouchers, *std::move(version), stores.orders.lane()));
     restored += is_new ? 1 : 0;
     return absl::OkStatus();
   };

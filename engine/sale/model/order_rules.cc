@@ -250,9 +250,12 @@ OrderResult check_order(const Order& order, const OrderRivals& rivals) {
   // The quantity is subtracted: a sum might overflow.
   const std::int64_t room = *rivals.stock - order.quantity;
   if (rivals.taken_of_voucher > room) {
-    return lacks_pieces(concat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
-                               " pieces taken of a stock of ", *rivals.stock),
-                        rivals.taken_of_voucher - room, rivals.refunding_of_voucher);
+    OrderResult result =
+        lacks_pieces(concat("voucher ", order.voucher, " has ", rivals.taken_of_voucher,
+                            " pieces taken of a stock of ", *rivals.stock),
+                     rivals.taken_of_voucher - room, rivals.refunding_of_voucher);
+    result.lacks_stock = result.lacks_pieces;
+    return result;
   }
   const std::int64_t allowed = order.limit - order.quantity;
   if (order.limit != 0 && rivals.live_of_user > allowed) {

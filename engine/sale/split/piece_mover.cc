@@ -31,6 +31,14 @@ std::int64_t share_to_give(std::int64_t most, std::int64_t free_in_all, int lane
   return free_in_all <= kFewPerLane * lanes ? most : (most + 1) / 2;
 }
 
+/// Returns true if no user may have so many pieces.
+bool exceeds_limit(const LanePieces& voucher, std::int64_t wanted) {
+  const auto field = voucher.fields.find("per_user");
+  const std::int64_t limit =
+      field == voucher.fields.end() ? 0 : parse_int64(field->second).value_or(0);
+  return limit != 0 && wanted > limit;
+}
+
 }  // namespace
 
 PieceMover::State& PieceMover::state_of(VoucherId voucher) {
@@ -63,12 +71,14 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
   std::vector<LanePieces> before;
   for (int i = 0; i < kLooksMax; ++i) {
     ASSIGN_OR_RETURN(auto pieces, look(voucher, lanes));
-    const std::int64_t own = pieces[static_cast<std::size_t>(to)].free;
-    if (own >= wanted) return true;
+    const LanePieces& target = pieces[static_cast<std::size_t>(to)];
+    if (target.free >= wanted) return true;
+    if (exceeds_limit(target, wanted)) return false;
     ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, pieces));
     if (has_finished) continue;
     std::int64_t free = 0;
     for (const LanePieces& lane : pieces) free += std::max<std::int64_t>(lane.free, 0);
+    if (free > 0 && free < wanted) return false;
     int richest = -1;
     for (int lane = 0; lane < lanes; ++lane) {
       const std::int64_t most = richest < 0 ? 0 : pieces[static_cast<std::size_t>(richest)].free;
@@ -82,10 +92,10 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
       RETURN_IF_ERROR(finish_move(voucher, richest, to));
       continue;
     }
-    // Nothing was there in two looks, and nothing came or went between them: so there was a moment at which
-    // nothing was there.
+    // Nothing was there in two looks, and nothing came or went between them that is left now: a piece that came
+    // back and was sold again may leave no trace (Voucher::restore_allowance).
     if (pieces == before) {
-      if (own <= 0) state.sold_out_ms = clock_.monotonic_ms();
+      state.sold_out_ms = clock_.monotonic_ms();
       return false;
     }
     before = std::move(pieces);

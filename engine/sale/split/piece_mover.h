@@ -54,7 +54,8 @@ class PieceMover {
   void forget(VoucherId voucher);
 
   /// Brings pieces to the lane `to` of the voucher's `lanes` until it has `wanted` free ones. Returns false if
-  /// there was a moment at which no other lane had one, none was on its way, and the lane had fewer.
+  /// two equal looks found no free piece on any lane, and none on its way. Of several pieces, also if one look at
+  /// all lanes found fewer, or no user may have so many: then nothing is moved.
   /// kUnavailable: try again: others move pieces, or a lane cannot be reached.
   absl::StatusOr<bool> fetch(VoucherId voucher, int lanes, int to, std::int64_t wanted);
 

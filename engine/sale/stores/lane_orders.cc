@@ -55,8 +55,10 @@ BatchFence LaneOrders::of_lane(const BatchFence& fence) const {
 template <class Read>
 absl::StatusOr<std::vector<Order>> LaneOrders::list_ours(const OrderFilter& filter, Read read) {
   OrderFilter part = filter;
+  const auto place = filter.voucher ? lanes_.remembered(*filter.voucher) : std::nullopt;
+  const bool are_of_one = place && place->lanes == 1;
   return read_ours<Order>(
-      filter.count_max, filter.voucher.has_value(),
+      filter.count_max, are_of_one,
       [&](std::size_t count_max) {
         part.count_max = count_max;
         return read(part);

@@ -39,12 +39,16 @@ absl::Status check_change(Voucher changed) {
   return check_terms(changed);
 }
 
+absl::Status check_lanes(const Voucher& before, const Voucher& changed) {
+  if (before.lanes == changed.lanes) return absl::OkStatus();
+  return absl::InvalidArgumentError(concat(voucher_name(before.id), ": lanes is ", before.lanes,
+                                           " for good, not ", changed.lanes));
+}
+
 /// Returns the error of a change that the lanes of a voucher cannot make one by one.
 absl::Status check_on_lanes(const Voucher& before, const Voucher& changed) {
   std::string fault;
-  if (before.lanes != changed.lanes) {
-    fault = concat("lanes is ", before.lanes, " for good, not ", changed.lanes);
-  } else if (before.lanes > 1 && before.limits != changed.limits) {
+  if (before.lanes > 1 && before.limits != changed.limits) {
     fault = concat("its limits cannot change, as it is on ", before.lanes, " lanes");
   } else if (before.lanes > 1 && changed.stock < before.stock) {
     fault = concat("its stock of ", before.stock, " cannot shrink to ", changed.stock,
@@ -249,9 +253,9 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
                                              " is in force, not ", *expected_version));
     }
     if (in_force.has_value() && in_force->voucher == voucher) return forget_copies(voucher.id);
-    if (latest.has_value()) {
-      RETURN_IF_ERROR(check_on_lanes(in_force.value_or(*latest).voucher, voucher));
-    }
+    // Processes remember the lanes, even of a version that was refused.
+    if (latest.has_value()) RETURN_IF_ERROR(check_lanes(latest->voucher, voucher));
+    if (in_force.has_value()) RETURN_IF_ERROR(check_on_lanes(in_force->voucher, voucher));
 
     VoucherVersion version;
     version.voucher = voucher;
@@ -458,6 +462,13 @@ absl::StatusOr<VoucherVersion> VoucherBook::find_in_force(VoucherId voucher) {
   }
   if (!in_force.ok()) return in_force.status();
   if (!in_force->has_value()) return not_on_sale(voucher);
+  // The orders of all lanes would count as those of the only one.
+  const int lanes = (*in_force)->voucher.lanes;
+  if (lanes > 1 && stores_.orders.lanes() != nullptr) {
+    return absl::UnavailableError(concat(voucher_name(voucher), " is on ", lanes,
+                                         " lanes, and this process has opened the sale with one: "
+                                         "open it again"));
+  }
   return **std::move(in_force);
 }
 

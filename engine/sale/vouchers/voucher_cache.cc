@@ -15,7 +15,7 @@ namespace rushgate {
 namespace {
 
 /// The format of the string. A string of another format is not read.
-constexpr std::int64_t kFormat = 2;
+constexpr std::int64_t kFormat = 3;
 
 /// Returns the numbers of a version in decimal, each before a space, and the title.
 std::string to_text(const VoucherVersion& version) {

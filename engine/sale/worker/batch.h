@@ -35,6 +35,7 @@ struct DecidedEntry {
   Fate fate = Fate::kStored;
   std::string reason = {};
   bool lacks_pieces = false;          // as OrderResult says
+  bool lacks_stock = false;           // as OrderResult says
   bool may_need_earlier = false;      // an entry that another worker has not applied yet
   std::optional<SeenEnds> seen = {};  // if it was written again, and lacks pieces
 

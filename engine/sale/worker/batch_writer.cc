@@ -34,7 +34,11 @@ void append_results(std::span<const OrderEntry* const> entries,
     auto fate = DecidedEntry::Fate::kStored;
     if (results[i].kind == OrderResult::Kind::kRefused) fate = DecidedEntry::Fate::kRefused;
     if (results[i].kind == OrderResult::Kind::kTooEarly) fate = DecidedEntry::Fate::kTooEarly;
-    decided.push_back({entries[i], fate, results[i].reason, results[i].lacks_pieces});
+    decided.push_back({.entry = entries[i],
+                       .fate = fate,
+                       .reason = results[i].reason,
+                       .lacks_pieces = results[i].lacks_pieces,
+                       .lacks_stock = results[i].lacks_stock});
   }
 }
 

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "engine/core/base/concat.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
-#include <rushgate/order_rules.h>
 
 namespace rushgate {
 
@@ -57,7 +58,7 @@ absl::StatusOr<std::vector<DecidedEntry>> LateWrites::write_again(
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (now[i].lacks_pieces) {
       now[i].seen = written[i]->seen;
-      ASSIGN_OR_RETURN(now[i].may_need_earlier, may_need_other_lane(*now[i].entry));
+      if (now[i].lacks_stock) RETURN_IF_ERROR(wait_for_other_lane(now[i]));
     }
     *written[i] = std::move(now[i]);
     if (written[i]->fate == DecidedEntry::Fate::kStored) late.push_back(*written[i]);
@@ -65,17 +66,23 @@ absl::StatusOr<std::vector<DecidedEntry>> LateWrites::write_again(
   return late;
 }
 
-/// Returns true if an order lacks pieces of a voucher on several lanes. Another lane may have got them back and
-/// given them to this one, and not have stored the cancellation yet.
-absl::StatusOr<bool> LateWrites::may_need_other_lane(const OrderEntry& entry) {
-  const auto event = read_event(entry);
-  if (!event.ok()) return false;
-  const Order& order = event->order;
-  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(order.voucher));
-  const auto stock = stock_of(versions);
-  if (!stock || versions.back().voucher.lanes <= 1) return false;
-  ASSIGN_OR_RETURN(const std::int64_t live, stores_.orders.count_live(order.voucher));
-  return live > *stock - order.quantity;
+/// Lets an order wait that lacks pieces of a voucher on several lanes: another lane may have got them back and
+/// given them to this one, and not have stored the cancellation when the database refused the order. It may
+/// have stored it since, so the stock as it is now says nothing. An order that has waited for too
+/// long has a fault instead: it keeps later entries in the stream, and the voucher may be oversold.
+absl::Status LateWrites::wait_for_other_lane(DecidedEntry& refused) {
+  constexpr std::int64_t kWaitMaxMs = 600'000;
+  ASSIGN_OR_RETURN(const auto latest, stores_.vouchers.latest(refused.seen->voucher));
+  if (!latest.has_value() || latest->voucher.lanes <= 1) return absl::OkStatus();
+  const auto id = StreamId::parse(refused.entry->id);
+  const std::int64_t waited_ms = clock_.now_ms() - static_cast<std::int64_t>(id ? id->ms : 0);
+  if (waited_ms <= kWaitMaxMs) {
+    refused.may_need_earlier = true;
+  } else {
+    refused.fate = DecidedEntry::Fate::kFault;
+    refused.reason += concat(", and no lane has given any back for ", waited_ms, " ms");
+  }
+  return absl::OkStatus();
 }
 
 /// Frees pieces for refused orders. The keyspace may have given pieces back and sold them again, and

@@ -39,7 +39,7 @@ class LateWrites {
   void forget_cancellations() { has_stale_cancellations_ = true; }
 
  private:
-  absl::StatusOr<bool> may_need_other_lane(const OrderEntry& entry);
+  absl::Status wait_for_other_lane(DecidedEntry& refused);
   absl::StatusOr<StreamId> make_room(std::span<OrderEvent> events, const BatchFence& fence);
   absl::StatusOr<StreamId> find_first_pending_besides(const std::vector<DecidedEntry>& decided);
 

@@ -476,6 +476,21 @@ TEST_P(MoreLanesTest, OlderProcessRefusesVoucherOfNewLane) {
   EXPECT_TRUE(absl::IsUnavailable(sale_->publish(voucher(7, 11))));
 }
 
+TEST_P(MoreLanesTest, OlderProcessRebuildsNoVoucherOnMoreLanes) {
+  const std::unique_ptr<Sale> of_one = std::move(sale_);
+  const std::unique_ptr<Sale> of_two = open_with(2);
+  sale_ = open_with(3);
+  Voucher split = voucher(7, 9);
+  split.lanes = 3;
+  ASSERT_TRUE(sale_->publish(split).ok());
+  backend_.client()("DEL", keys_of(0).voucher(7), keys_of(0).stock(7));
+  for (Sale* const older : {of_one.get(), of_two.get()}) {
+    const BuyResult result = older->buy(7, 1);
+    EXPECT_EQ(result.outcome, Outcome::kOverloaded);
+    EXPECT_NE(result.detail.find("open it again"), std::string::npos) << result.detail;
+  }
+}
+
 TEST_P(MoreLanesTest, OlderProcessKnowsOrderOfNewLane) {
   sale_ = open_with(2);
   const auto newer = open_with(4);

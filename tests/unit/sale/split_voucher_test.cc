@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "tests/unit/sale/split_voucher_fixture.h"
 #include <rushgate/order_rules.h>
+#include <rushgate/sqlite_order_store.h>
 
 namespace rushgate {
 namespace {
@@ -68,10 +70,21 @@ TEST_P(SplitVoucherTest, LargeQuantityGetsPiecesOfAllLanes) {
   publish(11);
   BuyRequest request{.voucher = kSplit, .user = user_of(2), .quantity = 12};
   EXPECT_EQ(sale_->buy(request).outcome, Outcome::kSoldOut);
+  EXPECT_EQ(free_on_all(), (std::vector<std::int64_t>{4, 4, 3})) << "nothing was moved in vain";
   EXPECT_EQ(buy(kSplit, user_of(0)), Outcome::kAccepted) << "a smaller one is not sold out";
   request.quantity = 10;
   EXPECT_EQ(sale_->buy(request).outcome, Outcome::kAccepted);
   EXPECT_EQ(free_on_all(), (std::vector<std::int64_t>{0, 0, 0}));
+  expect_audit_passes();
+}
+
+TEST_P(SplitVoucherTest, QuantityAboveLimitMovesNothing) {
+  publish(11, {.per_user = 4});
+  EXPECT_EQ(sale_->buy({.voucher = kSplit, .user = user_of(2), .quantity = 5}).outcome,
+            Outcome::kSoldOut);
+  EXPECT_EQ(free_on_all(), (std::vector<std::int64_t>{4, 4, 3}));
+  EXPECT_EQ(sale_->buy({.voucher = kSplit, .user = user_of(2), .quantity = 4}).outcome,
+            Outcome::kAccepted);
   expect_audit_passes();
 }
 
@@ -144,6 +157,55 @@ TEST_P(SplitVoucherTest, OrderWaitsForCancellationOfAnotherLane) {
   expect_audit_passes();
 }
 
+TEST_P(SplitVoucherTest, OrderWaitsIfCancellationIsStoredBehindRefusal) {
+  Voucher voucher = split(3);
+  voucher.payment_ms = 60'000;
+  ASSERT_TRUE(sale_->publish(voucher).ok());
+  const BuyResult first = sale_->buy(kSplit, user_of(2));
+  EXPECT_EQ(sell_out(), 2);
+  store_all();
+  ASSERT_EQ(sale_->cancel(first.order, "", "user").outcome, ChangeOutcome::kDone);
+  backend_.advance_ms(200);
+  const BuyResult second = sale_->buy(kSplit, user_of(0, 99));
+  ASSERT_EQ(second.outcome, Outcome::kAccepted);
+  int writes = 0;
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
+    if (point != faults::FaultyOrderStore::Point::kAfterWrite || ++writes != 2) return;
+    EXPECT_TRUE(store(sale_->lanes()[2])) << "between a refusal and the decision about it";
+  });
+  EXPECT_FALSE(store(sale_->lanes()[0])) << "it was refused for the last time before that";
+  backend_.orders().at_every_point({});
+  EXPECT_GT(writes, 2);
+  store_all();
+  EXPECT_EQ(sale_->status(second.order).value().location, OrderLocation::kStored);
+  expect_audit_passes();
+}
+
+TEST_P(SplitVoucherTest, OversoldOrderBecomesDeadLetterAtLast) {
+  constexpr std::int64_t kWaitMaxMs = 600'000;
+  publish(3);
+  EXPECT_EQ(put(0, 1, 1), 1) << "a piece from nowhere";
+  EXPECT_EQ(sell_out(), 4);
+  const SaleLane* waiting = nullptr;
+  for (const SaleLane& lane : sale_->lanes()) {
+    if (!store(lane)) waiting = &lane;
+  }
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_FALSE(store(*waiting)) << "it waits for another lane";
+  backend_.advance_ms(kWaitMaxMs + 1);
+  const WorkerOptions options{.consumer = "c1"};
+  OrderWorker worker(backend_.keyspace(), waiting->stores, waiting->keys, options);
+  std::size_t buried = 0;
+  for (int i = 0; i < 3 * options.attempts_max && buried == 0; ++i) {
+    buried = worker.step().buried;
+    backend_.advance_ms(options.retry_after_ms);
+  }
+  EXPECT_EQ(buried, 1);
+  const auto letters = sale_->dead_letters({}, 10).value();
+  ASSERT_EQ(letters.size(), 1);
+  EXPECT_THAT(letters.front().reason, HasSubstr("no lane has given any back"));
+}
+
 TEST_P(SplitVoucherTest, ChangeThatLanesCannotMakeIsRefused) {
   Voucher voucher = split(9);
   voucher.lanes = kSplitLanes + 1;
@@ -177,6 +239,24 @@ TEST_P(SplitVoucherTest, InterruptedPublicationIsFinished) {
   EXPECT_EQ(sell_out(), 12);
   store_all();
   expect_audit_passes();
+}
+
+TEST_P(SplitVoucherTest, LostVersionIsAppliedWhileProcessRuns) {
+  if (!GetParam()->keeps_orders_in_file) return;
+  publish(6);
+  const std::string standby_file = backend_.orders_file().string() + ".standby";
+  backend_.copy_orders(standby_file);
+  ASSERT_TRUE(sale_->add_stock(kSplit, 3).ok());
+  const auto standby = SqliteOrderStore::open(standby_file).value();
+  backend_.orders().fail_over_to(*standby);
+  EXPECT_EQ(buy(kSplit, user_of(1)), Outcome::kAccepted);
+  store_all();
+  EXPECT_EQ(standby->vouchers()->applied(kSplit).value()->voucher.stock, 9);
+  EXPECT_EQ(sell_out(), 8);
+  store_all();
+  expect_audit_passes();
+  worker_.reset();
+  sale_.reset();
 }
 
 TEST_P(SplitVoucherTest, PieceThatWasTakenAloneArrives) {
@@ -241,6 +321,15 @@ TEST_P(SplitVoucherTest, AuditNamesPiecesFromNowhere) {
   EXPECT_THAT(
       report.problems,
       ::testing::Contains(HasSubstr("the lane 0 gave 0 pieces to the lane 1, which got 2")));
+}
+
+TEST_P(SplitVoucherTest, AuditNamesBalanceThatNoLaneGave) {
+  publish(9);
+  backend_.client()("HINCRBY", keys_of(1).voucher(kSplit), "moved", 2);
+  backend_.client()("INCRBY", keys_of(1).stock(kSplit), 2);
+  EXPECT_THAT(sale_->audit().value().problems,
+              ::testing::ElementsAre(HasSubstr(
+                  "the lane 1 has 2 moved pieces, and its numbers of other lanes say 0")));
 }
 
 /// Two processes move pieces at the same time.

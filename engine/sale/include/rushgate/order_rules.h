@@ -30,6 +30,7 @@ struct OrderResult {
   Kind kind = Kind::kStored;
   std::string reason = {};    // why it was refused
   bool lacks_pieces = false;  // kRefused: it may be stored once a cancellation gave pieces back
+  bool lacks_stock = false;   // then: pieces of the voucher, not of the user's limit
 };
 
 /// Returns "stored", "already stored", "refused" or "too early".

@@ -76,6 +76,21 @@ TEST_F(OnStockTest, PresentStockIsReportedFirst) {
   EXPECT_THAT(next_look(), IsEmpty()) << "nothing has changed";
 }
 
+TEST_F(OnStockTest, VoucherOnSeveralLanesIsReportedWhole) {
+  FlashSaleOptions options;
+  options.sale.lanes = 2;
+  open(options);
+  Voucher voucher = tea(5);
+  voucher.lanes = 2;
+  ASSERT_TRUE(sale_->publish(voucher).ok());
+  EXPECT_THAT(next_look(), ElementsAre(Pair(kTea, 5)));
+  const std::string stock = sale_->sale().lanes()[1].keys.stock(kTea);
+  sale_->client()("DEL", stock);
+  EXPECT_THAT(next_look(), IsEmpty()) << "not the half of the stock that is left";
+  sale_->client()("SET", stock, 2);
+  EXPECT_THAT(next_look(), ElementsAre(Pair(kTea, 5)));
+}
+
 TEST_F(OnStockTest, EachKindOfChangeIsReported) {
   open();
   ASSERT_TRUE(sale_->publish(tea(3)).ok());
