@@ -66,6 +66,7 @@ std::string find_fault(const std::vector<VoucherVersion>& versions) {
       return concat("its version ", number, " has the unknown state ",
                     static_cast<int>(version.state));
     }
+    // The keyspace does not say that a voucher is on one lane.
     if (version.voucher.lanes < 1) {
       return concat("its version ", number, " is on ", version.voucher.lanes, " lanes");
     }
