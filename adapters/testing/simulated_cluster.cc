@@ -258,6 +258,10 @@ class SimulatedCluster::Session final : public Client {
     if (channels_ != nullptr) channels_->unblock();
   }
   Reply sync() override { return Reply::ok(); }
+  Reply sync_of(std::string_view key) override {
+    const Way way = find_way(Request::of("EXISTS", key));
+    return way.client != nullptr ? way.client->sync() : way.reply;
+  }
 
  private:
   struct Connection {
@@ -273,16 +277,16 @@ class SimulatedCluster::Session final : public Client {
   [[nodiscard]] Impl& cluster() const { return backend_.cluster(); }
 
   Way way_to(int master) {
-    TestEngine* const engine = cluster().engine(master);
-    if (engine == nullptr) return {.reply = down(master)};
-    if (!only_) {
+    const int run = cluster().run(master);
+    if (!only_ && cluster().engine(master) != nullptr) {
       const absl::Status checked = backend_.check(master);
       if (!checked.ok()) return {.reply = Reply::error(concat("CLOSED ", checked.message()))};
     }
+    // A check may wait, and others end or start the master meanwhile: this connection has ended, too.
+    TestEngine* const engine = cluster().engine(master);
+    if (engine == nullptr || run != cluster().run(master)) return {.reply = down(master)};
     Connection& connection = connections_[master];
-    if (connection.run != cluster().run(master)) {
-      connection = {cluster().run(master), engine->engine().open_client(options_)};
-    }
+    if (connection.run != run) connection = {run, engine->engine().open_client(options_)};
     return {.client = connection.client.get()};
   }
 

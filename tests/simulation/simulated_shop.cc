@@ -1,5 +1,7 @@
 #include "tests/simulation/simulated_shop.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "engine/core/base/concat.h"
@@ -24,8 +26,10 @@ std::string words_of(const Request& request) {
 
 /// Returns true if a request sells. No client sends that again unless its caller says so.
 bool is_purchase(const Request& request) {
-  return request.size() > 4 && request[0] == "EVALSHA" &&
-         request[4].find(":stock:") != std::string_view::npos;
+  const Request::Views words = request.views();
+  return words[0] == "EVALSHA" && std::ranges::any_of(words, [](std::string_view word) {
+           return word.find(":stock:") != std::string_view::npos;
+         });
 }
 
 }  // namespace

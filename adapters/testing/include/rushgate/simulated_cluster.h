@@ -21,7 +21,7 @@ enum class Comeback : std::uint8_t {
 };
 
 /// Masters with the numbers 0, 1, …, which have about as many slots each. A request to a master that is down
-/// returns CLOSED; one whose keys are in several slots, CROSSSLOT. Channels are those of the whole cluster,
+/// returns CLOSED, and so does Client::sync_of(); one whose keys are in several slots, CROSSSLOT. Channels are those of the whole cluster,
 /// and work while a master is down.
 ///
 /// Not thread-safe. Must outlive the backends of connect(). Throws std::runtime_error if an engine cannot be

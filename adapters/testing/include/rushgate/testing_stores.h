@@ -44,6 +44,7 @@ class ForwardingClient : public Client {
   }
   void unblock() override { client_->unblock(); }
   Reply sync() override { return client_->sync(); }
+  Reply sync_of(std::string_view key) override { return client_->sync_of(key); }
   [[nodiscard]] bool inside_callback() const override { return client_->inside_callback(); }
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override {

@@ -44,6 +44,25 @@ TEST_F(SimulatedClusterTest, DeadMasterLeavesOthersAlone) {
   EXPECT_THAT(call("INCR", key_on(1)), IsInteger(2));
 }
 
+TEST_F(SimulatedClusterTest, SyncOfKeyNeedsItsMaster) {
+  cluster_.kill(1);
+  EXPECT_THAT(client_->sync_of(key_on(1)), IsError("CLOSED"));
+  EXPECT_THAT(client_->sync_of(key_on(0)), IsOk());
+}
+
+TEST_F(SimulatedClusterTest, MasterThatRestartsDuringCheckIsDown) {
+  const std::string key = key_on(2);
+  int checks = 0;
+  const auto check = std::make_shared<const ConnectionCheck>([&](Client& /*connection*/) {
+    if (++checks == 1) cluster_.start(2, Comeback::kEmpty);
+    return absl::OkStatus();
+  });
+  backend_->add_connection_check(check);
+  EXPECT_THAT(call("INCR", key), IsError("CLOSED"));
+  EXPECT_THAT(call("INCR", key), IsInteger(1));
+  EXPECT_EQ(checks, 2) << "the next connection is checked, too";
+}
+
 TEST_F(SimulatedClusterTest, MasterComesBackWithLess) {
   const std::string key = key_on(0);
   EXPECT_THAT(call("SET", key, "1", "PX", 5'000), IsOk());
