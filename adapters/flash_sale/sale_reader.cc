@@ -55,6 +55,7 @@ class NewestClient final : public Client {
   }
   void unblock() override { reader_.client().unblock(); }
   Reply sync() override { return reader_.client().sync(); }
+  Reply sync_of(std::string_view key) override { return reader_.client().sync_of(key); }
   [[nodiscard]] Request script_request(const Script& script, std::span<const std::string_view> keys,
                                        std::span<const std::string_view> arguments) const override {
     return reader_.client().script_request(script, keys, arguments);

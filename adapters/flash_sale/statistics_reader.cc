@@ -144,24 +144,41 @@ void StatisticsReader::read_vouchers(SaleStatistics& statistics) {
     return version.voucher.begin_ms <= statistics.at_ms &&
            statistics.at_ms < version.voucher.end_ms;
   };
-  std::vector<VoucherId> shown;
+  std::vector<const VoucherVersion*> shown;
   for (const VoucherVersion& version : *versions) {
-    if (counted.contains(version.voucher.id)) shown.push_back(version.voucher.id);
+    if (counted.contains(version.voucher.id)) shown.push_back(&version);
   }
   std::size_t on_sale = 0;
   for (const VoucherVersion& version : *versions) {
     if (!is_on_sale(version)) continue;
     ++on_sale;
     const bool has_room = shown.size() < PurchaseStatistics::kVouchersMax;
-    if (has_room && !counted.contains(version.voucher.id)) shown.push_back(version.voucher.id);
+    if (has_room && !counted.contains(version.voucher.id)) shown.push_back(&version);
   }
-  std::ranges::sort(shown);
-  for (const VoucherId voucher : shown) {
-    auto summary = sale_.summary(voucher);
-    if (summary.ok() && summary->has_value()) statistics.vouchers.push_back(**std::move(summary));
+  std::ranges::sort(shown, {}, [](const VoucherVersion* version) { return version->voucher.id; });
+  LanesAway away;
+  for (const VoucherVersion* const version : shown) {
+    if (auto summary = read_voucher(*version, away)) {
+      statistics.vouchers.push_back(*std::move(summary));
+    }
   }
   statistics.vouchers_published = versions->size();
   statistics.vouchers_on_sale = on_sale;
+}
+
+/// Returns a voucher without its stock if the server of its lanes is away; nothing if it has just been
+/// removed.
+std::optional<VoucherSummary> StatisticsReader::read_voucher(const VoucherVersion& version,
+                                                             LanesAway& away) {
+  const Voucher& voucher = version.voucher;
+  const auto lane = sale_.lane_of(voucher.id);
+  const std::pair lanes(lane.ok() ? lane->number : 0, voucher.lanes);
+  if (!away.contains(lanes)) {
+    auto summary = sale_.summary(voucher.id);
+    if (summary.ok()) return *std::move(summary);
+    if (absl::IsUnavailable(summary.status())) away.insert(lanes);
+  }
+  return VoucherSummary{.voucher = voucher, .version = version.version};
 }
 
 std::optional<OrderStatistics> StatisticsReader::read_orders() {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "adapters/flash_sale/order_counter.h"
 #include "adapters/flash_sale/sale_workers.h"
@@ -26,8 +28,13 @@ class StatisticsReader {
   SaleStatistics read();
 
  private:
+  /// The lanes of vouchers that were asked in vain, as the first of them and their number. Each lets its
+  /// caller wait.
+  using LanesAway = std::set<std::pair<int, int>>;
+
   void read_keyspace(SaleStatistics& statistics);
   void read_vouchers(SaleStatistics& statistics);
+  std::optional<VoucherSummary> read_voucher(const VoucherVersion& version, LanesAway& away);
   absl::StatusOr<QueueStatistics> read_queue(const SaleKeys& keys, std::int64_t now_ms);
   std::optional<OrderStatistics> read_orders();
 

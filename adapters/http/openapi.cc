@@ -379,8 +379,6 @@ std::vector<ProblemType> problems_of(const Route& route) {
   if (route.is_write()) problems.push_back(kUnsupportedType);
   if (route.lane != Lane::kNow) {
     problems.insert(problems.end(), {kFailed, kOverloaded, kUnavailable});
-  } else if (route.path == "/readyz") {
-    problems.push_back(kUnavailable);
   }
   return problems;
 }

@@ -256,7 +256,7 @@ std::span<const Route> routes() {
        .replies = {{200, kMetricsType}}},
       {.method = "GET", .path = "/healthz", .access = kAnyone, .lane = kNow, .handler = get_health,
        .operation = "getHealth", .summary = "Replies while the server runs.", .replies = {{200, "Health"}}},
-      {.method = "GET", .path = "/readyz", .access = kAnyone, .lane = kNow, .handler = get_readiness,
+      {.method = "GET", .path = "/readyz", .access = kAnyone, .lane = kReads, .handler = get_readiness,
        .operation = "getReadiness", .summary = "Replies with 200 while the sale can sell.",
        .replies = {{200, "Health"}}},
       {.method = "GET", .path = "/v1/server", .access = kAnyone, .lane = kNow, .handler = get_server,

@@ -354,15 +354,24 @@ void ClusterSession::close() {
   for (const auto& session : sessions) session->close();
 }
 
-std::vector<std::vector<Request>> ClusterSession::replica_waits(
+absl::StatusOr<std::vector<std::vector<Request>>> ClusterSession::replica_waits(
     const ReplicaWait& wait, std::optional<std::string_view> key) {
   auto masters = servers_->masters();
-  const auto owner = key ? servers_->owner(key_slot(*key)) : nullptr;
-  if (owner != nullptr) masters = {owner};
+  if (masters.empty()) return absl::UnavailableError(servers_->without_master());
+  if (key) {
+    const int slot = key_slot(*key);
+    const auto owner = servers_->owner(slot);
+    if (owner == nullptr) return absl::UnavailableError(servers_->without_owner(slot));
+    masters = {owner};
+  }
   std::vector<std::vector<Request>> all;
   for (const auto& master : masters) {
     ReplicaWait of_node = wait;
     of_node.key = master->write_key();
+    if (of_node.key.empty()) {
+      const RedisAddress address{master->options().host, master->options().port};
+      return absl::UnavailableError(concat("the master ", address.text(), " has no slot"));
+    }
     all.push_back(of_node.requests());
   }
   return all;

@@ -37,7 +37,7 @@ class ClusterSession final : public ClientSession,
   [[nodiscard]] std::optional<Reply> submit(Submission& submission) override;
   void unblock() override;
   void close() override;
-  [[nodiscard]] std::vector<std::vector<Request>> replica_waits(
+  [[nodiscard]] absl::StatusOr<std::vector<std::vector<Request>>> replica_waits(
       const ReplicaWait& wait, std::optional<std::string_view> key) override;
 
   /// Reports that a part has its replies, from a node or because it could not be sent.

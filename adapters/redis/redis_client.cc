@@ -222,7 +222,9 @@ Reply RedisClient::wait_for_replicas(std::optional<std::string_view> key) {
   }
   // WAIT blocks its connection, so the shared one is unsuitable.
   const ReplicaWait wait{options.sync_replicas, options.sync_timeout_ms};
-  for (const std::vector<Request>& requests : session_->replica_waits(wait, key)) {
+  const auto waits = session_->replica_waits(wait, key);
+  if (!waits.ok()) return Reply::error(concat("NOREPLICAS ", waits.status().message()));
+  for (const std::vector<Request>& requests : *waits) {
     const std::vector<Reply> replies = exchange(requests);
     if (ReplicaWait::is_key_elsewhere(replies)) {
       return Reply::error(concat("NOREPLICAS a slot of the master moves: ", replies[0].text()));

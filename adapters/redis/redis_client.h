@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "adapters/redis/redis_runtime.h"
 #include "adapters/redis/replica_wait.h"
 #include "adapters/redis/submission.h"
@@ -29,8 +30,8 @@ class ClientSession {
   /// Ends the blocking commands of a destroyed client.
   virtual void close() = 0;
   /// Returns for each server the requests of one submission that waits for its replicas. `key`: for the
-  /// server of this key alone.
-  [[nodiscard]] virtual std::vector<std::vector<Request>> replica_waits(
+  /// server of this key alone. kUnavailable: no server is known whose replicas could be waited for.
+  [[nodiscard]] virtual absl::StatusOr<std::vector<std::vector<Request>>> replica_waits(
       const ReplicaWait& wait, std::optional<std::string_view> key) = 0;
 };
 

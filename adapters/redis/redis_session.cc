@@ -67,9 +67,9 @@ std::optional<Reply> RedisSession::submit(Submission& submission) {
   return std::nullopt;
 }
 
-std::vector<std::vector<Request>> RedisSession::replica_waits(
+absl::StatusOr<std::vector<std::vector<Request>>> RedisSession::replica_waits(
     const ReplicaWait& wait, std::optional<std::string_view> /*key*/) {
-  return {wait.requests()};
+  return std::vector<std::vector<Request>>{wait.requests()};
 }
 
 bool RedisSession::expire(std::int64_t now_ms) {

@@ -27,7 +27,7 @@ class RedisSession final : public ClientSession, public std::enable_shared_from_
   [[nodiscard]] std::optional<Reply> submit(Submission& submission) override;
   void unblock() override;
   void close() override;
-  [[nodiscard]] std::vector<std::vector<Request>> replica_waits(
+  [[nodiscard]] absl::StatusOr<std::vector<std::vector<Request>>> replica_waits(
       const ReplicaWait& wait, std::optional<std::string_view> key) override;
 
   /// Reports that the submission has all its replies.

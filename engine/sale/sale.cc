@@ -61,8 +61,12 @@ absl::StatusOr<std::unique_ptr<Sale>> Sale::open(Backend& backend, const SaleSto
     const std::unique_ptr<Client> client = backend.open_client(options.client);
     absl::Status checked =
         check_server(*client, options.keys, capabilities.has_slots, options.logger.get());
-    // On a cluster, it may be one lane alone that is away.
-    if (!checked.ok() && !(capabilities.has_slots && absl::IsUnavailable(checked))) return checked;
+    if (!checked.ok()) {
+      if (!capabilities.has_slots || !absl::IsUnavailable(checked)) return checked;
+      // It may be one of several lanes that is away. Each is checked when it is opened.
+      ASSIGN_OR_RETURN(const bool are_several, Lanes::are_several(stores, options));
+      if (!are_several) return checked;
+    }
   }
   backend.add_native_scripts(native_sale_scripts());
   ASSIGN_OR_RETURN(auto lanes, Lanes::open(backend, stores, std::move(options)));
@@ -258,7 +262,8 @@ absl::StatusOr<AuditReport> Sale::audit(const OnAuditProgress& on_progress) {
 }
 absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
   std::vector<std::string> repairs;
-  for (const SaleLane& lane : lanes()) {
+  std::vector<std::string> problems;
+  const auto repair_lane = [&](const SaleLane& lane) -> absl::Status {
     ASSIGN_OR_RETURN(Parts* const parts, lanes_->at(lane.number));
     ASSIGN_OR_RETURN(const auto archived, parts->archiving.finish());
     ASSIGN_OR_RETURN(auto of_lane, rushgate::repair(*parts->client, parts->stores,
@@ -267,9 +272,20 @@ absl::StatusOr<AuditReport> Sale::repair(const OnAuditProgress& on_progress) {
     for (const VoucherId voucher : archived) {
       repairs.push_back(concat("voucher ", voucher, ": removed its keys, it is archived"));
     }
+    return absl::OkStatus();
+  };
+  for (const SaleLane& lane : lanes()) {
+    absl::Status repaired = repair_lane(lane);
+    if (repaired.ok()) continue;
+    const bool is_away = absl::IsUnavailable(repaired) && problems.size() + 1 < lanes().size();
+    if (!is_away) return repaired;
+    problems.push_back(concat("the lane ", lane.number, " was not repaired: ", repaired.message()));
   }
   auto report = audit(on_progress);
-  if (report.ok()) report->repairs = std::move(repairs);
+  if (report.ok()) {
+    report->repairs = std::move(repairs);
+    std::ranges::move(problems, std::back_inserter(report->problems));
+  }
   return report;
 }
 

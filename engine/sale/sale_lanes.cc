@@ -94,9 +94,20 @@ absl::Status Sale::Lanes::fit_to_cluster(const SaleStores& stores, SaleOptions& 
   options.keys = options.keys.on_cluster();
   if (options.lanes != 0 || !check_for_lanes(stores, options).ok()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int count, stores.orders.lanes()->count_lanes());
+  ASSIGN_OR_RETURN(const auto state, stores.orders.state());
   ASSIGN_OR_RETURN(const auto versions, stores.vouchers.all_versions());
-  if (count == 1 && versions.empty()) options.lanes = kLanesOnCluster;
+  const bool was_opened = state.epoch > 1;  // and fenced: with one lane, so it keeps that
+  if (count == 1 && !was_opened && versions.empty()) options.lanes = kLanesOnCluster;
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Sale::Lanes::are_several(const SaleStores& stores,
+                                              const SaleOptions& options) {
+  if (options.lanes > 1) return true;
+  LaneStore* const lanes = stores.orders.lanes();
+  if (lanes == nullptr) return false;
+  ASSIGN_OR_RETURN(const int count, lanes->count_lanes());
+  return count > 1;
 }
 
 absl::StatusOr<std::unique_ptr<Sale::Lanes>> Sale::Lanes::open(Backend& backend,
@@ -125,11 +136,12 @@ Sale::Lanes::Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const Sal
   }
   if (parts_.size() == 1) return;
   std::vector<PieceMover::Lane> lanes;
-  for (const auto& parts : parts_) {
-    lanes.push_back({.client = *parts->client,
-                     .owner = parts->owner,
-                     .rebuild = [&vouchers = parts->vouchers](VoucherId voucher) {
-                       return vouchers.rebuild(voucher);
+  for (const SaleLane& lane : views_->all()) {
+    Parts& parts = *parts_[static_cast<std::size_t>(lane.number)];
+    lanes.push_back({.client = *parts.client,
+                     .owner = parts.owner,
+                     .rebuild = [this, number = lane.number](VoucherId voucher) {
+                       return rebuild_on(number, voucher);
                      }});
   }
   mover_ = std::make_unique<PieceMover>(std::move(lanes), views_->all(),
@@ -145,6 +157,11 @@ absl::Status Sale::Lanes::put_in_force_elsewhere(const VoucherVersion& version) 
   }
   note_stock(version.voucher.id);
   return absl::OkStatus();
+}
+
+absl::Status Sale::Lanes::rebuild_on(int lane, VoucherId voucher) {
+  ASSIGN_OR_RETURN(Parts* const parts, at(lane));
+  return parts->vouchers.rebuild(voucher);
 }
 
 void Sale::Lanes::note_stock(VoucherId voucher) {
@@ -181,9 +198,10 @@ absl::Status Sale::Lanes::open_lane(std::size_t lane) {
   if (opening.why.ok()) opening.why = parts.open(backend_);
   if (opening.why.ok()) {
     opening.is_open = true;
-  } else if (only() == nullptr && logger) {
-    log_error(*logger, concat("the lane ", lane,
-                              " is not open, and sells nothing: ", opening.why.message()));
+  } else if (only() == nullptr && logger && opening.logged != opening.why.message()) {
+    opening.logged = std::string(opening.why.message());
+    log_error(*logger,
+              concat("the lane ", lane, " is not open, and sells nothing: ", opening.logged));
   }
   return opening.why;
 }
@@ -358,13 +376,12 @@ std::vector<BuyResult> Sale::Lanes::decide_all(std::span<const BuyRequest> reque
 void Sale::Lanes::complete(const BuyRequest& request, BuyResult& result) {
   if (!result.is_partial) return;
   const auto lane = views_->known_of_buyer(request.voucher, request.user);
-  const auto parts = at(lane.value_or(0));
   if (!lane) {
     result = buy(request);
   } else if (result.outcome == Outcome::kSoldOut) {
     result.is_partial = false;
     result = buy_with_moved(request, std::move(result));
-  } else if (parts.ok()) {
+  } else if (const auto parts = at(*lane); parts.ok()) {
     (*parts)->purchases.complete(request, result);
     if (may_be_elsewhere(request, result)) result = buy_with_moved(request, std::move(result));
   } else {

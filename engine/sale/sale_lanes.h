@@ -30,6 +30,8 @@ class Sale::Lanes {
   /// Sets the keys of a sale on a Redis Cluster, and the number of lanes that a new one has by default.
   /// The data of another system, and the keys in a custom script, keep their names.
   static absl::Status fit_to_cluster(const SaleStores& stores, SaleOptions& options);
+  /// Returns true if a sale with these options has several lanes.
+  static absl::StatusOr<bool> are_several(const SaleStores& stores, const SaleOptions& options);
   /// Opens each lane: as many as the order database has, and at least `options.lanes`. The options must
   /// be valid. A lane whose server is away is opened later, if another one can be opened now.
   static absl::StatusOr<std::unique_ptr<Lanes>> open(Backend& backend, const SaleStores& stores,
@@ -82,6 +84,7 @@ class Sale::Lanes {
     std::mutex mutex;          // held while the lane is opened
     std::int64_t next_ms = 0;  // of the next attempt, monotonic; guarded by mutex
     absl::Status why = {};     // of the last attempt; guarded by mutex
+    std::string logged = {};   // the last message about it; guarded by mutex
   };
 
   Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const SaleOptions& options);
@@ -90,6 +93,7 @@ class Sale::Lanes {
   absl::Status open_late(std::size_t lane);
   absl::StatusOr<std::optional<int>> lane_of_buyer(VoucherId voucher, const UserId& user);
   absl::Status put_in_force_elsewhere(const VoucherVersion& version);
+  absl::Status rebuild_on(int lane, VoucherId voucher);
   [[nodiscard]] bool may_be_elsewhere(const BuyRequest& request, const BuyResult& result);
   template <class Decide>
   std::vector<BuyResult> decide_known(std::span<const BuyRequest> requests, Decide decide);

@@ -288,6 +288,15 @@ TEST_F(FakeClusterTest, PartialMapCountsOnlyWithoutCompleteOne) {
                          "no master: 101-16383"));
 }
 
+TEST_F(FakeClusterTest, SyncOfKeyWithoutMasterFails) {
+  one_.set_map({one_.range(0, 100)});
+  RedisOptions syncing = options({one_.port()});
+  syncing.sync_replicas = 1;
+  EXPECT_EQ(opened(syncing)->open_client()->sync_of("foo"),
+            Reply::error("NOREPLICAS CLUSTERDOWN no master serves slot 12182: 16283 slots of the "
+                         "cluster have no master: 101-16383"));
+}
+
 TEST_F(FakeClusterTest, NodeWithoutPortHasNoSlots) {
   Range without = one_.range(0, 100);
   without.port = 0;

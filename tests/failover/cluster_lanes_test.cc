@@ -90,6 +90,13 @@ TEST_F(ClusterLanesTest, SaleWithOneLaneKeepsIt) {
   EXPECT_EQ(sale_->buy(1, 1).outcome, Outcome::kAccepted);
 }
 
+TEST_F(ClusterLanesTest, UnusedSaleWithOneLaneKeepsIt) {
+  open({.lanes = 1});
+  sale_.reset();
+  open();
+  EXPECT_EQ(sale_->lanes().size(), 1U);
+}
+
 TEST_F(ClusterLanesTest, SaleWithTagKeepsItsOnlyLane) {
   const SaleKeys keys{.prefix = "{shop}seckill:",
                       .id_prefix = "{shop}icr:order:",
@@ -206,10 +213,17 @@ TEST_F(LostMasterTest, OtherLanesSellOnAndItIsRebuilt) {
       return summary.free.has_value() == !closed.contains(summary.voucher.id);
     });
   });
-  EXPECT_EQ(sale->statistics().vouchers.size(), kVouchers - closed.size());
+  const SaleStatistics statistics = sale->statistics();
+  EXPECT_EQ(statistics.vouchers.size(), kVouchers);
+  for (const VoucherSummary& summary : statistics.vouchers) {
+    EXPECT_EQ(summary.free.has_value(), !closed.contains(summary.voucher.id));
+  }
   const AuditReport partial = sale->audit().value();
   EXPECT_EQ(partial.problems.size(), closed.size());
   EXPECT_NE(partial.problems.at(0).find("was not audited"), std::string::npos);
+  const AuditReport repaired = sale->sale().repair().value();
+  EXPECT_EQ(repaired.problems.size(), 2 * closed.size());
+  EXPECT_NE(repaired.problems.back().find("was not repaired"), std::string::npos);
 
   const auto opened_meanwhile = open_sale();
   buy_all(*opened_meanwhile, 3, closed);

@@ -19,10 +19,27 @@ constexpr std::array<std::string_view, kLanesMax> kTagEnds = {
     "nb", "ch", "oo", "sf", "lp", "py", "zg", "fn", "xv", "tb", "mg", "nr", "kg", "hr", "aj", "rb",
     "bo", "az", "gh", "jb", "tj", "hc", "ke", "wl", "dv", "gc", "ra", "nh", "eb", "fw", "ps", "lz"};
 
+std::string tag_of(int lane) {
+  std::string tag(kTagBegin);
+  if (lane < 10) tag += '0';
+  tag += std::to_string(lane);
+  tag += kTagEnds[static_cast<std::size_t>(lane)];
+  tag += '}';
+  return tag;
+}
+
+/// Returns the tag of a lane at the beginning of a name; empty if there is none.
+std::string lane_tag_of(std::string_view name) {
+  if (!name.starts_with(kTagBegin)) return {};
+  for (int lane = 0; lane < kLanesMax; ++lane) {
+    if (std::string tag = tag_of(lane); name.starts_with(tag)) return tag;
+  }
+  return {};  // it is the user's
+}
+
 /// Replaces the tag of a lane at the beginning of a name, or puts one there.
 std::string with_tag(const std::string& tag, std::string_view name) {
-  const std::size_t end = name.starts_with(kTagBegin) ? name.find('}') : name.npos;
-  if (end != name.npos) name.remove_prefix(end + 1);
+  name.remove_prefix(lane_tag_of(name).size());
   return tag + std::string(name);
 }
 
@@ -30,11 +47,7 @@ std::string with_tag(const std::string& tag, std::string_view name) {
 
 SaleKeys SaleKeys::of_lane(int lane) const {
   assert(lane >= 0 && lane < kLanesMax);
-  std::string tag(kTagBegin);
-  if (lane < 10) tag += '0';
-  tag += std::to_string(lane);
-  tag += kTagEnds[static_cast<std::size_t>(lane)];
-  tag += '}';
+  const std::string tag = tag_of(lane);
   return {.prefix = with_tag(tag, prefix),
           .id_prefix = with_tag(tag, id_prefix),
           .order_stream = with_tag(tag, order_stream),

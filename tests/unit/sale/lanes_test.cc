@@ -6,21 +6,28 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include "engine/sale/stores/unknown_vouchers.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/engine.h>
+#include <rushgate/memory_order_store.h>
 #include <rushgate/memory_store.h>
 #include <rushgate/move_sale.h>
 #include <rushgate/order_rules.h>
 #include <rushgate/purchase_statistics.h>
+#include <rushgate/simulated_cluster.h>
+#include <rushgate/testing_stores.h>
 
 namespace rushgate {
 namespace {
@@ -522,6 +529,44 @@ TEST_P(MoreLanesTest, UnknownVoucherIsNotAskedForEachTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, MoreLanesTest, each_backend_of_lanes(), backend_name);
+
+// ---- Servers that are away ----------------------------------------------------------------------
+
+TEST(LanesAwayTest, OnlyLaneIsOpenedOnceChecked) {
+  using Fault = faults::FaultyBackend::Fault;
+  testing::SimulatedCluster cluster(1);
+  const auto connections = cluster.connect();
+  bool loses = false;
+  faults::FaultyBackend backend(*connections, [&](const Request& /*request*/) {
+    return std::exchange(loses, false) ? Fault::kRequestLost : Fault::kNone;
+  });
+  MemoryOrderStore orders;
+  loses = true;
+  EXPECT_TRUE(absl::IsUnavailable(Sale::open(backend, orders, {.lanes = 1}).status()));
+  EXPECT_EQ(orders.state().value().epoch, 1) << "nothing was opened";
+  loses = true;
+  EXPECT_TRUE(Sale::open(backend, orders, {.lanes = 2}).ok()) << "each lane is checked";
+}
+
+TEST(LanesAwayTest, LaneThatStaysAwayIsLoggedOnce) {
+  testing::SimulatedCluster cluster(2);
+  const auto backend = cluster.connect();
+  cluster.kill(cluster.master_of(SaleKeys{}.of_lane(1).order_stream));
+  MemoryOrderStore orders;
+  std::ostringstream log;
+  SaleOptions options{.lanes = 2};
+  options.logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  const auto sale = Sale::open(*backend, orders, options).value();
+  constexpr std::string_view kMessage = "the lane 1 is not open";
+  EXPECT_THAT(log.str(), ::testing::HasSubstr(kMessage));
+  log.str("");
+  for (int i = 0; i < 3; ++i) {
+    cluster.advance_ms(1'000);
+    EXPECT_TRUE(absl::IsUnavailable(sale->publish({.id = 1, .stock = 1, .end_ms = 1})));
+  }
+  EXPECT_EQ(log.str().find(kMessage), std::string::npos) << log.str();
+}
 
 }  // namespace
 }  // namespace rushgate

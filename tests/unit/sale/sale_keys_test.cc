@@ -51,6 +51,12 @@ TEST(SaleKeysTest, LaneOfLaneIsThatLane) {
   EXPECT_EQ(keys.stock(9), SaleKeys{}.of_lane(7).stock(9));
 }
 
+TEST(SaleKeysTest, TagThatIsNoLanesStays) {
+  const SaleKeys keys = SaleKeys{.prefix = "{rg:shop}seckill:", .order_stream = "{rg:07xx}orders"};
+  EXPECT_EQ(keys.of_lane(3).of_lane(7).stock(9), "{rg:07hy}{rg:shop}seckill:stock:9");
+  EXPECT_EQ(keys.of_lane(7).order_stream, "{rg:07hy}{rg:07xx}orders");
+}
+
 TEST(SaleKeysTest, ClusterTagsKeysWithoutTag) {
   EXPECT_FALSE(SaleKeys{}.have_common_tag());
   EXPECT_EQ(SaleKeys{}.on_cluster().stock(9), "{rg:00rp}seckill:stock:9");
