@@ -67,11 +67,15 @@ absl::Status audit_voucher(Client& client, std::span<const SaleLane> lanes, Vouc
 
 absl::Status audit_moved_pieces(Client& client, std::span<const SaleLane> lanes,
                                 AuditReport& report) {
-  if (lanes.size() == 1) return absl::OkStatus();
   ASSIGN_OR_RETURN(const auto in_force, lanes.front().stores.vouchers.all_applied());
   for (const VoucherVersion& version : in_force) {
+    if (version.voucher.lanes <= 1) continue;
     const auto count = static_cast<std::size_t>(version.voucher.lanes);
-    if (count == 1 || count > lanes.size()) continue;
+    if (count > lanes.size()) {
+      report.problems.push_back(concat("voucher ", version.voucher.id, " is on ", count,
+                                       " lanes, and the sale was opened with ", lanes.size()));
+      continue;
+    }
     RETURN_IF_ERROR(audit_voucher(client, lanes.first(count), version.voucher.id, report));
   }
   return absl::OkStatus();
