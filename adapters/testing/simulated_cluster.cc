@@ -10,6 +10,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/client/command_keys.h"
+#include "engine/core/client/command_names.h"
 #include "engine/core/client/key_slot.h"
 #include "engine/core/client/redis_error_code.h"
 #include <rushgate/simulated_cluster.h>
@@ -56,27 +57,24 @@ struct TargetedCommand {
   Target target;
 };
 constexpr std::array kTargeted = {
-    TargetedCommand{"SCRIPT", Target::kAllMasters},
-    TargetedCommand{"FUNCTION", Target::kAllMasters},
-    TargetedCommand{"FLUSHALL", Target::kAllMasters},
-    TargetedCommand{"FLUSHDB", Target::kAllMasters},
-    TargetedCommand{"PUBLISH", Target::kChannels},
-    TargetedCommand{"SUBSCRIBE", Target::kChannels},
-    TargetedCommand{"UNSUBSCRIBE", Target::kChannels},
-    TargetedCommand{"PSUBSCRIBE", Target::kChannels},
-    TargetedCommand{"PUNSUBSCRIBE", Target::kChannels},
-    TargetedCommand{"SPUBLISH", Target::kChannels},
-    TargetedCommand{"SSUBSCRIBE", Target::kChannels},
-    TargetedCommand{"SUNSUBSCRIBE", Target::kChannels},
+    TargetedCommand{"flushall", Target::kAllMasters},
+    TargetedCommand{"flushdb", Target::kAllMasters},
+    TargetedCommand{"function", Target::kAllMasters},
+    TargetedCommand{"psubscribe", Target::kChannels},
+    TargetedCommand{"publish", Target::kChannels},
+    TargetedCommand{"punsubscribe", Target::kChannels},
+    TargetedCommand{"script", Target::kAllMasters},
+    TargetedCommand{"spublish", Target::kChannels},
+    TargetedCommand{"ssubscribe", Target::kChannels},
+    TargetedCommand{"subscribe", Target::kChannels},
+    TargetedCommand{"sunsubscribe", Target::kChannels},
+    TargetedCommand{"unsubscribe", Target::kChannels},
 };
 
-Target target_of(std::string_view command) {
-  const auto found = std::ranges::find_if(kTargeted, [&](const TargetedCommand& each) {
-    return std::ranges::equal(each.name, command, [](char a, char b) {
-      return a == (b >= 'a' && b <= 'z' ? static_cast<char>(b - 'a' + 'A') : b);
-    });
-  });
-  return found == kTargeted.end() ? Target::kAnyMaster : found->target;
+Target target_of(const Request& request) {
+  static const CommandNames<TargetedCommand> kByName(kTargeted);
+  const TargetedCommand* const found = kByName.find(request);
+  return found == nullptr ? Target::kAnyMaster : found->target;
 }
 
 /// The slot of a request's keys; `is_crossing`: there are several.
@@ -315,7 +313,7 @@ class SimulatedCluster::Session final : public Client {
       return {.reply = Reply::error(concat(redis_error_code::kMoved, " ", *keys.slot,
                                            " 127.0.0.1:", 7'000 + master))};
     }
-    switch (target_of(request[0])) {
+    switch (target_of(request)) {
       case Target::kChannels:
         return way_to_channels();
       case Target::kAllMasters:

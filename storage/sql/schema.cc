@@ -21,10 +21,14 @@ absl::StatusOr<std::int64_t> count_tables(const Database& database, Runner& runn
 /// Returns 0 if there are no tables. `runner` runs a statement.
 template <class Runner>
 absl::StatusOr<std::int64_t> read_version(const Database& database, Runner runner) {
-  ASSIGN_OR_RETURN(const std::int64_t ours, count_tables(database, runner, "database_state"));
+  ASSIGN_OR_RETURN(std::int64_t ours, count_tables(database, runner, "database_state"));
   if (ours == 0) {
     ASSIGN_OR_RETURN(const std::int64_t others, count_tables(database, runner, "orders"));
     if (others == 0) return 0;
+    // Another process may have created both after the first look.
+    ASSIGN_OR_RETURN(ours, count_tables(database, runner, "database_state"));
+  }
+  if (ours == 0) {
     return absl::FailedPreconditionError(
         "it has a table `orders` of another application, and no `database_state`: give the orders "
         "a "

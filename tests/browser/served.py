@@ -13,7 +13,7 @@ import urllib.request
 NEVER = '9999-12-31T23:59:59.999Z'
 
 
-def eventually(look, what, seconds=30):
+def eventually(look, what, seconds=90):
     """Returns what `look()` returns as soon as that is true. `what`: a text, or a function that makes it."""
     end = time.monotonic() + seconds
     error = None

@@ -56,5 +56,8 @@ void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   return rushgate::is_to_fail(bytes) ? nullptr : std::malloc(bytes);
 }
 
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+// If GCC inlined these, it would warn that memory of operator new is freed by free().
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+  std::free(memory);
+}

@@ -233,11 +233,14 @@ TEST_P(CallersTest, AuditWhileOthersBuy) {
 
 TEST_P(CallersTest, SalesOpenWithTheirOwnDatabaseOnly) {
   MemoryOrderStore another;
+  // A refused sale closes the connection that was compared with its database, and with it the requests
+  // of other sales on the same keyspace.
+  const auto foreign = backend_.open_another();
   run(20, [&](int i) {
     const bool is_ours = i % 2 == 0;
-    const auto sale = Sale::open(backend_.keyspace(),
-                                 is_ours ? static_cast<OrderStore&>(backend_.orders()) : another,
-                                 {.client = caller().client});
+    const auto sale =
+        is_ours ? Sale::open(backend_.keyspace(), backend_.orders(), {.client = caller().client})
+                : Sale::open(foreign->keyspace(), another, {.client = caller().client});
     EXPECT_EQ(sale.ok(), is_ours) << sale.status();
     EXPECT_EQ(absl::IsFailedPrecondition(sale.status()), !is_ours) << sale.status();
   });

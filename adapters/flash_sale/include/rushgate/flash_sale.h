@@ -144,10 +144,11 @@ class FlashSale {
   /// Opens the sale at one of these places, and creates it if it is missing:
   ///     dir[?durability=os|everysec|sync]   the directory `keyspace` and the file `orders.db` in dir
   ///     memory:                             everything in memory
-  ///     redis://…, rediss://…, unix:…,      the keyspace on a Redis, the orders in `orders_dir` or at
-  ///     redis-sentinel://…,                 `orders`
-  ///     rediss-sentinel://…,                (on a cluster, with a common tag in the keys' names)
+  ///     redis://…, rediss://…, unix:…,
+  ///     redis-sentinel://…, rediss-sentinel://…,
   ///     redis-cluster://…, rediss-cluster://…
+  ///                                         the keyspace on a Redis, the orders in `orders_dir` or at
+  ///                                         `orders`
   /// BackendUrl::parse() describes the syntax. Only one process has a sale open at a time, unless its
   /// keyspace is on a Redis and its orders are at a URL.
   ///
