@@ -146,6 +146,14 @@ class BuyerPageTest(PageTest):
         self.browser.click('.back a')
         self.browser.find(card, '3 of 5 left')
 
+    def test_page_without_a_file_loads_again(self):
+        card, _ = self.publish('Loaded while the server stopped', 5)
+        self.browser.block(self.served.url + '/pages/dom.js')
+        self.open()
+        self.assertEqual(self.browser.run('return document.getElementById("clock").textContent'), '')
+        self.browser.block()
+        self.browser.find(card + ' .main', 'Buy')
+
     def test_purchase_without_reply_is_found_again(self):
         card, voucher = self.publish('Reply lost', 5, limits={'per_user': 5})
         order = self.served.buy(voucher, 'hugo', key='lost-1')

@@ -2,12 +2,15 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/strings/escaping.h"
 #include "adapters/http/problem.h"
 #include "engine/core/base/concat.h"
 
@@ -16,16 +19,19 @@ namespace {
 
 constexpr std::string_view kTestProvider = "/test-provider";
 
-/// Nothing is loaded from elsewhere, nothing runs that is not a file, and text never becomes markup.
-constexpr std::string_view kPagePolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'";
+/// The script that stands in each page itself, where a page has the tag kInlineTag.
+constexpr std::string_view kInlineScript = "load.js";
+constexpr std::string_view kInlineTag = "<script data-inline=\"load.js\"></script>";
 
 struct Page {
   std::string_view type;
-  std::string_view text;
+  std::string text;
   std::string etag;
+};
+
+struct Pages {
+  std::map<std::string, Page, std::less<>> by_path;
+  std::string policy;  // Content-Security-Policy
 };
 
 std::string_view media_type_of(std::string_view name) {
@@ -43,25 +49,42 @@ std::string path_of(std::string_view name) {
   return concat("/pages/", name);
 }
 
-/// Returns a name of the contents: browsers ask whether it is still the same.
-std::string page_etag(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  constexpr std::size_t kBytes = 8;
+std::string sha256(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  std::string etag = "\"";
-  for (std::size_t i = 0; i < kBytes; ++i) {
-    etag += kDigits[digest[i] / 16];
-    etag += kDigits[digest[i] % 16];
-  }
-  return etag + '"';
+  unsigned int size = 0;
+  EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  return {digest.begin(), digest.begin() + size};
 }
 
-std::map<std::string, Page, std::less<>> make_pages() {
-  std::map<std::string, Page, std::less<>> pages;
-  for (const EmbeddedFile& file : page_files()) {
-    pages[path_of(file.name)] = {
-        .type = media_type_of(file.name), .text = file.text, .etag = page_etag(file.text)};
+/// Returns a name of the contents: browsers ask whether it is still the same.
+std::string page_etag(std::string_view text) {
+  constexpr std::size_t kBytes = 8;
+  return concat("\"", absl::BytesToHexString(sha256(text).substr(0, kBytes)), "\"");
+}
+
+/// Nothing is loaded from elsewhere, nothing runs that is neither a file nor `inline_script`, and text
+/// never becomes markup.
+std::string page_policy(std::string_view inline_script) {
+  return concat("default-src 'none'; script-src 'self' 'sha256-",
+                absl::Base64Escape(sha256(inline_script)),
+                "'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; "
+                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+                "require-trusted-types-for 'script'; trusted-types 'none'");
+}
+
+Pages make_pages() {
+  const auto files = page_files();
+  const auto inlined = std::ranges::find(files, kInlineScript, &EmbeddedFile::name);
+  Pages pages;
+  pages.policy = page_policy(inlined->text);
+  const std::string element = concat("<script>", inlined->text, "</script>");
+  for (const EmbeddedFile& file : files) {
+    std::string text(file.text);
+    const std::size_t tag = text.find(kInlineTag);
+    if (tag != std::string::npos) text.replace(tag, kInlineTag.size(), element);
+    std::string etag = page_etag(text);
+    pages.by_path[path_of(file.name)] = {
+        .type = media_type_of(file.name), .text = std::move(text), .etag = std::move(etag)};
   }
   return pages;
 }
@@ -69,10 +92,11 @@ std::map<std::string, Page, std::less<>> make_pages() {
 }  // namespace
 
 std::optional<HttpAnswer> answer_page(const HttpCall& call, bool has_test_provider) {
-  static const auto kPages = make_pages();
+  static const Pages kPages = make_pages();
   const std::string_view path = std::string_view(call.target).substr(0, call.target.find('?'));
-  const auto found = kPages.find(path);
-  if (found == kPages.end() || (path == kTestProvider && !has_test_provider)) return std::nullopt;
+  const auto found = kPages.by_path.find(path);
+  if (found == kPages.by_path.end() || (path == kTestProvider && !has_test_provider))
+    return std::nullopt;
   if (call.method != "GET") {
     HttpAnswer refusal = problem(kMethodNotAllowed);
     refusal.fields.emplace_back("Allow", "GET");
@@ -82,7 +106,7 @@ std::optional<HttpAnswer> answer_page(const HttpCall& call, bool has_test_provid
   const Page& page = found->second;
   HttpAnswer answer;
   answer.type = page.type;
-  answer.policy = kPagePolicy;
+  answer.policy = kPages.policy;
   answer.caching = "no-cache";  // keep it, and ask each time
   answer.fields = {{"ETag", page.etag}, {"Referrer-Policy", "no-referrer"}};
   if (call.if_none_match == page.etag) {

@@ -16,15 +16,17 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(PagesTest, BuyersPageAllowsNothingInline) {
+TEST(PagesTest, BuyersPageAllowsOnlyOneScriptInline) {
   const ServedSale served;
   const HttpReply page = served.call("GET", "/?kiosk");
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.field("content-type"), "text/html; charset=utf-8");
   EXPECT_THAT(page.field("content-security-policy"),
-              AllOf(StartsWith("default-src 'none'; script-src 'self'; style-src 'self';"),
+              AllOf(StartsWith("default-src 'none'; script-src 'self' 'sha256-"),
+                    HasSubstr("='; style-src 'self';"),
                     HasSubstr("require-trusted-types-for 'script'"), Not(HasSubstr("unsafe"))));
-  EXPECT_THAT(page.body, StartsWith("<!doctype html>"));
+  EXPECT_THAT(page.body, AllOf(StartsWith("<!doctype html>"), HasSubstr("<script>// Stands in"),
+                               Not(HasSubstr("data-inline"))));
 }
 
 TEST(PagesTest, EveryFileIsServedWithItsType) {
