@@ -52,10 +52,29 @@ class ClusterLanesTest : public ::testing::Test {
     ASSERT_TRUE(sale.ok()) << sale.status();
     sale_ = *std::move(sale);
   }
-  void publish(VoucherId id, std::int64_t stock) {
-    const absl::Status published =
-        sale_->publish({.id = id, .stock = stock, .end_ms = kForEverMs, .limits = {.per_user = 0}});
+  void publish(VoucherId id, std::int64_t stock) { publish({.id = id, .stock = stock}); }
+  void publish(Voucher voucher) {
+    voucher.end_ms = kForEverMs;
+    voucher.limits.per_user = 0;
+    const absl::Status published = sale_->publish(voucher);
     ASSERT_TRUE(published.ok()) << published;
+  }
+  /// Expects that the masters decide on the purchases of `acts` in about equal parts.
+  template <class Acts>
+  static void expect_spread_evenly(Acts acts) {
+    for (std::size_t i = 0; i < cluster().nodes(); ++i) {
+      ask(cluster().node(i), Request::of("CONFIG", "RESETSTAT"));
+    }
+    acts();
+    std::vector<std::int64_t> calls;
+    for (std::size_t i = 0; i < cluster().nodes(); ++i) {
+      const Reply info = ask(cluster().node(i), Request::of("INFO", "commandstats"));
+      const std::string orders(info_value(info.text(), "cmdstat_xadd"));
+      calls.push_back(std::stoll(orders.substr(orders.find('=') + 1)));
+    }
+    const auto [least, most] = std::ranges::minmax(calls);
+    EXPECT_LT(static_cast<double>(most), 1.1 * static_cast<double>(least))
+        << ::testing::PrintToString(calls);
   }
   RedisServer& master_of(const SaleLane& lane) {
     return cluster().owner_of(lane.keys.order_stream);
@@ -114,23 +133,28 @@ TEST_F(ClusterLanesTest, SaleWithTagKeepsItsOnlyLane) {
 
 TEST_F(ClusterLanesTest, RequestsAreSpreadEvenlyOverMasters) {
   open({.lanes = kLanesMax});
-  for (VoucherId id = 1; id <= kLanesMax; ++id) publish(id, 100);
-  for (std::size_t i = 0; i < cluster().nodes(); ++i) {
-    ask(cluster().node(i), Request::of("CONFIG", "RESETSTAT"));
-  }
-  for (std::int64_t user = 1; user <= 20; ++user) {
-    for (VoucherId id = 1; id <= kLanesMax; ++id) {
-      ASSERT_EQ(sale_->buy(id, user).outcome, Outcome::kAccepted);
+  for (VoucherId id = 1; id <= kLanesMax; ++id) publish({.id = id, .stock = 100});
+  expect_spread_evenly([&] {
+    for (std::int64_t user = 1; user <= 20; ++user) {
+      for (VoucherId id = 1; id <= kLanesMax; ++id) {
+        ASSERT_EQ(sale_->buy(id, user).outcome, Outcome::kAccepted);
+      }
     }
-  }
-  std::vector<std::int64_t> calls;
-  for (std::size_t i = 0; i < cluster().nodes(); ++i) {
-    const Reply info = ask(cluster().node(i), Request::of("INFO", "commandstats"));
-    const std::string scripts(info_value(info.text(), "cmdstat_evalsha"));
-    calls.push_back(std::stoll(scripts.substr(scripts.find('=') + 1)));
-  }
-  const auto [least, most] = std::ranges::minmax(calls);
-  EXPECT_LT(static_cast<double>(most), 1.1 * static_cast<double>(least));
+  });
+}
+
+TEST_F(ClusterLanesTest, RequestsForSplitVoucherAreSpreadEvenlyOverMasters) {
+  constexpr std::int64_t kUsers = 40'000;
+  open({.lanes = kLanesMax});
+  publish({.id = 1, .stock = 2 * kUsers, .lanes = kLanesMax});
+  std::vector<BuyRequest> requests;
+  for (std::int64_t user = 1; user <= kUsers; ++user)
+    requests.push_back({.voucher = 1, .user = user});
+  expect_spread_evenly([&] {
+    for (const BuyResult& result : sale_->buy_all(requests)) {
+      ASSERT_EQ(result.outcome, Outcome::kAccepted);
+    }
+  });
 }
 
 TEST_F(ClusterLanesTest, NewConnectionComparesLanesOfItsNodeAlone) {

@@ -89,7 +89,8 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
       RETURN_IF_ERROR(run(voucher_scripts::take_pieces(), voucher, richest, to,
                           share_to_give(most, free, lanes))
                           .status());
-      RETURN_IF_ERROR(finish_move(voucher, richest, to));
+      ASSIGN_OR_RETURN(const std::int64_t arrived, finish_move(voucher, richest, to));
+      if (target.free + arrived >= wanted) return true;  // without another look at all lanes
       continue;
     }
     // Nothing was there in two looks, and nothing came or went between them that is left now: a piece that came
@@ -127,17 +128,18 @@ absl::StatusOr<bool> PieceMover::finish_moves(VoucherId voucher,
       if (target >= pieces.size()) continue;
       const int from_lane = static_cast<int>(from);
       if (count <= pieces_of(pieces[target].from, from_lane)) continue;
-      RETURN_IF_ERROR(finish_move(voucher, from_lane, to));
+      RETURN_IF_ERROR(finish_move(voucher, from_lane, to).status());
       has_finished = true;
     }
   }
   return has_finished;
 }
 
-absl::Status PieceMover::finish_move(VoucherId voucher, int from, int to) {
+/// Records what a lane gave to another, and puts it there. Returns how many pieces arrived.
+absl::StatusOr<std::int64_t> PieceMover::finish_move(VoucherId voucher, int from, int to) {
   ASSIGN_OR_RETURN(const std::int64_t given, record(voucher, from, to));
-  if (given == 0) return absl::OkStatus();  // a rebuild has undone it
-  return run(voucher_scripts::put_pieces(), voucher, to, from, given).status();
+  if (given == 0) return 0;  // a rebuild has undone it
+  return run(voucher_scripts::put_pieces(), voucher, to, from, given);
 }
 
 /// Records in the database what a lane gave to another. Returns it.

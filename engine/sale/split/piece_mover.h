@@ -72,7 +72,7 @@ class PieceMover {
                                     std::int64_t wanted);
   absl::StatusOr<std::vector<LanePieces>> look(VoucherId voucher, int lanes);
   absl::StatusOr<bool> finish_moves(VoucherId voucher, std::span<const LanePieces> pieces);
-  absl::Status finish_move(VoucherId voucher, int from, int to);
+  absl::StatusOr<std::int64_t> finish_move(VoucherId voucher, int from, int to);
   absl::StatusOr<std::int64_t> record(VoucherId voucher, int from, int to);
   absl::StatusOr<std::int64_t> run(const Script& script, VoucherId voucher, int lane, int other,
                                    std::int64_t pieces);
