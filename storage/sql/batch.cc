@@ -51,6 +51,16 @@ std::string select_wanted(const Database& database, const std::string& columns,
                 column, " = wanted");
 }
 
+/// Returns a query of the orders with these ids, which are sorted. Those of new orders are mostly above all in
+/// the table: then one look for an order between the first and the last of them is all that is done.
+Statement select_orders(const Database& database, std::string_view table, const Integers& ids) {
+  return {concat(select_wanted(database, order_columns(), table, "id", kById),
+                 " WHERE EXISTS (SELECT 1 FROM ", table,
+                 " AS between_ids WHERE between_ids.id BETWEEN ?1 AND ?2)"),
+          {ids.front(), ids.back()},
+          {{{"wanted", ids}}}};
+}
+
 /// Returns those events' values that `is_wanted`.
 template <class IsWanted, class Get>
 auto values_of(std::span<const OrderEvent> events, IsWanted is_wanted, Get get) {
@@ -144,11 +154,11 @@ void Batch::ask_for_orders() {
   const auto has_order = [](const OrderEvent& event) {
     return event.kind != Kind::kPaymentRefunded;
   };
-  const Table ids = wanted(values_of(events_, has_order, order_of));
-  ask({select_wanted(database_, order_columns(), "orders", "id", kById), {}, {ids}},
-      &Batch::take_orders);
-  ask({select_wanted(database_, order_columns(), "archived_orders", "id", kById), {}, {ids}},
-      &Batch::take_archived_orders);
+  const Integers ids = distinct(values_of(events_, has_order, order_of));
+  if (!ids.empty()) {
+    ask(select_orders(database_, "orders", ids), &Batch::take_orders);
+    ask(select_orders(database_, "archived_orders", ids), &Batch::take_archived_orders);
+  }
   const auto is_begun = [](const OrderEvent& event) { return is_begun_in_database(event.kind); };
   ask({concat("SELECT id FROM @1", database_.join_by_index("orders", kById),
               " ON id = wanted JOIN archived_vouchers ON archived_vouchers.voucher_id = "
