@@ -24,6 +24,8 @@ class CuttingProxy {
   [[nodiscard]] std::string directory() const { return directory_.path().string(); }
   /// Closes the next connection that sends COMMIT, once the server has replied to it and without the reply.
   void cut_next_commit() { cuts_ = true; }
+  /// Returns true if that was sent.
+  [[nodiscard]] bool has_met_commit() const { return !cuts_; }
 
  private:
   void accept_all();

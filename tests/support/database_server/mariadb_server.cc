@@ -11,20 +11,27 @@ namespace {
 
 constexpr char kUser[] = "root";
 
-using Connection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
 using Result = std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)>;
 
-/// Returns an open connection, or a null pointer.
-Connection connect(const std::string& socket, const std::string& database) {
-  Connection connection(mysql_init(nullptr), mysql_close);
-  const bool is_open = mysql_real_connect(connection.get(), nullptr, kUser, "",
-                                          database.empty() ? nullptr : database.c_str(), 0,
-                                          socket.c_str(), 0) != nullptr;
-  if (!is_open) connection.reset();
-  return connection;
+}  // namespace
+
+MariadbSession::MariadbSession(const std::string& socket, const std::string& database)
+    : connection_(mysql_init(nullptr)) {
+  is_open_ = mysql_real_connect(connection_, nullptr, kUser, "",
+                                database.empty() ? nullptr : database.c_str(), 0, socket.c_str(),
+                                0) != nullptr;
 }
 
-}  // namespace
+MariadbSession::~MariadbSession() { mysql_close(connection_); }
+
+std::string MariadbSession::execute(const std::string& sql) {
+  if (mysql_real_query(connection_, sql.data(), sql.size()) != 0) {
+    throw std::runtime_error(sql + ": " + mysql_error(connection_));
+  }
+  const Result result(mysql_store_result(connection_), mysql_free_result);
+  MYSQL_ROW const row = result ? mysql_fetch_row(result.get()) : nullptr;
+  return row != nullptr && row[0] != nullptr ? row[0] : "";
+}
 
 MariadbServer::MariadbServer(MariadbServerOptions options)
     : options_(std::move(options)), directory_(options_.where) {
@@ -60,7 +67,7 @@ void MariadbServer::start() {
   }
   words.insert(words.end(), options_.settings.begin(), options_.settings.end());
   process_.start(std::move(words));
-  process_.wait_until([&] { return connect(socket(), "") != nullptr; });
+  process_.wait_until([&] { return MariadbSession(socket(), "").is_open(); });
 }
 
 std::string MariadbServer::url(const std::string& database) const {
@@ -74,14 +81,7 @@ std::string MariadbServer::make_database() {
 }
 
 std::string MariadbServer::execute(const std::string& database, const std::string& sql) {
-  const Connection connection = connect(socket(), database);
-  if (connection == nullptr) throw std::runtime_error(sql + ": no connection");
-  if (mysql_real_query(connection.get(), sql.data(), sql.size()) != 0) {
-    throw std::runtime_error(sql + ": " + mysql_error(connection.get()));
-  }
-  const Result result(mysql_store_result(connection.get()), mysql_free_result);
-  MYSQL_ROW const row = result ? mysql_fetch_row(result.get()) : nullptr;
-  return row != nullptr && row[0] != nullptr ? row[0] : "";
+  return MariadbSession(socket(), database).execute(sql);
 }
 
 void MariadbServer::restart() {

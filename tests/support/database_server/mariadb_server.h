@@ -8,7 +8,28 @@
 #include "tests/support/database_server/server_process.h"
 #include "tests/support/temporary_directory.h"
 
+struct st_mysql;
+
 namespace rushgate::testing {
+
+/// Another program's session, of the user root. Not thread-safe.
+class MariadbSession {
+ public:
+  /// `database` may be empty: none.
+  MariadbSession(const std::string& socket, const std::string& database);
+  ~MariadbSession();
+  MariadbSession(const MariadbSession&) = delete;
+  MariadbSession& operator=(const MariadbSession&) = delete;
+
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  /// Runs one statement. Returns the first column of its first row; "" if it has none. Throws
+  /// std::runtime_error.
+  std::string execute(const std::string& sql);
+
+ private:
+  st_mysql* const connection_;
+  bool is_open_ = false;
+};
 
 struct MariadbServerOptions {
   bool is_durable = false;  // flushes each commit, as in production: for restart()
@@ -31,8 +52,7 @@ class MariadbServer {
   std::string make_database();
   std::string make_schema() { return make_database(); }  // a schema is a database
   [[nodiscard]] std::string url(const std::string& database) const;
-  /// Runs a statement in a database; "" for none. Returns the first column of its first row; "" if it has
-  /// none.
+  /// As MariadbSession::execute(), in a session of its own.
   std::string execute(const std::string& database, const std::string& sql);
   [[nodiscard]] std::string socket() const { return (sockets_.path() / "mariadb.sock").string(); }
 

@@ -29,10 +29,35 @@ fs::path find_programs() {
   return newest;
 }
 
-using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
 }  // namespace
+
+PostgresqlSession::PostgresqlSession(const std::string& url)
+    : connection_(PQconnectdb(url.c_str())) {}
+
+PostgresqlSession::~PostgresqlSession() { PQfinish(connection_); }
+
+bool PostgresqlSession::is_open() const { return PQstatus(connection_) == CONNECTION_OK; }
+
+std::string PostgresqlSession::execute(const std::string& sql) {
+  const Result result(PQexec(connection_, sql.c_str()), PQclear);
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+    throw std::runtime_error(sql + ": " + PQerrorMessage(connection_));
+  }
+  return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+}
+
+void PostgresqlSession::send(const std::string& sql) {
+  if (PQsendQuery(connection_, sql.c_str()) != 1) {
+    throw std::runtime_error(sql + ": " + PQerrorMessage(connection_));
+  }
+}
+
+void PostgresqlSession::wait() {
+  while (PGresult* const result = PQgetResult(connection_)) PQclear(result);
+}
 
 PostgresqlServer::PostgresqlServer(PostgresqlServerOptions options)
     : options_(std::move(options)), directory_(options_.where) {
@@ -119,13 +144,7 @@ std::string PostgresqlServer::make_schema() {
 }
 
 std::string PostgresqlServer::execute(const std::string& url, const std::string& sql) {
-  const Connection connection(PQconnectdb(url.c_str()), PQfinish);
-  const Result result(PQexec(connection.get(), sql.c_str()), PQclear);
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-    throw std::runtime_error(sql + ": " + PQerrorMessage(connection.get()));
-  }
-  return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+  return PostgresqlSession(url).execute(sql);
 }
 
 void PostgresqlServer::restart() {

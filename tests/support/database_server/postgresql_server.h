@@ -9,7 +9,29 @@
 #include "tests/support/database_server/server_process.h"
 #include "tests/support/temporary_directory.h"
 
+struct pg_conn;
+
 namespace rushgate::testing {
+
+/// Another program's session. Not thread-safe.
+class PostgresqlSession {
+ public:
+  explicit PostgresqlSession(const std::string& url);
+  ~PostgresqlSession();
+  PostgresqlSession(const PostgresqlSession&) = delete;
+  PostgresqlSession& operator=(const PostgresqlSession&) = delete;
+
+  [[nodiscard]] bool is_open() const;
+  /// Returns the first column of the last statement's first row; "" if it has none. Throws
+  /// std::runtime_error.
+  std::string execute(const std::string& sql);
+  /// Sends statements whose results are discarded by wait().
+  void send(const std::string& sql);
+  void wait();
+
+ private:
+  pg_conn* const connection_;
+};
 
 struct PostgresqlServerOptions {
   bool is_durable = false;  // fsync, as in production: for kill()
@@ -32,7 +54,7 @@ class PostgresqlServer {
   /// Makes an empty schema, in a fifth of the time, and returns a URL that uses it.
   std::string make_schema();
   [[nodiscard]] std::string url(const std::string& database) const;
-  /// Returns the first column of the last statement's first row; "" if it has none.
+  /// As PostgresqlSession::execute(), in a session of its own.
   std::string execute(const std::string& url, const std::string& sql);
 
   [[nodiscard]] std::filesystem::path socket_directory() const { return sockets_.path(); }

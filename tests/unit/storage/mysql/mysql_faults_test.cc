@@ -1,7 +1,5 @@
 // What goes wrong with a MariaDB, and the databases that are not ours: nothing is lost, nothing is
 // doubled, and the error says what is wrong.
-#include <mysql.h>
-
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,6 +20,7 @@ namespace rushgate {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::MariadbSession;
 using ::testing::Not;
 
 std::unique_ptr<OrderStore> open_orders_in_mariadb(const std::string& url) {
@@ -34,26 +33,6 @@ std::string message_of(const std::string& url, const MysqlOrderStoreOptions& opt
   return open_mysql_order_store(url, options).status().ToString();
 }
 
-/// Another program's session.
-class OtherMysqlSession {
- public:
-  OtherMysqlSession(const std::string& socket, const std::string& database)
-      : connection_(mysql_init(nullptr), mysql_close) {
-    is_open_ = mysql_real_connect(connection_.get(), nullptr, "root", "", database.c_str(), 0,
-                                  socket.c_str(), 0) != nullptr;
-  }
-
-  [[nodiscard]] bool is_open() const { return is_open_; }
-  void execute(const std::string& sql) {
-    EXPECT_EQ(mysql_query(connection_.get(), sql.c_str()), 0) << mysql_error(connection_.get());
-    if (MYSQL_RES* const result = mysql_store_result(connection_.get())) mysql_free_result(result);
-  }
-
- private:
-  std::unique_ptr<MYSQL, decltype(&mysql_close)> connection_;
-  bool is_open_ = false;
-};
-
 class MysqlFaultsTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string with(const std::string& option) const { return url_ + "&" + option; }
@@ -65,14 +44,38 @@ class MysqlFaultsTest : public ::testing::Test {
 };
 
 TEST_F(MysqlFaultsTest, ConcurrentProcessesCreateTablesOnce) {
-  std::vector<std::string> identities(6);
-  std::vector<std::thread> threads;
-  for (std::string& identity : identities) {
-    threads.emplace_back(
-        [&] { identity = open_orders_in_mariadb(url_)->state().value().identity; });
+  expect_opened_at_once([&] { return open_orders_in_mariadb(url_); });
+}
+
+TEST_F(MysqlFaultsTest, ConcurrentProcessesMigrateTablesOnce) {
+  expect_writes(*open_orders_in_mariadb(url_), 1);
+  const std::string newest = execute("SELECT version FROM database_state");
+  for (const char* const sql :
+       {"DROP TABLE lane_states, lane_reserved_ids, voucher_lanes, moved_pieces",
+        "ALTER TABLE voucher_versions DROP COLUMN lanes",
+        "ALTER TABLE archived_versions DROP COLUMN lanes",
+        "UPDATE database_state SET version = 1"}) {
+    execute(sql);
   }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(identities, std::vector(identities.size(), identities.front()));
+  expect_opened_at_once([&] { return open_orders_in_mariadb(url_); });
+  EXPECT_EQ(execute("SELECT version FROM database_state"), newest);
+  EXPECT_EQ(open_orders_in_mariadb(url_)->count_live(1).value(), 1);
+}
+
+TEST_F(MysqlFaultsTest, IndexesAndReadersOfOthersDoNoHarm) {
+  expect_writes(*open_orders_in_mariadb(url_), 1);
+  execute("CREATE INDEX mine ON orders (reference)");
+  execute("CREATE VIEW my_orders AS SELECT * FROM orders");
+  execute("CREATE USER reader@localhost");
+  execute("GRANT SELECT ON " + database() + ".* TO reader@localhost");
+  const auto store = open_orders_in_mariadb(url_);
+  expect_writes(*store, 2);
+  EXPECT_TRUE(store->check_integrity().ok());
+  std::string url = url_;
+  url.replace(url.find("root@"), 4, "reader");
+  const auto of_reader = open_orders_in_mariadb(url);
+  EXPECT_EQ(of_reader->list({})->size(), 2U);
+  EXPECT_THAT(error_of(*of_reader, 3), HasSubstr("denied"));
 }
 
 TEST_F(MysqlFaultsTest, InterruptedCreationIsCompleted) {
@@ -113,7 +116,7 @@ TEST_F(MysqlFaultsTest, PeopleReadOrdersAsText) {
 TEST_F(MysqlFaultsTest, DeadlockIsRunAgain) {
   const auto store = open_orders_in_mariadb(url_);
   expect_writes(*store, 1);
-  OtherMysqlSession other(server_.socket(), database());
+  MariadbSession other(server_.socket(), database());
   other.execute("START TRANSACTION");
   other.execute("SELECT live FROM live_orders WHERE voucher_id = 1 FOR UPDATE");
   // It has changed more, so ours is ended.
@@ -141,7 +144,7 @@ TEST_F(MysqlFaultsTest, LanesStoreNewOrdersAtOnce) {
                     .ok());
   }
   {
-    OtherMysqlSession other(server_.socket(), database());
+    MariadbSession other(server_.socket(), database());
     other.execute("START TRANSACTION");
     other.execute("SELECT 1 FROM database_state FOR UPDATE");
     other.execute("SELECT 1 FROM lane_states WHERE lane = 1 FOR UPDATE");
@@ -189,7 +192,7 @@ TEST_F(MysqlFaultsTest, ReadOnlyServerIsNamed) {
 TEST_F(MysqlFaultsTest, LongLockIsNamed) {
   const auto store = open_orders_in_mariadb(with("statement_timeout_ms=2000"));
   {
-    OtherMysqlSession other(server_.socket(), database());
+    MariadbSession other(server_.socket(), database());
     other.execute("START TRANSACTION");
     other.execute("SELECT 1 FROM database_state FOR UPDATE");
     EXPECT_THAT(error_of(*store, 1), HasSubstr("Lock wait timeout"));
@@ -209,9 +212,9 @@ TEST_F(MysqlFaultsTest, HangingServerIsNamedInTime) {
 TEST_F(MysqlFaultsTest, MissingConnectionsAreNamed) {
   const auto store = open_orders_in_mariadb(url_);
   expect_writes(*store, 1);
-  std::vector<std::unique_ptr<OtherMysqlSession>> others;
+  std::vector<std::unique_ptr<MariadbSession>> others;
   do {
-    others.push_back(std::make_unique<OtherMysqlSession>(server_.socket(), database()));
+    others.push_back(std::make_unique<MariadbSession>(server_.socket(), database()));
   } while (others.back()->is_open());
   EXPECT_THAT(message_of(url_), HasSubstr("Too many connections"));
   expect_writes(*store, 2);  // by the connection that it has

@@ -53,7 +53,18 @@ TEST_F(LedgerExampleTest, EachPaymentIsBookedOnce) {
   };
   pay(1);
   pay(2);
-  execute(blocks[1]);
+  const std::string interrupted = blocks[1].substr(0, blocks[1].find("COMMIT"));
+  execute(interrupted);
+  EXPECT_EQ(execute("SELECT count(*) FROM ledger"), "0");
+  {
+    // A second program waits for the first one, and books what is left: nothing.
+    testing::PostgresqlSession first(url_);
+    testing::PostgresqlSession second(url_);
+    first.execute(interrupted);
+    second.send(blocks[1]);
+    first.execute("COMMIT");
+    second.wait();
+  }
   execute(blocks[1]);
   EXPECT_EQ(execute("SELECT count(*) || ', ' || sum(amount_cents) FROM ledger"), "2, 500");
   pay(3);

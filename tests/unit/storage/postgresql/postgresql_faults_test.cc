@@ -1,6 +1,5 @@
 // What goes wrong with a database server while orders are written: nothing is lost, nothing is doubled, and
 // the error says what is wrong.
-#include <libpq-fe.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -22,30 +21,8 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using testing::PostgresqlSession;
 using Kind = OrderResult::Kind;
-
-/// Another program's session.
-class OtherSession {
- public:
-  explicit OtherSession(const std::string& url) : connection_(PQconnectdb(url.c_str()), PQfinish) {}
-
-  [[nodiscard]] bool is_open() const { return PQstatus(connection_.get()) == CONNECTION_OK; }
-  void execute(const std::string& sql) {
-    const std::unique_ptr<PGresult, decltype(&PQclear)> result(
-        PQexec(connection_.get(), sql.c_str()), PQclear);
-    const ExecStatusType status = PQresultStatus(result.get());
-    EXPECT_TRUE(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
-        << PQerrorMessage(connection_.get());
-  }
-  /// Sends a statement whose result is discarded.
-  void send(const std::string& sql) { EXPECT_EQ(PQsendQuery(connection_.get(), sql.c_str()), 1); }
-  void wait() {
-    while (PGresult* const result = PQgetResult(connection_.get())) PQclear(result);
-  }
-
- private:
-  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
-};
 
 class PostgresqlFaultsTest : public PostgresqlTest {
  protected:
@@ -98,7 +75,7 @@ TEST_F(PostgresqlFaultsTest, DeadlockIsRunAgain) {
   const auto store = open_orders_at(url_);
   expect_writes(*store, 1);
   for (OrderId id = 2; id < 5; ++id) {
-    OtherSession other(url_);
+    PostgresqlSession other(url_);
     other.execute(
         "BEGIN; SET LOCAL deadlock_timeout = '10s'; "
         "SELECT live FROM live_orders WHERE voucher_id = 1 FOR UPDATE");
@@ -114,7 +91,7 @@ TEST_F(PostgresqlFaultsTest, DeadlockIsRunAgain) {
 TEST_F(PostgresqlFaultsTest, LongLockIsNamed) {
   const auto store = open_orders_at(with("statement_timeout_ms=400"));
   {
-    OtherSession other(url_);
+    PostgresqlSession other(url_);
     other.execute("BEGIN; SELECT 1 FROM database_state FOR UPDATE");
     EXPECT_THAT(error_of(*store, 1),
                 AnyOf(HasSubstr("lock timeout"), HasSubstr("statement timeout"),
@@ -134,7 +111,7 @@ TEST_F(PostgresqlFaultsTest, LanesStoreNewOrdersAtOnce) {
                     .ok());
   }
   {
-    OtherSession other(url_);
+    PostgresqlSession other(url_);
     other.execute("BEGIN");
     other.execute("SELECT 1 FROM database_state FOR UPDATE");
     other.execute("SELECT 1 FROM lane_states WHERE lane = 1 FOR UPDATE");
@@ -151,7 +128,7 @@ TEST_F(PostgresqlFaultsTest, LanesStoreNewOrdersAtOnce) {
 TEST_F(PostgresqlFaultsTest, StoppedWriterIsPutOutOfOthersWay) {
   const auto store = open_orders_at(with("statement_timeout_ms=4000"));
   expect_writes(*store, 1);
-  OtherSession stopped(url_);
+  PostgresqlSession stopped(url_);
   stopped.execute(
       "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 100; "
       "SELECT 1 FROM database_state FOR UPDATE");
@@ -170,9 +147,9 @@ TEST_F(PostgresqlFaultsTest, HangingServerIsNamedInTime) {
 TEST_F(PostgresqlFaultsTest, MissingConnectionsAreNamed) {
   const auto store = open_orders_at(url_);
   expect_writes(*store, 1);
-  std::vector<std::unique_ptr<OtherSession>> others;
+  std::vector<std::unique_ptr<PostgresqlSession>> others;
   do {
-    others.push_back(std::make_unique<OtherSession>(url_));
+    others.push_back(std::make_unique<PostgresqlSession>(url_));
   } while (others.back()->is_open());
   const auto another = open_postgresql_order_store(url_);
   EXPECT_THAT(another.status().ToString(), HasSubstr("too many clients"));

@@ -1,7 +1,6 @@
 // Opening: URLs, the creation of the tables, and databases that are not ours.
 #include <fstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "storage/postgresql/postgresql_status.h"
@@ -21,13 +20,34 @@ std::string message_of(const std::string& url, const PostgresqlOrderStoreOptions
 }
 
 TEST_F(PostgresqlOpenTest, ConcurrentProcessesCreateTablesOnce) {
-  std::vector<std::string> identities(6);
-  std::vector<std::thread> threads;
-  for (std::string& identity : identities) {
-    threads.emplace_back([&] { identity = open_orders_at(url_)->state().value().identity; });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(identities, std::vector(identities.size(), identities.front()));
+  expect_opened_at_once([&] { return open_orders_at(url_); });
+}
+
+TEST_F(PostgresqlOpenTest, ConcurrentProcessesMigrateTablesOnce) {
+  expect_writes(*open_orders_at(url_), 1);
+  const std::string newest = execute("SELECT version FROM database_state");
+  execute(
+      "DROP TABLE lane_states, lane_reserved_ids, voucher_lanes, moved_pieces; "
+      "ALTER TABLE voucher_versions DROP COLUMN lanes; "
+      "ALTER TABLE archived_versions DROP COLUMN lanes; UPDATE database_state SET version = 1");
+  expect_opened_at_once([&] { return open_orders_at(url_); });
+  EXPECT_EQ(execute("SELECT version FROM database_state"), newest);
+  EXPECT_EQ(open_orders_at(url_)->count_live(1).value(), 1);
+}
+
+TEST_F(PostgresqlOpenTest, IndexesAndReadersOfOthersDoNoHarm) {
+  expect_writes(*open_orders_at(url_), 1);
+  execute(
+      "CREATE INDEX mine ON orders (reference); CREATE VIEW my_orders AS SELECT * FROM orders; "
+      "CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
+  const auto store = open_orders_at(url_);
+  expect_writes(*store, 2);
+  EXPECT_TRUE(store->check_integrity().ok());
+  std::string url = url_;
+  url.replace(url.find("rushgate@"), 8, "reader");
+  EXPECT_EQ(server_.execute(url, "SELECT count(*) FROM orders_readable"), "2");
+  EXPECT_THAT(error_of(*open_orders_at(url), 3), HasSubstr("permission denied"));
+  execute("DROP OWNED BY reader; DROP ROLE reader");
 }
 
 TEST_F(PostgresqlOpenTest, MissingTablesAreCreatedOnlyIfWanted) {

@@ -62,6 +62,17 @@ inline void expect_writes(OrderStore& store, OrderId id) {
   EXPECT_TRUE(written.ok()) << written.status();
 }
 
+/// Opens a database by six processes at once, which all must see the same one.
+inline void expect_opened_at_once(const std::function<std::unique_ptr<OrderStore>()>& open_store) {
+  std::vector<std::string> identities(6);
+  std::vector<std::thread> threads;
+  for (std::string& identity : identities) {
+    threads.emplace_back([&] { identity = open_store()->state().value().identity; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(identities, std::vector(identities.size(), identities.front()));
+}
+
 /// Writes a new order of a lane. Each `number` is another one.
 inline absl::Status write_on_lane(OrderStore& store, int lane, OrderId number) {
   const auto state = store.lanes()->state_of(lane);
