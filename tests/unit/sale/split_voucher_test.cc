@@ -181,6 +181,24 @@ TEST_P(SplitVoucherTest, OrderWaitsIfCancellationIsStoredBehindRefusal) {
   expect_audit_passes();
 }
 
+TEST_P(SplitVoucherTest, OrderWaitsForWorkerWithFastClock) {
+  publish(3);
+  EXPECT_EQ(put(0, 1, 1), 1) << "a piece from nowhere";
+  EXPECT_EQ(sell_out(), 4);
+  for (const SaleLane& lane : sale_->lanes()) store(lane);
+  ManualClock fast(backend_.clock().now_ms() + 10'000'000);
+  BackendWithClock keyspace(backend_.keyspace(), fast);
+  const WorkerOptions options{.consumer = "c1"};
+  for (const SaleLane& lane : sale_->lanes()) {
+    OrderWorker worker(keyspace, lane.stores, lane.keys, options);
+    for (int i = 0; i < 3 * options.attempts_max; ++i) {
+      EXPECT_EQ(worker.step().buried, 0);
+      fast.advance_ms(options.retry_after_ms);
+    }
+  }
+  EXPECT_TRUE(sale_->dead_letters({}, 10).value().empty());
+}
+
 TEST_P(SplitVoucherTest, OversoldOrderBecomesDeadLetterAtLast) {
   constexpr std::int64_t kWaitMaxMs = 600'000;
   publish(3);
