@@ -168,6 +168,10 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const Database
   ASSIGN_OR_RETURN(const auto instance, this->instance());
   const DecimalText lease_ms(kLeaseMs);
   const std::string identity = mark_of(options_.role, state.identity);
+  const bool may_begin = [this] {
+    const std::lock_guard lock(mutex_);
+    return moved_to_.empty();
+  }();
   std::string_view arguments[] = {identity,
                                   instance.id,
                                   instance.place,
@@ -178,7 +182,8 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const Database
                                   recorded,
                                   epoch,
                                   checkpoint,
-                                  options_.adopt ? "1" : "0"};
+                                  options_.adopt ? "1" : "0",
+                                  may_begin ? "1" : "0"};
   Reply standing = client.run(claim_script(), names, arguments);
   if (has_code(standing, redis_error_code::kOutOfMemory)) {  // only the lease needs memory
     arguments[1] = {};
@@ -189,15 +194,18 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::claim(Client& client, const Database
   switch (standing.integer()) {
     case lua::owner_codes::kOurs:
     case lua::owner_codes::kLost:
-    case lua::owner_codes::kBehind:
+    case lua::owner_codes::kBehind: {
+      const std::lock_guard lock(mutex_);
+      moved_to_.clear();
       return standing.integer();
+    }
     case lua::owner_codes::kForeign:
       return absl::FailedPreconditionError(concat(
           "the stream ", keys_.order_stream,
           " was made by another system: adopt it, or use another name (SaleKeys::order_stream)"));
     default: {
       ASSIGN_OR_RETURN(const auto present, read_standing(client, keys_, state.identity));
-      return refuse_standing(present, keys_);
+      return note_left(present);
     }
   }
 }
@@ -290,9 +298,20 @@ absl::StatusOr<std::string> KeyspaceOwner::identity() {
 absl::Status KeyspaceOwner::refusal(Client& client) {
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
   ASSIGN_OR_RETURN(const auto standing, read_standing(client, keys_, state.identity));
-  absl::Status refused = refuse_standing(standing, keys_);
+  absl::Status refused = note_left(standing);
   const bool has_left = standing.kind == KeyspaceStanding::Kind::kLeft;
   return has_left ? absl::UnavailableError(refused.message()) : refused;
+}
+
+/// Returns why nobody may sell on such a keyspace. Remembers that the sale was moved.
+absl::Status KeyspaceOwner::note_left(const KeyspaceStanding& standing) {
+  const std::lock_guard lock(mutex_);
+  if (standing.kind == KeyspaceStanding::Kind::kLeft) moved_to_ = standing.moved_to;
+  if (standing.kind != KeyspaceStanding::Kind::kEmpty || moved_to_.empty()) {
+    return refuse_standing(standing, keys_);
+  }
+  return absl::UnavailableError(
+      concat("the sale was moved to ", moved_to_, ", and this keyspace was emptied after that"));
 }
 
 absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {

@@ -146,6 +146,7 @@ class KeyspaceOwner {
  private:
   absl::StatusOr<DatabaseInstance> instance();
   Recorded untold();
+  absl::Status note_left(const KeyspaceStanding& standing);
   [[nodiscard]] std::string_view is_private() const { return options_.is_shared ? "0" : "1"; }
   absl::Status other_instance(const Reply& reply) const;
   absl::StatusOr<Reply> run_leased(Client& client, const LeasedScript& leased,
@@ -168,6 +169,9 @@ class KeyspaceOwner {
   Recorded untold_;       // guarded by mutex_; a batch that may not be told yet
   std::string identity_;  // guarded by mutex_; empty: not read yet; without a mark
   std::optional<DatabaseInstance> instance_;  // guarded by mutex_; nothing: not read yet
+  /// Where the sale was moved from this keyspace, as was once met here. Then an empty one does not get it
+  /// back: it was emptied after the move. Guarded by mutex_.
+  std::string moved_to_;
 };
 
 }  // namespace rushgate

@@ -1,5 +1,6 @@
 -- KEYS owner of the stream, owner of the prefix, order stream, vouchers
--- ARGV as of lease.lua (the database's records), the database's checkpoint, adopt (1/0)
+-- ARGV as of lease.lua (the database's records), the database's checkpoint, adopt (1/0), whether the sale may
+--      begin in an empty keyspace (1/0)
 --
 -- A lease without an owner is of a copy that ended between its claim and its confirmation.
 -- #include "owner_codes.lua"
@@ -9,6 +10,7 @@
 local checkpoint, adopt = ARGV[10], ARGV[11] == '1'
 local of_stream, of_prefix = redis.call('HGET', owner, 'identity'), redis.call('GET', KEYS[2])
 if of_stream and of_stream ~= identity or of_prefix and of_prefix ~= identity then return ANOTHERS end
+if not of_stream and ARGV[12] ~= '1' then return ANOTHERS end
 if not of_stream and not adopt and redis.call('EXISTS', KEYS[3]) == 1
    and redis.call('EXISTS', KEYS[4]) == 0 then return FOREIGN end
 if not of_stream then

@@ -106,13 +106,17 @@ class MovingSale : public SaleFixture {
     return death.has_struck();
   }
 
-  /// Expects that the old place sells nothing, and says where the sale is.
-  void expect_refusal_here() {
+  /// Expects that a process which has the old place open sells and stores nothing, and says where the sale is.
+  void expect_refusal_of_process_here() {
     const BuyResult refused = sale_->buy(3, 50);
     EXPECT_NE(refused.outcome, Outcome::kAccepted);
     EXPECT_THAT(refused.detail, HasSubstr(std::string("the sale was moved to ") + kThere));
     const OrderWorker::Step step = worker_->step();
     EXPECT_EQ(step.stored, 0U);
+  }
+  /// Expects that, and that no process can open the old place.
+  void expect_refusal_here() {
+    expect_refusal_of_process_here();
     const auto opened = Sale::open(backend_.keyspace(), backend_.orders(), {});
     EXPECT_THAT(std::string(opened.status().message()), HasSubstr(kThere));
   }
@@ -211,6 +215,17 @@ TEST_P(MoveSaleTest, SaleGoesOnThere) {
   const auto again = sale.move();
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE(again->was_done);
+  sale.expect_sale_there();
+}
+
+// A process that was forgotten with the old URL must not sell everything once more.
+TEST_P(MoveSaleTest, EmptiedKeyspaceDoesNotGetSaleBack) {
+  MovingSale sale(GetParam());
+  ASSERT_NO_FATAL_FAILURE(sale.sell());
+  ASSERT_TRUE(sale.move().ok());
+  sale.expect_refusal_here();
+  ASSERT_EQ(sale.backend().client()("FLUSHALL"), Reply::ok());
+  for (int i = 0; i < 2; ++i) sale.expect_refusal_of_process_here();
   sale.expect_sale_there();
 }
 
