@@ -1,10 +1,11 @@
-// A sale of processes as on several hosts: they share a Redis and a PostgreSQL by their URLs, and no
+// A sale of processes as on several hosts: they share a Redis and a database server by their URLs, and no
 // directory. Sellers, workers and operators are killed at moments from a seed, and the sale is
 // moved to another Redis.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -18,6 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/database_server/mariadb_server.h"
 #include "tests/support/database_server/postgresql_server.h"
 #include "tests/support/http_program.h"
 #include "tests/support/redis_server/redis_server.h"
@@ -33,7 +35,14 @@ using testing::HttpProgram;
 using testing::HttpReply;
 using testing::RedisServer;
 
-class HostsTest : public ::testing::Test {
+enum class Database : std::uint8_t { kPostgresql, kMariadb };
+
+std::string make_database(Database database) {
+  return database == Database::kPostgresql ? testing::PostgresqlServer::of_program().make_database()
+                                           : testing::MariadbServer::of_program().make_database();
+}
+
+class HostsTest : public ::testing::TestWithParam<Database> {
  protected:
   static constexpr std::size_t kSellers = 2;
   static constexpr std::size_t kWorkers = 2;
@@ -153,7 +162,7 @@ class HostsTest : public ::testing::Test {
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, seed_text(seed_)};
   std::mt19937_64 random_{seed_};
   std::mt19937_64 buyers_random_{seed_};  // of the buyers' thread
-  const std::string orders_ = testing::PostgresqlServer::of_program().make_database();
+  const std::string orders_ = make_database(GetParam());
   std::unique_ptr<RedisServer> redis_ =
       std::make_unique<RedisServer>(testing::RedisServerOptions{.append_only = true});
   const SaleFiles files_;
@@ -163,7 +172,14 @@ class HostsTest : public ::testing::Test {
   int next_user_ = 1;
 };
 
-TEST_F(HostsTest, KilledProcessesLoseAndDoubleNothing) {
+INSTANTIATE_TEST_SUITE_P(Databases, HostsTest,
+                         ::testing::Values(Database::kPostgresql, Database::kMariadb),
+                         [](const ::testing::TestParamInfo<Database>& database) {
+                           return database.param == Database::kPostgresql ? "Postgresql"
+                                                                          : "Mariadb";
+                         });
+
+TEST_P(HostsTest, KilledProcessesLoseAndDoubleNothing) {
   start();
   const int kills = testing::is_full_run() ? 200 : 8;
   for (int i = 0; i < kills && !HasFailure(); ++i) kill_one();
@@ -171,7 +187,7 @@ TEST_F(HostsTest, KilledProcessesLoseAndDoubleNothing) {
 }
 
 /// RUSHGATE_OLD_PROGRAM names the program of the version before. Without it, all are of this version.
-TEST_F(HostsTest, ProcessesAreUpgradedOneByOne) {
+TEST_P(HostsTest, ProcessesAreUpgradedOneByOne) {
   const char* const old_program = std::getenv("RUSHGATE_OLD_PROGRAM");
   {
     const OtherProgram before(old_program != nullptr ? old_program : RUSHGATE_PROGRAM);
@@ -196,7 +212,7 @@ TEST_F(HostsTest, ProcessesAreUpgradedOneByOne) {
   complete();
 }
 
-TEST_F(HostsTest, SaleMovesWhileOthersSell) {
+TEST_P(HostsTest, SaleMovesWhileOthersSell) {
   start();
   buy_some();
   auto target = std::make_unique<RedisServer>(testing::RedisServerOptions{.append_only = true});
