@@ -240,7 +240,7 @@ TEST_P(CallersTest, SalesOpenWithTheirOwnDatabaseOnly) {
     const bool is_ours = i % 2 == 0;
     const auto sale =
         is_ours ? Sale::open(backend_.keyspace(), backend_.orders(), {.client = caller().client})
-                : Sale::open(foreign->keyspace(), another, {.client = caller().client});
+                : Sale::open(*foreign, another, {.client = caller().client});
     EXPECT_EQ(sale.ok(), is_ours) << sale.status();
     EXPECT_EQ(absl::IsFailedPrecondition(sale.status()), !is_ours) << sale.status();
   });
