@@ -233,11 +233,11 @@ TEST_P(CallersTest, AuditWhileOthersBuy) {
 
 TEST_P(CallersTest, SalesOpenWithTheirOwnDatabaseOnly) {
   MemoryOrderStore another;
-  // A refused sale closes the connection that was compared with its database, and with it the requests
-  // of other sales on the same keyspace.
-  const auto foreign = backend_.open_another();
   run(20, [&](int i) {
     const bool is_ours = i % 2 == 0;
+    // A refused sale closes the connection that was compared with its database, and with it the requests
+    // of all others on the same backend.
+    const auto foreign = is_ours ? nullptr : backend_.open_another();
     const auto sale =
         is_ours ? Sale::open(backend_.keyspace(), backend_.orders(), {.client = caller().client})
                 : Sale::open(*foreign, another, {.client = caller().client});
