@@ -215,7 +215,7 @@ absl::Status SaleWorkers::wait_for_workers(
   using SteadyClock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kLook{2};
   constexpr std::chrono::seconds kPatience{30};
-  const std::chrono::milliseconds patience_without_keyspace{options_.patience_ms};
+  const std::chrono::milliseconds patience_with_failures{options_.patience_ms};
   std::size_t done = 0;
   SteadyClock::time_point progress = SteadyClock::now();
   std::string reason;
@@ -229,8 +229,8 @@ absl::Status SaleWorkers::wait_for_workers(
     done = now_done;
     absl::Status usable = backend_.health();
     if (!usable.ok() && !absl::IsUnavailable(usable)) return usable;
-    const bool is_away = !is_done.ok() || !usable.ok();
-    if (SteadyClock::now() > progress + (is_away ? patience_without_keyspace : kPatience)) break;
+    const bool fails = !is_done.ok() || !usable.ok() || !reason.empty();
+    if (SteadyClock::now() > progress + (fails ? patience_with_failures : kPatience)) break;
     waiting(reason.empty() ? "storing orders" : "the workers pause: " + reason);
     std::this_thread::sleep_for(kLook);
   }

@@ -60,7 +60,8 @@ struct FlashSaleOptions {
   std::vector<int> work_lanes = {};
   bool start_workers = true;           // by open(); false: by start_workers()
   std::size_t submitted_max = 65'536;  // submitted requests without a completion yet
-  /// How long drain() with running workers waits for a keyspace that is unreachable.
+  /// How long drain() with running workers waits while the keyspace or the order database is
+  /// unreachable, or refuses what the workers write.
   std::int64_t patience_ms = 13'000;
   bool names_order_at_limit = true;  // as SaleOptions::names_order_at_limit; set either
   SaleOptions sale = {};

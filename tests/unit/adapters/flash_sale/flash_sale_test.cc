@@ -384,6 +384,19 @@ TEST_F(FlashSaleTest, DrainReportsFailedStore) {
   EXPECT_THAT(reason, HasSubstr("the workers pause: "));
 }
 
+TEST_F(FlashSaleTest, DrainEndsWhileStoreFails) {
+  auto owned = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
+  owned->fail_writes();
+  auto engine = Engine::open(std::make_unique<MemoryStore>()).value();
+  const auto sale =
+      FlashSale::open(std::move(engine), std::move(owned), {.patience_ms = 0}).value();
+  EXPECT_TRUE(sale->publish(coffee()).ok());
+  EXPECT_EQ(sale->buy(7, 1).outcome, Outcome::kAccepted);
+  const absl::Status drained = sale->drain();
+  EXPECT_EQ(drained.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(drained.message()), HasSubstr("injected fault"));
+}
+
 /// As docs/orders.md describes it: an event of a dead order is retried after the order.
 TEST(DeadEventTest, IsRetriedAfterItsOrder) {
   ManualClock clock;
