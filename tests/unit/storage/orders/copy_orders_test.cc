@@ -295,7 +295,8 @@ PortContents contents_by_ports(OrderStore& store) {
       {store.lanes()->count_lanes().value(), store.lanes()->lane_of(10).value().value_or(-1),
        of_lane.checkpoint, of_lane.revision,
        store.lanes()->reserve_ids_of(2, 19'000, 0, 0).value()});
-  for (const MovedPieces& moved : store.lanes()->moved_pieces(10).value()) {
+  const auto all_moved = store.lanes()->moved_pieces(10).value();
+  for (const MovedPieces& moved : all_moved) {
     contents.numbers.insert(contents.numbers.end(), {moved.from, moved.to, moved.pieces});
   }
   return contents;
