@@ -893,14 +893,14 @@ SubmissionList RedisLine::fail_sent(const std::string& reason) {
   for (Submission* each = expecting_.front(); each != nullptr; each = each->next) {
     begun.push_back(each);
   }
-  for (auto each = begun.rbegin(); each != begun.rend(); ++each) {
-    Submission& submission = **each;
-    const std::size_t of_this = std::min(unsent, submission.encoded - submission.replies.size());
+  std::ranges::reverse(begun);
+  for (Submission* const submission : begun) {
+    const std::size_t of_this = std::min(unsent, submission->encoded - submission->replies.size());
     unsent -= of_this;
-    while (submission.replies.size() < submission.encoded - of_this) {
-      submission.replies.push_back(Reply::error(concat(error_code::kOutcomeUnknown, " ", reason)));
+    while (submission->replies.size() < submission->encoded - of_this) {
+      submission->replies.push_back(Reply::error(concat(error_code::kOutcomeUnknown, " ", reason)));
     }
-    submission.fail_rest(error_code::kClosed, reason);
+    submission->fail_rest(error_code::kClosed, reason);
   }
   out_.clear();
   out_sent_ = 0;

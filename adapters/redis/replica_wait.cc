@@ -6,9 +6,9 @@
 namespace rushgate {
 
 std::vector<Request> ReplicaWait::requests() const {
-  constexpr int kKeptMs = 1'000;
+  constexpr int kKeyKeptMs = 1'000;
   return {key.empty() ? Request::of("PUBLISH", "rushgate:sync", "")
-                      : Request::of("SET", key, "", "PX", kKeptMs),
+                      : Request::of("SET", key, "", "PX", kKeyKeptMs),
           Request::of("WAIT", replicas, timeout_ms)};
 }
 

@@ -18,7 +18,7 @@ std::optional<std::int64_t> ms(std::string_view text) {
 }
 
 std::optional<std::int64_t> seconds_as_ms(std::string_view text) {
-  constexpr long double kLongest = std::numeric_limits<std::int64_t>::max() / 1'000;  // Redis's
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 1'000;  // Redis's
   const auto value = parse_long_double(text);
   if (!value || *value < 0 || *value > kLongest) return std::nullopt;
   const auto rounded_up = static_cast<std::int64_t>(*value * 1000 + 0.999L);

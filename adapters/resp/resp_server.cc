@@ -404,17 +404,18 @@ void RespServer::Impl::serve_ready() {
   std::size_t request_bytes = 0;
   for (auto& connection : take_ready()) {
     auto batch = connection->next_batch();
-    const bool moves_clock = !batch && connection->moves_clock_next();
+    const bool has_batch = batch.has_value();
+    const bool moves_clock = !has_batch && connection->moves_clock_next();
     if (moves_clock) {
       run_batches();  // they came earlier
       connection->advance_clock();
     }
-    const bool is_awaited = batch && !batch->completion;
-    if (batch) batches_.push_back(*std::move(batch));
+    const bool is_awaited = has_batch && !batch->completion;
+    if (has_batch) batches_.push_back(*std::move(batch));
     if (!is_awaited) connection->end_turn();
     if (moves_clock) look_around();
     if (is_awaited) request_bytes += connection->batch_bytes();
-    if (batch) asking_.push_back(connection);
+    if (has_batch) asking_.push_back(connection);
     if (request_bytes > kRoundRequestBytesMax) {
       run_batches();
       request_bytes = 0;

@@ -12,8 +12,7 @@ namespace rushgate {
 
 /// Empties the request and frees its memory, which assigning an empty one would keep.
 inline void free_memory(Request& request) {
-  const Request freed = std::move(request);
-  request.clear();
+  const Request freed = std::exchange(request, Request());
 }
 
 /// Not thread-safe.

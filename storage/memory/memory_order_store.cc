@@ -28,9 +28,9 @@ bool is_begun_in_database(OrderEvent::Kind kind) {
 
 template <class Map, class Key>
 const typename Map::mapped_type& value_or_default(const Map& map, const Key& key) {
-  static const typename Map::mapped_type none{};
+  static const typename Map::mapped_type kNone{};
   const auto found = map.find(key);
-  return found == map.end() ? none : found->second;
+  return found == map.end() ? kNone : found->second;
 }
 
 /// Removes an order from an index that has it.

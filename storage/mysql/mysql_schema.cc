@@ -169,7 +169,7 @@ std::string readable_orders() {
 }  // namespace
 
 std::span<const std::vector<std::string>> mysql_migrations() {
-  static const std::vector<std::vector<std::string>> migrations = {
+  static const std::vector<std::vector<std::string>> kMigrations = {
       {table("database_state", kDatabaseState), table("reserved_ids", kReservedIds),
        table("live_orders", kLiveOrders), table("voucher_versions", kVersions),
        table("orders", concat(kOrders, kIndexesOfOrders)), table("payments", kPayments),
@@ -181,7 +181,7 @@ std::span<const std::vector<std::string>> mysql_migrations() {
        table("voucher_lanes", kVoucherLanes)},
       {add_lanes_to("voucher_versions"), add_lanes_to("archived_versions"),
        table("moved_pieces", kMovedPieces)}};
-  return migrations;
+  return kMigrations;
 }
 
 }  // namespace rushgate

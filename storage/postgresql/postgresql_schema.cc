@@ -269,12 +269,12 @@ std::vector<std::string> first_schema() {
 }  // namespace
 
 std::span<const std::vector<std::string>> postgresql_migrations() {
-  static const std::vector<std::vector<std::string>> migrations = {
+  static const std::vector<std::vector<std::string>> kMigrations = {
       with_comments(first_schema()), with_comments({kLaneStates, kLaneReservedIds, kVoucherLanes}),
       with_comments({"ALTER TABLE voucher_versions ADD COLUMN lanes BIGINT NOT NULL DEFAULT 1",
                      "ALTER TABLE archived_versions ADD COLUMN lanes BIGINT NOT NULL DEFAULT 1",
                      kMovedPieces})};
-  return migrations;
+  return kMigrations;
 }
 
 }  // namespace rushgate

@@ -12,8 +12,6 @@ namespace rushgate::sql {
 namespace {
 
 using Kind = OrderEvent::Kind;
-using Integers = std::vector<std::int64_t>;
-using Texts = std::vector<std::string>;
 
 /// Removes repetitions.
 template <class Values>

@@ -29,16 +29,17 @@ struct RecordTable {
 };
 
 const RecordTable& orders_table() {
-  static const RecordTable table{"orders", "archived_orders", "id", order_columns()};
-  return table;
+  static const RecordTable kTable{"orders", "archived_orders", "id", order_columns()};
+  return kTable;
 }
 const RecordTable& payments_table() {
-  static const RecordTable table{"payments", "archived_payments", "id", payment_columns()};
-  return table;
+  static const RecordTable kTable{"payments", "archived_payments", "id", payment_columns()};
+  return kTable;
 }
 const RecordTable& changes_table() {
-  static const RecordTable table{"order_changes", "archived_changes", "position", change_columns()};
-  return table;
+  static const RecordTable kTable{"order_changes", "archived_changes", "position",
+                                  change_columns()};
+  return kTable;
 }
 
 template <class ToValue>

@@ -193,8 +193,6 @@ VoucherVersion to_version(const Row& row) {
 }
 
 Table to_table(const VoucherVersion& version) {
-  using Integers = std::vector<std::int64_t>;
-  using Texts = std::vector<std::string>;
   Table table = {{"voucher_id", Integers{version.voucher.id}},
                  {"version", Integers{version.version}},
                  {"state", Integers{static_cast<std::int64_t>(version.state)}},
@@ -216,7 +214,6 @@ MovedPieces to_moved(const Row& row) {
 }
 
 Table to_table(const MovedPieces& moved) {
-  using Integers = std::vector<std::int64_t>;
   return {{"voucher_id", Integers{moved.voucher}},
           {"from_lane", Integers{moved.from}},
           {"to_lane", Integers{moved.to}},

@@ -31,8 +31,7 @@ absl::StatusOr<std::int64_t> read_version(const Database& database, Runner runne
   if (ours == 0) {
     return absl::FailedPreconditionError(
         "it has a table `orders` of another application, and no `database_state`: give the orders "
-        "a "
-        "database or a schema of their own");
+        "a database or a schema of their own");
   }
   ASSIGN_OR_RETURN(const Rows rows, runner({"SELECT version FROM database_state"}));
   return rows.empty() ? 0 : rows.front().integer(0);  // empty: its creation was interrupted

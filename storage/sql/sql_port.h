@@ -22,10 +22,13 @@ namespace rushgate::sql {
 /// NULL (in results only), an integer, or bytes.
 using Value = std::variant<std::monostate, std::int64_t, std::string>;
 
-/// A column of a Table: integers, or bytes.
+using Integers = std::vector<std::int64_t>;
+using Texts = std::vector<std::string>;  // of any bytes
+
+/// A column of a Table.
 struct Column {
   std::string_view name;
-  std::variant<std::vector<std::int64_t>, std::vector<std::string>> values;
+  std::variant<Integers, Texts> values;
 };
 
 /// Rows that are sent with a statement. All columns have as many values.

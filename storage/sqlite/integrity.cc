@@ -65,9 +65,9 @@ std::map<std::string, std::string> make_schema() {
 }
 
 void check_schema(SQLite::Database& database, Problems& problems) {
-  static const std::map<std::string, std::string> wanted = make_schema();
+  static const std::map<std::string, std::string> kWanted = make_schema();
   const auto present = read_schema(database);
-  for (const auto& [part, declaration] : wanted) {
+  for (const auto& [part, declaration] : kWanted) {
     const auto found = present.find(part);
     if (found == present.end()) {
       problems.push_back(concat("its ", part, " is missing"));

@@ -12,9 +12,9 @@ namespace {
 /// is the library's own, so neither the machine's openssl.cnf nor the program's use of OpenSSL has
 /// an effect.
 const EVP_MD* algorithm() {
-  static const EVP_MD* const sha1 = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA1", nullptr);
-  if (sha1 == nullptr) throw std::bad_alloc();  // the only possible cause
-  return sha1;
+  static const EVP_MD* const kSha1 = EVP_MD_fetch(OSSL_LIB_CTX_new(), "SHA1", nullptr);
+  if (kSha1 == nullptr) throw std::bad_alloc();  // the only possible cause
+  return kSha1;
 }
 
 }  // namespace

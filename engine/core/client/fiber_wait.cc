@@ -47,8 +47,8 @@ class FiberWait final : public WaitMethod {
 }  // namespace
 
 const WaitMethod& fiber_wait() {
-  static const FiberWait method;
-  return method;
+  static const FiberWait kMethod;
+  return kMethod;
 }
 
 }  // namespace rushgate

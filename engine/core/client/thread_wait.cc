@@ -42,8 +42,8 @@ class ThreadWait final : public WaitMethod {
 }  // namespace
 
 const WaitMethod& thread_wait() {
-  static const ThreadWait method;
-  return method;
+  static const ThreadWait kMethod;
+  return kMethod;
 }
 
 const WaitMethod& wait_method(const WaitMethod* chosen) {

@@ -9,13 +9,13 @@ namespace rushgate {
 namespace {
 
 const Script& set_count_script() {
-  static const Script script(lua::kLatchSetCount);
-  return script;
+  static const Script kScript(lua::kLatchSetCount);
+  return kScript;
 }
 
 const Script& count_down_script() {
-  static const Script script(lua::kLatchCountDown);
-  return script;
+  static const Script kScript(lua::kLatchCountDown);
+  return kScript;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct LockHold {
   LockKind kind = LockKind::kPlain;
   std::uint64_t owner = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy means the comparison with 0 that this implies
   friend auto operator<=>(const LockHold&, const LockHold&) = default;
 };
 

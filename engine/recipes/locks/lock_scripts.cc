@@ -32,62 +32,62 @@ namespace {
 // ---- ReentrantLock: KEYS the lock, its token if it is fenced, its channel ----
 
 const Script& acquire_script() {
-  static const Script script(lua::kLockAcquire);
-  return script;
+  static const Script kScript(lua::kLockAcquire);
+  return kScript;
 }
 
 const Script& release_script() {
-  static const Script script(lua::kLockRelease);
-  return script;
+  static const Script kScript(lua::kLockRelease);
+  return kScript;
 }
 
 const Script& renew_script() {
-  static const Script script(lua::kLockRenew);
-  return script;
+  static const Script kScript(lua::kLockRenew);
+  return kScript;
 }
 
 // ---- FairLock: KEYS the lock, its queue, its timeouts, its channel ----
 
 const Script& acquire_fair_script() {
-  static const Script script(lua::kFairAcquire);
-  return script;
+  static const Script kScript(lua::kFairAcquire);
+  return kScript;
 }
 
 const Script& release_fair_script() {
-  static const Script script(lua::kFairRelease);
-  return script;
+  static const Script kScript(lua::kFairRelease);
+  return kScript;
 }
 
 // ---- ReadWriteLock: KEYS the lock, {<name>}, its channel ----
 
 const Script& acquire_read_script() {
-  static const Script script(lua::kReadAcquire);
-  return script;
+  static const Script kScript(lua::kReadAcquire);
+  return kScript;
 }
 
 const Script& release_read_script() {
-  static const Script script(lua::kReadRelease);
-  return script;
+  static const Script kScript(lua::kReadRelease);
+  return kScript;
 }
 
 const Script& renew_read_script() {
-  static const Script script(lua::kReadRenew);
-  return script;
+  static const Script kScript(lua::kReadRenew);
+  return kScript;
 }
 
 const Script& acquire_write_script() {
-  static const Script script(lua::kWriteAcquire);
-  return script;
+  static const Script kScript(lua::kWriteAcquire);
+  return kScript;
 }
 
 const Script& release_write_script() {
-  static const Script script(lua::kWriteRelease);
-  return script;
+  static const Script kScript(lua::kWriteRelease);
+  return kScript;
 }
 
 const Script& renew_write_script() {
-  static const Script script(lua::kWriteRenew);
-  return script;
+  static const Script kScript(lua::kWriteRenew);
+  return kScript;
 }
 
 }  // namespace
@@ -103,40 +103,40 @@ const Script& with_shard_channels(const Script& script) {
 }
 
 const LockScripts& scripts_of(LockKind kind) {
-  static const LockScripts plain = {acquire_script(), release_script(), renew_script()};
-  static const LockScripts fair = {acquire_fair_script(), release_fair_script(), renew_script()};
-  static const LockScripts read = {acquire_read_script(), release_read_script(),
-                                   renew_read_script()};
-  static const LockScripts write = {acquire_write_script(), release_write_script(),
-                                    renew_write_script()};
+  static const LockScripts kPlain = {acquire_script(), release_script(), renew_script()};
+  static const LockScripts kFair = {acquire_fair_script(), release_fair_script(), renew_script()};
+  static const LockScripts kRead = {acquire_read_script(), release_read_script(),
+                                    renew_read_script()};
+  static const LockScripts kWrite = {acquire_write_script(), release_write_script(),
+                                     renew_write_script()};
   switch (kind) {
     case LockKind::kFair:
-      return fair;
+      return kFair;
     case LockKind::kRead:
-      return read;
+      return kRead;
     case LockKind::kWrite:
-      return write;
+      return kWrite;
     default:
-      return plain;
+      return kPlain;
   }
 }
 
 const Script& lock_state_script() {
-  static const Script script(lua::kLockState);
-  return script;
+  static const Script kScript(lua::kLockState);
+  return kScript;
 }
 
 const Script& force_release_script(LockKind kind) {
-  static const Script plain(lua::kLockForceRelease);
-  static const Script fair(lua::kFairForceRelease);
-  static const Script side(lua::kSideForceRelease);
-  if (kind == LockKind::kFair) return fair;
-  return mode_of(kind).empty() ? plain : side;
+  static const Script kPlain(lua::kLockForceRelease);
+  static const Script kFair(lua::kFairForceRelease);
+  static const Script kSide(lua::kSideForceRelease);
+  if (kind == LockKind::kFair) return kFair;
+  return mode_of(kind).empty() ? kPlain : kSide;
 }
 
 const Script& leave_queue_script() {
-  static const Script script(lua::kFairLeaveQueue);
-  return script;
+  static const Script kScript(lua::kFairLeaveQueue);
+  return kScript;
 }
 
 }  // namespace rushgate

@@ -11,38 +11,38 @@
 namespace rushgate {
 
 const Script& acquire_permits_script() {
-  static const Script script(lua::kSemaphoreAcquire);
-  return script;
+  static const Script kScript(lua::kSemaphoreAcquire);
+  return kScript;
 }
 
 const Script& acquire_count_script() {
-  static const Script script(lua::kPlainSemaphoreAcquire);
-  return script;
+  static const Script kScript(lua::kPlainSemaphoreAcquire);
+  return kScript;
 }
 
 const Script& release_count_script() {
-  static const Script script(lua::kPlainSemaphoreRelease);
-  return script;
+  static const Script kScript(lua::kPlainSemaphoreRelease);
+  return kScript;
 }
 
 const Script& drain_script() {
-  static const Script script(lua::kSemaphoreDrain);
-  return script;
+  static const Script kScript(lua::kSemaphoreDrain);
+  return kScript;
 }
 
 const Script& release_permits_script() {
-  static const Script script(lua::kSemaphoreRelease);
-  return script;
+  static const Script kScript(lua::kSemaphoreRelease);
+  return kScript;
 }
 
 const Script& set_permits_script() {
-  static const Script script(lua::kSemaphoreSet);
-  return script;
+  static const Script kScript(lua::kSemaphoreSet);
+  return kScript;
 }
 
 const Script& free_permits_script() {
-  static const Script script(lua::kSemaphoreFree);
-  return script;
+  static const Script kScript(lua::kSemaphoreFree);
+  return kScript;
 }
 
 }  // namespace rushgate

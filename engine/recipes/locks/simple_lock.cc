@@ -11,8 +11,8 @@ namespace rushgate {
 namespace {
 
 const Script& unlock_script() {
-  static const Script script(lua::kSimpleUnlock);
-  return script;
+  static const Script kScript(lua::kSimpleUnlock);
+  return kScript;
 }
 
 }  // namespace

@@ -30,11 +30,8 @@ double share_of(std::size_t part, std::size_t whole) {
 /// Reads SAMPLES, which has no effect: no value is sampled.
 void read_samples(Arguments& arguments) {
   while (!arguments.at_end()) {
-    if (arguments.left() < 2 || !arguments.accept("SAMPLES")) {
-      arguments.fail(errors::syntax());
-    } else if (arguments.next_integer() < 0) {
-      arguments.fail(errors::syntax());
-    }
+    const bool has_option = arguments.left() >= 2 && arguments.accept("SAMPLES");
+    if (!has_option || arguments.next_integer() < 0) arguments.fail(errors::syntax());
   }
 }
 

@@ -68,8 +68,9 @@ absl::StatusOr<std::size_t> ReleasedEntries::repeat_changes() {
   for (const auto& [id, entry] : entries_) {
     if (!is_event(entry) || stores_.orders.payments() == nullptr) continue;
     auto event = read_event(entry);
-    if (event.ok() && !begins_in_database(event->kind))
-      events.emplace(event->order.entry, *std::move(event));
+    if (!event.ok() || begins_in_database(event->kind)) continue;
+    const StreamId position = event->order.entry;
+    events.emplace(position, *std::move(event));
   }
   for (const auto& [id, event] : events) {
     RETURN_IF_ERROR(changes_.repeat(event));
