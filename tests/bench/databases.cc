@@ -33,7 +33,8 @@ namespace {
 
 using OpenDatabase = std::function<absl::StatusOr<sql::DatabaseAt>(const std::string& url)>;
 
-constexpr std::int64_t kBatch = 1'000;  // a worker at a rush has up to 10,000
+constexpr std::size_t kBatch = 1'000;
+constexpr std::size_t kLargeBatch = 10'000;  // the default of a worker at a rush
 constexpr std::int64_t kOrdersMin = 2'000;
 
 void check(const absl::Status& status) {
@@ -68,9 +69,9 @@ std::vector<Order> make_orders(std::int64_t first, std::int64_t count, VoucherId
 
 /// Calls write(batch) for each batch.
 template <class Write>
-void in_batches(const std::vector<Order>& orders, Write write) {
-  for (std::size_t at = 0; at < orders.size(); at += kBatch) {
-    write(std::span(orders).subspan(at, std::min<std::size_t>(kBatch, orders.size() - at)));
+void in_batches(const std::vector<Order>& orders, std::size_t batch, Write write) {
+  for (std::size_t at = 0; at < orders.size(); at += batch) {
+    write(std::span(orders).subspan(at, std::min(batch, orders.size() - at)));
   }
 }
 
@@ -83,7 +84,7 @@ enum class Lanes : std::uint8_t { kShared, kOneEach };
 
 /// Returns orders per second that `workers` write at once.
 double rate_of_store(const OpenDatabase& open, const std::string& url, std::int64_t count,
-                     int workers, Lanes lanes = Lanes::kShared) {
+                     std::size_t batch_size, int workers, Lanes lanes = Lanes::kShared) {
   const auto setup = open_store(open, url);
   struct Work {
     int lane = 0;
@@ -107,7 +108,7 @@ double rate_of_store(const OpenDatabase& open, const std::string& url, std::int6
       const auto store = open_store(open, url);
       const DatabaseState state = checked(store->lanes()->state_of(own.lane));
       const BatchFence fence{.epoch = state.epoch, .session = state.session, .lane = own.lane};
-      in_batches(own.orders, [&](std::span<const Order> batch) {
+      in_batches(own.orders, batch_size, [&](std::span<const Order> batch) {
         std::vector<OrderEvent> events(batch.size());
         for (std::size_t i = 0; i < batch.size(); ++i) events[i].order = batch[i];
         for (const OrderResult& result : checked(store->apply(events, fence))) {
@@ -121,14 +122,15 @@ double rate_of_store(const OpenDatabase& open, const std::string& url, std::int6
 }
 
 /// Returns rows per second of INSERTs of whole batches into the same tables.
-double bare_rate(const OpenDatabase& open, const std::string& url, std::int64_t count) {
+double bare_rate(const OpenDatabase& open, const std::string& url, std::int64_t count,
+                 std::size_t batch_size) {
   auto at = checked(open(url));
   checked(sql::migrate(*at.database, {}));
   const auto connection = checked(at.database->connect());
   const std::vector<Order> orders = make_orders(1, count);
   const std::string text = "INSERT INTO orders (" + sql::order_columns() + ") %1";
   const Stopwatch watch;
-  in_batches(orders, [&](std::span<const Order> batch) {
+  in_batches(orders, batch_size, [&](std::span<const Order> batch) {
     std::vector<const Order*> rows;
     for (const Order& order : batch) rows.push_back(&order);
     const sql::Statement insert{text, {}, {sql::to_table(rows)}};
@@ -185,22 +187,27 @@ void measure(const std::string& database, const Effort& effort, const OpenDataba
   };
   Comparison bare = comparison(
       "one worker", ours, "the same rows by one INSERT for each batch, which checks nothing", 0.7);
+  Comparison large =
+      comparison("one worker, batches of 10,000", "SqlOrderStore", bare.peer_is, 0.7);
   Comparison single = comparison("one worker, and one order at a time", ours,
                                  "a transaction of three statements for each order", 100);
   Comparison two = comparison("two workers of one lane", "two workers", one_worker, std::nullopt);
   Comparison lanes =
       comparison("two workers of two lanes", "a worker for each lane", one_worker, 1.3);
   for (int round = 0; round < effort.rounds; ++round) {
-    bare.peer.add(bare_rate(open, server.make_schema(), count));
-    const double one = rate_of_store(open, server.make_schema(), count, 1);
+    bare.peer.add(bare_rate(open, server.make_schema(), count, kBatch));
+    const double one = rate_of_store(open, server.make_schema(), count, kBatch, 1);
     for (Samples* const samples : {&bare.ours, &single.ours, &two.peer, &lanes.peer}) {
       samples->add(one);
     }
-    two.ours.add(rate_of_store(open, server.make_schema(), count, 2));
-    lanes.ours.add(rate_of_store(open, server.make_schema(), count, 2, Lanes::kOneEach));
+    large.peer.add(bare_rate(open, server.make_schema(), count, kLargeBatch));
+    large.ours.add(rate_of_store(open, server.make_schema(), count, kLargeBatch, 1));
+    two.ours.add(rate_of_store(open, server.make_schema(), count, kBatch, 2));
+    lanes.ours.add(rate_of_store(open, server.make_schema(), count, kBatch, 2, Lanes::kOneEach));
     single.peer.add(rate_of_single_orders(open, server.make_schema(), count / 100));
   }
-  for (Comparison* const each : {&bare, &single, &two, &lanes}) report.add(std::move(*each));
+  for (Comparison* const each : {&bare, &large, &single, &two, &lanes})
+    report.add(std::move(*each));
 }
 
 }  // namespace

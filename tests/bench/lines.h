@@ -37,6 +37,7 @@ void measure_reopening(const Effort& effort, Report& report);
 void measure_growth(const Effort& effort, Report& report);
 void measure_footprint(const Effort& effort, Report& report);
 void measure_orders(const Effort& effort, Report& report);
+void measure_retention(const Effort& effort, Report& report);
 void measure_stored(const Effort& effort, Report& report);
 void measure_fibers(const Effort& effort, Report& report);
 void measure_on_redis(const Effort& effort, Report& report);

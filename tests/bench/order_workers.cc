@@ -5,15 +5,18 @@
 #include <thread>
 #include <utility>
 
+#include "tests/bench/shop.h"
+
 namespace rushgate::bench {
 
-OrderWorkers::OrderWorkers(Shop& shop, int count, int batch) {
+OrderWorkers::OrderWorkers(Backend& backend, OrderStore& orders, int count,
+                           const WorkerOptions& options) {
   constexpr std::int64_t kBlockMs = 10'000;
   for (int i = 0; i < count; ++i) {
-    auto worker = std::make_unique<OrderWorker>(
-        shop.engine(), shop.orders(), shop.sale().options().keys,
-        WorkerOptions{
-            .consumer = "c" + std::to_string(i), .batch_max = batch, .block_ms = kBlockMs});
+    WorkerOptions own = options;
+    own.consumer = "c" + std::to_string(i);
+    own.block_ms = kBlockMs;
+    auto worker = std::make_unique<OrderWorker>(backend, orders, SaleKeys{}, own);
     threads_.push_back(std::make_unique<OrderWorkerThread>(std::move(worker)));
   }
 }

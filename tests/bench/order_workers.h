@@ -1,4 +1,4 @@
-// The workers that store a shop's orders, each on its own thread.
+// The workers that store a sale's orders, each on its own thread.
 #pragma once
 
 #include <cstddef>
@@ -6,17 +6,17 @@
 #include <memory>
 #include <vector>
 
-#include "tests/bench/shop.h"
+#include <rushgate/backend.h>
 #include <rushgate/order_store.h>
 #include <rushgate/order_worker.h>
 #include <rushgate/order_worker_thread.h>
 
 namespace rushgate::bench {
 
-/// Works from construction to destruction. Does not own the shop.
+/// Works from construction to destruction, with the keys of a default sale. Does not own its arguments.
 class OrderWorkers {
  public:
-  OrderWorkers(Shop& shop, int count, int batch);
+  OrderWorkers(Backend& backend, OrderStore& orders, int count, const WorkerOptions& options);
 
   /// Blocks until so many orders are stored. Aborts if a worker pauses.
   void wait_until_stored(std::int64_t orders) const;

@@ -26,7 +26,8 @@ double rate_of_workers(int workers, std::int64_t count, int batch, std::vector<O
   Shop shop(Durability::kOs, open_orders_in);
   shop.rate_in_batches(count, kAdmissionBatch);
   const Stopwatch watch;
-  auto order_workers = std::make_unique<OrderWorkers>(shop, workers, batch);
+  auto order_workers = std::make_unique<OrderWorkers>(shop.engine(), shop.orders(), workers,
+                                                      WorkerOptions{.batch_max = batch});
   order_workers->wait_until_stored(count);
   const double rate = static_cast<double>(count) / watch.seconds();
   order_workers.reset();

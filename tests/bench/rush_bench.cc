@@ -30,6 +30,7 @@ std::span<const Line> lines() {
       {"growth", measure_growth},
       {"footprint", measure_footprint},
       {"orders", measure_orders},
+      {"retention", measure_retention},
       {"stored", measure_stored},
       {"fibers", measure_fibers},
       {"on_redis", measure_on_redis},

@@ -28,7 +28,7 @@ constexpr std::int64_t kConsumerShare = 20;  // and a twentieth with its consume
 /// Measures ours: admission in batches, storing by two worker threads.
 double stored_rate(std::int64_t count) {
   Shop shop(Durability::kOs, open_orders_in);
-  OrderWorkers workers(shop, 2, WorkerOptions{}.batch_max);
+  OrderWorkers workers(shop.engine(), shop.orders(), 2, {});
   const Stopwatch watch;
   shop.rate_in_batches(count, kBatch);
   workers.wait_until_stored(count);
