@@ -1,10 +1,6 @@
 // What happens to a sale at full rate while replies of its order database are lost, and while other programs hold
 // its locks, its connections and its disk. Nothing is lost, nothing is stored twice, the pause reason says what is
 // wrong, and the sale goes on selling.
-#include <sched.h>
-#include <sys/mount.h>
-
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -16,8 +12,8 @@
 #include "tests/support/database_server/cutting_proxy.h"
 #include "tests/support/database_server/mariadb_server.h"
 #include "tests/support/database_server/postgresql_server.h"
+#include "tests/support/database_server/small_disk.h"
 #include "tests/support/sweep.h"
-#include "tests/support/temporary_directory.h"
 
 namespace rushgate {
 namespace {
@@ -27,6 +23,7 @@ using testing::MariadbServer;
 using testing::MariadbSession;
 using testing::PostgresqlServer;
 using testing::PostgresqlSession;
+using testing::SmallDisk;
 
 int repetitions() { return testing::is_full_run() ? 50 : 2; }
 
@@ -216,31 +213,18 @@ TEST_F(MariadbRushTest, MissingConnectionsAreNamed) {
 // ---- A full disk ------------------------------------------------------------------------------
 
 TEST(FullDiskRushTest, PostgresqlGetsSpaceAndSaleGoesOn) {
-  const TemporaryDirectory directory(TemporaryDirectory::Where::kInTmp);
-  const auto mount = [&](unsigned long flags, const char* size) {
-    return ::mount("none", directory.path().c_str(), "tmpfs", flags, size) == 0;
-  };
-  const bool is_apart = ::unshare(CLONE_NEWNS) == 0 &&
-                        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  if (!is_apart || !mount(0, testing::is_full_run() ? "size=16m,mode=0777" : "size=512k,mode=0777"))
-    GTEST_SKIP() << "mounts are forbidden here";
-  {
-    PostgresqlServer server;
-    const std::string url = server.make_database();
-    const std::filesystem::path place = directory.path() / "orders";
-    std::filesystem::create_directory(place);
-    std::filesystem::permissions(place, std::filesystem::perms::all);
-    testing::own(place);
-    DatabaseRush rush(url);
-    rush.wait_for_stored();
-    server.execute(url, "CREATE TABLESPACE small LOCATION '" + place.string() + "'");
-    server.execute(url, "ALTER TABLE orders SET TABLESPACE small");
-    rush.expect_paused_for("No space left on device");
-    ASSERT_TRUE(mount(MS_REMOUNT, "size=1g"));
-    rush.wait_for_stored();
-    rush.finish();
-  }
-  ::umount2(directory.path().c_str(), MNT_DETACH);
+  SmallDisk disk(testing::is_full_run() ? "16m" : "512k");
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are forbidden here";
+  PostgresqlServer server;
+  const std::string url = server.make_database();
+  DatabaseRush rush(url);
+  rush.wait_for_stored();
+  server.execute(url, "CREATE TABLESPACE small LOCATION '" + disk.make_directory().string() + "'");
+  server.execute(url, "ALTER TABLE orders SET TABLESPACE small");
+  rush.expect_paused_for("No space left on device");
+  disk.resize("1g");
+  rush.wait_for_stored();
+  rush.finish();
 }
 
 }  // namespace

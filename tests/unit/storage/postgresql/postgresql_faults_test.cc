@@ -1,18 +1,12 @@
 // What goes wrong with a database server while orders are written: nothing is lost, nothing is doubled, and
 // the error says what is wrong.
-#include <sched.h>
-#include <sys/mount.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/support/database_server/cutting_proxy.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/support/database_server/small_disk.h"
 #include "tests/unit/storage/postgresql/postgresql_fixture.h"
 #include <rushgate/archive_store.h>
 
@@ -187,39 +181,26 @@ TEST_F(PostgresqlFaultsTest, ReadOnlyServerIsNamed) {
 }
 
 TEST_F(PostgresqlFaultsTest, FullDiskIsNamed) {
-  const TemporaryDirectory directory(TemporaryDirectory::Where::kInTmp);
-  const bool is_apart = ::unshare(CLONE_NEWNS) == 0 &&
-                        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  if (!is_apart ||
-      ::mount("none", directory.path().c_str(), "tmpfs", 0, "size=4m,mode=0777") != 0) {
-    GTEST_SKIP() << "mounts are forbidden here";
-  }
+  const testing::SmallDisk disk("4m");
+  if (!disk.is_there()) GTEST_SKIP() << "mounts are forbidden here";
   constexpr int kBatch = 2'000;
-  {
-    testing::PostgresqlServer server({.settings = {"wal_level=minimal", "max_wal_senders=0"}});
-    const std::string url = server.make_database();
-    const std::filesystem::path place = directory.path() / "orders";
-    std::filesystem::create_directory(place);
-    std::filesystem::permissions(place, std::filesystem::perms::all);
-    testing::own(place);
-    const auto store = open_orders_at(url);
-    server.execute(url, "CREATE TABLESPACE small LOCATION '" + place.string() + "'");
-    server.execute(url, "ALTER TABLE orders SET TABLESPACE small");
-    OrderId next = 1;
-    absl::Status error;
-    for (; error.ok() && next < 1'000'000; next += kBatch) {
-      error = write_orders(*store, orders_from(next, kBatch)).status();
-    }
-    EXPECT_TRUE(absl::IsUnavailable(error)) << error;
-    EXPECT_THAT(error.ToString(), HasSubstr("No space left on device"));
-    const std::int64_t stored = next - 1 - kBatch;
-    EXPECT_EQ(store->count_live(1).value(), stored);
-    server.execute(url, "ALTER TABLE orders SET TABLESPACE pg_default");
-    expect_writes(*store, next);
-    EXPECT_EQ(store->count_live(1).value(), stored + 1);
-    server.execute(url, "DROP TABLESPACE small");
+  testing::PostgresqlServer server({.settings = {"wal_level=minimal", "max_wal_senders=0"}});
+  const std::string url = server.make_database();
+  const auto store = open_orders_at(url);
+  server.execute(url, "CREATE TABLESPACE small LOCATION '" + disk.make_directory().string() + "'");
+  server.execute(url, "ALTER TABLE orders SET TABLESPACE small");
+  OrderId next = 1;
+  absl::Status error;
+  for (; error.ok() && next < 1'000'000; next += kBatch) {
+    error = write_orders(*store, orders_from(next, kBatch)).status();
   }
-  ::umount2(directory.path().c_str(), MNT_DETACH);
+  EXPECT_TRUE(absl::IsUnavailable(error)) << error;
+  EXPECT_THAT(error.ToString(), HasSubstr("No space left on device"));
+  const std::int64_t stored = next - 1 - kBatch;
+  EXPECT_EQ(store->count_live(1).value(), stored);
+  server.execute(url, "ALTER TABLE orders SET TABLESPACE pg_default");
+  expect_writes(*store, next);
+  EXPECT_EQ(store->count_live(1).value(), stored + 1);
 }
 
 TEST(PostgresqlKillTest, KilledServerLosesNothing) {
