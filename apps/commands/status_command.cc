@@ -55,8 +55,8 @@ std::string_view name_of(const OrderState& found, bool only_stored) {
 absl::StatusOr<OrderLife> read_life(const OrderSource& source, OrderId order) {
   constexpr std::size_t kPortion = 1'000;
   ASSIGN_OR_RETURN(auto found, find_state(source, order));
-  OrderLife life{.state = std::string(name_of(found, !source.has_keyspace())),
-                 .found = std::move(found)};
+  std::string state(name_of(found, !source.has_keyspace()));
+  OrderLife life{.state = std::move(state), .found = std::move(found)};
   PaymentStore& store = *source.orders().payments();
   const absl::Status read =
       for_each_payment(store, {.order = order, .count_max = kPortion},

@@ -6,10 +6,10 @@
 
 namespace rushgate::comparison {
 
-using json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 std::string Job::line() const {
-  return json{{"strategy", strategy},
+  return Json{{"strategy", strategy},
               {"dir", dir.string()},
               {"keyspace_url", keyspace_url},
               {"prefix", prefix},
@@ -28,7 +28,7 @@ std::string Job::line() const {
 }
 
 Job Job::from_line(const std::string& line) {
-  const json fields = parse_trusted_json(line);
+  const Json fields = parse_trusted_json(line);
   return {.strategy = fields.at("strategy"),
           .dir = fields.at("dir").get<std::string>(),
           .keyspace_url = fields.at("keyspace_url"),
@@ -47,13 +47,13 @@ Job Job::from_line(const std::string& line) {
 }
 
 std::string JobResult::line() const {
-  return json{{"served", served}, {"turned_away", turned_away}, {"seconds", seconds},
+  return Json{{"served", served}, {"turned_away", turned_away}, {"seconds", seconds},
               {"p50_ns", p50_ns}, {"p99_ns", p99_ns},           {"stock_left", stock_left}}
       .dump();
 }
 
 JobResult JobResult::from_line(const std::string& line) {
-  const json fields = parse_trusted_json(line);
+  const Json fields = parse_trusted_json(line);
   return {.served = fields.at("served"),
           .turned_away = fields.at("turned_away"),
           .seconds = fields.at("seconds"),

@@ -30,9 +30,9 @@ std::string dump_line(const Json& record) {
 }  // namespace
 
 std::string csv_field(std::string_view value) {
-  constexpr std::string_view kBlanks = " \t";
-  const bool has_blank_end = !value.empty() && (kBlanks.find(value.front()) != value.npos ||
-                                                kBlanks.find(value.back()) != value.npos);
+  constexpr std::string_view kCsvBlanks = " \t";
+  const bool has_blank_end = !value.empty() && (kCsvBlanks.find(value.front()) != value.npos ||
+                                                kCsvBlanks.find(value.back()) != value.npos);
   if (!has_blank_end && value.find_first_of(",\"\r\n") == value.npos) return std::string(value);
   std::string quoted = "\"";
   for (const char c : value) {

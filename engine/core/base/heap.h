@@ -32,7 +32,6 @@ inline std::size_t heap_bytes(const std::string& text) {
 }
 template <class Item>
 std::size_t heap_bytes(const std::vector<Item>& items) {
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): items may be pointers
   return heap_block(items.capacity() * sizeof(Item));
 }
 
@@ -41,7 +40,6 @@ std::size_t heap_bytes(const std::vector<Item>& items) {
 template <class Value>
 constexpr std::size_t tree_bytes(std::size_t size) {
   constexpr std::size_t kOwnBytes = 4 * sizeof(void*);
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): elements may be pointers
   return size * heap_block(kOwnBytes +
                            (sizeof(Value) + alignof(void*) - 1) / alignof(void*) * alignof(void*));
 }

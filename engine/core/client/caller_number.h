@@ -14,8 +14,8 @@ inline std::uint64_t new_caller_number() {
 
 /// Returns the number of the calling thread: always the same, and unique among threads.
 inline std::uint64_t thread_number() {
-  thread_local const std::uint64_t number = new_caller_number();
-  return number;
+  thread_local const std::uint64_t kNumber = new_caller_number();
+  return kNumber;
 }
 
 }  // namespace rushgate

@@ -25,6 +25,7 @@ struct RedisAddress {
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy means the comparison with 0 that this implies
   friend auto operator<=>(const RedisAddress&, const RedisAddress&) = default;
 };
 

@@ -198,8 +198,8 @@ class SpareIds {
   };
 
   static std::size_t number_of_thread() {
-    thread_local const std::size_t number = threads_.fetch_add(1, std::memory_order_relaxed);
-    return number;
+    thread_local const std::size_t kNumber = threads_.fetch_add(1, std::memory_order_relaxed);
+    return kNumber;
   }
   [[nodiscard]] const List& mine() const { return lists_[number_of_thread() % kLists]; }
   [[nodiscard]] List& mine() { return lists_[number_of_thread() % kLists]; }
