@@ -96,8 +96,7 @@ Run run_on_redis(std::int64_t count, std::int64_t retain_ms) {
 
 void measure(const std::string& keyspace, Run (*run)(std::int64_t count, std::int64_t retain_ms),
              const Effort& effort, Report& report) {
-  const std::int64_t count =
-      std::max<std::int64_t>(effort.requests / kSoldAtOnce, 1) * kSoldAtOnce;
+  const std::int64_t count = std::max<std::int64_t>(effort.requests / kSoldAtOnce, 1) * kSoldAtOnce;
   Comparison rate{.line = "orders stored and retained, " + keyspace,
                   .unit = "orders/s",
                   .ours_is = "one order worker that retains all orders, SQLite",

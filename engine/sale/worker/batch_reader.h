@@ -93,7 +93,7 @@ class BatchReader {
   /// Where reading its own pending entries continues; empty: all were read.
   std::optional<std::string> history_after_;
   bool had_none_pending_ = false;
-  std::int64_t retry_at_ms_ = 0;    // monotonic; 0: nothing to retry
+  std::int64_t retry_at_ms_ = 0;  // monotonic; 0: nothing to retry
   /// False until other entries have had their turn. What is retried may need one of them, and with a slow
   /// database the next retry is due when the last one ends.
   bool may_retry_ = true;
