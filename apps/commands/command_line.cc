@@ -49,8 +49,8 @@ void add_sale_options(CLI::App& command, SaleArguments& options) {
   command
       .add_option("--keyspace,--redis", options.keyspace_url,
                   "The keyspace, if it is not in DIR: redis://host:port/db, rediss://…,\n"
-                  "redis-sentinel://host,host/master, unix:path, a directory "
-                  "(path?durability=sync) or memory:")
+                  "redis-sentinel://host,host/master, redis-cluster://host,host, unix:path,\n"
+                  "a directory (path?durability=sync) or memory:")
       ->check(not_empty())
       ->type_name("URL");
   command

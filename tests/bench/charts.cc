@@ -502,6 +502,98 @@ std::string socket_chart(const json& report, const std::string& machine) {
   return finish(picture, bottom + 26, frame, machine);
 }
 
+// ---- Purchases per second over the masters of a cluster ----
+
+struct Prediction {
+  int masters;
+  double rate;
+};
+
+std::vector<Prediction> predictions_of(const json& report, string_view what) {
+  std::vector<Prediction> predictions;
+  for (int masters = 1; masters <= kMastersMax; masters *= 2) {
+    const json* const line = find_line(report.at("figures"), predicted_line(masters, what));
+    if (line != nullptr) predictions.push_back({masters, line->at("value")});
+  }
+  return predictions;
+}
+
+/// Returns the purchases per second that keep the master of a single lane busy; 0 if it was not measured.
+double rate_of_one_lane(const json& report, string_view what) {
+  double us = 0;
+  for (const string_view step : {kDecided, kStored}) {
+    const json* const line =
+        find_line(report.at("comparisons"), cost_line(step, what, "its master"));
+    if (line == nullptr) return 0;
+    us += median_of(*line, "peer");
+  }
+  return 1e6 / us;
+}
+
+/// Draws a dashed line over all numbers of masters, with its name at the right end.
+void draw_limit(SvgPicture& picture, const LogAxis& x, double y, string_view colour,
+                const std::string& name) {
+  picture.line(x.from, y, x.to, y, {.width = 2, .is_dashed = true, .colour = colour});
+  picture.label(x.to, y + 17, name,
+                {.is_bold = true, .anchor = "end", .colour = colour, .has_halo = true});
+}
+
+std::string cluster_chart(const json& report, const std::string& machine) {
+  constexpr double kHeight = 300;
+  constexpr double kFirst = 84;
+  const std::vector<Prediction> lanes = predictions_of(report, kManyVouchers);
+  const std::vector<Prediction> split = predictions_of(report, kOneVoucher);
+  const double one = rate_of_one_lane(report, kOneVoucher);
+  if (lanes.empty() || split.empty() || one == 0) return {};
+  const Frame frame{.title = "Purchases per second over the masters of a cluster: a model",
+                    .unit = "purchases per second, both axes logarithmic; 64 lanes",
+                    .compared =
+                        "processor time of a purchase on its master, measured on 4 masters; "
+                        "one lane: on one.",
+                    .command = "./dev bench cluster"};
+  SvgPicture picture;
+  draw_heading(picture, frame);
+  draw_key(picture, kMargin, kShades.at(1), "64 vouchers, one on each lane");
+  draw_key(picture, 260, kOurs, "one voucher on 64 lanes");
+  draw_key(picture, 470, kPeer, "limits");
+  const double top = kTop + 16;
+  const LogAxis x{1, kMastersMax, kFirst + 16, kWidth - kMargin - 40};
+  const LogAxis y{power_below(std::min({one, lanes.front().rate, split.front().rate})),
+                  power_above(std::max(lanes.back().rate, split.back().rate)), top + kHeight, top};
+  for (double rate = y.least; rate <= y.most * 1.01; rate *= 10) {
+    picture.line(x.from - 16, y.at(rate), x.to + 16, y.at(rate), kGridLine);
+    picture.label(kFirst - 10, y.at(rate) + 4, short_number(rate), kRight);
+  }
+  draw_limit(
+      picture, x, y.at(one), kPeer,
+      fmt::format("one voucher on one lane: {}, with any number of masters", short_number(one)));
+  if (const json* const stored =
+          find_line(report.at("comparisons"), "PostgreSQL, two workers of two lanes")) {
+    const double rate = median_of(*stored, "ours");
+    draw_limit(picture, x, y.at(rate), kQuiet,
+               fmt::format("stored by two workers in one PostgreSQL: {}", short_number(rate)));
+  }
+  for (const auto& [points, colour] :
+       {std::pair{&lanes, kShades.at(1)}, std::pair{&split, kOurs}}) {
+    for (std::size_t i = 0; i < points->size(); ++i) {
+      const Prediction& point = points->at(i);
+      if (i > 0) {
+        const Prediction& before = points->at(i - 1);
+        picture.line(x.at(before.masters), y.at(before.rate), x.at(point.masters), y.at(point.rate),
+                     {.width = 2, .colour = colour});
+      }
+      picture.circle(x.at(point.masters), y.at(point.rate), 5, colour);
+    }
+  }
+  for (const Prediction& point : split) {
+    picture.label(x.at(point.masters), y.at(point.rate) - 12, short_number(point.rate),
+                  {.is_bold = true, .anchor = "middle", .colour = kOurs, .has_halo = true});
+    picture.label(x.at(point.masters), y.from + 20, std::to_string(point.masters), kTick);
+  }
+  picture.label((x.from + x.to) / 2, y.from + 40, "masters", kTick);
+  return finish(picture, y.from + 44, frame, machine);
+}
+
 }  // namespace
 
 std::vector<Chart> draw_charts(const json& report, const std::string& machine) {
@@ -510,7 +602,8 @@ std::vector<Chart> draw_charts(const json& report, const std::string& machine) {
                                {"memory", memory_chart(report, machine)},
                                {"socket", socket_chart(report, machine)},
                                {"http", http_chart(report, machine)},
-                               {"databases", databases_chart(report, machine)}};
+                               {"databases", databases_chart(report, machine)},
+                               {"cluster", cluster_chart(report, machine)}};
   std::erase_if(charts, [](const Chart& chart) { return chart.svg.empty(); });
   return charts;
 }

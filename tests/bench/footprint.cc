@@ -43,12 +43,6 @@ OpenSale open_sale(const fs::path& dir) {
   return shop;
 }
 
-double cpu_seconds() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
-}
-
 void sleep_seconds(double seconds) {
   double whole = 0;
   const double rest = std::modf(seconds, &whole);

@@ -44,6 +44,7 @@ void measure_on_redis(const Effort& effort, Report& report);
 void measure_resp(const Effort& effort, Report& report);
 void measure_sale_commands(const Effort& effort, Report& report);
 void measure_http(const Effort& effort, Report& report);
+void measure_cluster(const Effort& effort, Report& report);
 void measure_databases(const Effort& effort, Report& report);  // if there are both servers
 void measure_unread(const Effort& effort, Report& report);
 

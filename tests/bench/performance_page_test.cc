@@ -28,8 +28,8 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 const fs::path kDocs = fs::path(RUSHGATE_ROOT) / "docs";
-constexpr const char* kCharts[] = {"throughput", "latency", "memory",
-                                   "socket",     "http",    "databases"};
+constexpr const char* kCharts[] = {"throughput", "latency",   "memory", "socket",
+                                   "http",       "databases", "cluster"};
 
 std::string contents(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -198,6 +198,29 @@ TEST(ChartsTest, SocketBarsAreLinear) {
   ASSERT_EQ(heights.size(), 7U);  // the background, four keys and two bars
   EXPECT_DOUBLE_EQ(heights[5] * 1.5, heights[6]);
   EXPECT_THAT(svg, HasSubstr(">1.5<"));
+}
+
+TEST(ChartsTest, PredictionsOfClusterAreLogarithmic) {
+  std::vector<json> comparisons;
+  std::vector<json> figures;
+  for (const std::string_view what : {kManyVouchers, kOneVoucher}) {
+    comparisons.push_back(comparison(cost_line(kDecided, what, "its master"), 6, 8));
+    comparisons.push_back(comparison(cost_line(kStored, what, "its master"), 2, 2));
+    for (const int masters : {1, 8, 64}) {
+      figures.push_back({{"line", predicted_line(masters, what)},
+                         {"unit", "purchases/s"},
+                         {"value", masters * 125'000},
+                         {"note", ""}});
+    }
+  }
+  const std::string svg = drawn(report_of(comparisons, figures), "cluster");
+  const std::vector<double> x = values(svg, "circle", "cx");
+  const std::vector<double> y = values(svg, "circle", "cy");
+  ASSERT_EQ(x.size(), 6U);
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.11);
+  EXPECT_NEAR(y[0] - y[1], y[1] - y[2], 0.11);
+  EXPECT_THAT(svg, HasSubstr(">8 M<"));
+  EXPECT_THAT(svg, HasSubstr(">one voucher on one lane: 100 k, with any number of masters<"));
 }
 
 }  // namespace

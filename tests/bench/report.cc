@@ -74,6 +74,14 @@ std::string batch_line(int batch, std::string_view durability) {
   return fmt::format("accepted in batches of {}, {}", batch, durability);
 }
 
+std::string cost_line(std::string_view step, std::string_view what, std::string_view whose) {
+  return fmt::format("{}, {}: processor time of {}", step, what, whose);
+}
+
+std::string predicted_line(int masters, std::string_view what) {
+  return fmt::format("predicted on {} {}, {}", masters, masters == 1 ? "master" : "masters", what);
+}
+
 void Report::add(Comparison comparison) {
   fmt::print("{}\n  {:<44} {}\n  {:<44} {}\n  ratio {:.2f}", comparison.line, comparison.ours_is,
              shown(comparison.ours, comparison.unit), comparison.peer_is,

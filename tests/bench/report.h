@@ -48,4 +48,16 @@ std::string median_and_range(double median, double min, double max, std::string_
 /// in memory".
 std::string batch_line(int batch, std::string_view durability);
 
+// The lines of the report about a cluster.
+inline constexpr int kMastersMax = 64;
+inline constexpr std::string_view kManyVouchers = "64 vouchers";
+inline constexpr std::string_view kOneVoucher = "one voucher";
+inline constexpr std::string_view kDecided = "a purchase on a cluster";
+inline constexpr std::string_view kStored = "storing its order";
+
+/// Returns "a purchase on a cluster, one voucher: processor time of its master".
+std::string cost_line(std::string_view step, std::string_view what, std::string_view whose);
+/// Returns "predicted on 4 masters, one voucher".
+std::string predicted_line(int masters, std::string_view what);
+
 }  // namespace rushgate::bench

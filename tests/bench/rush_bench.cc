@@ -34,6 +34,7 @@ std::span<const Line> lines() {
       {"stored", measure_stored},
       {"fibers", measure_fibers},
       {"on_redis", measure_on_redis},
+      {"cluster", measure_cluster},
       {"resp", measure_resp},
       {"sale_commands", measure_sale_commands},
       {"http", measure_http},

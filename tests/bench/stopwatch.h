@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 
 namespace rushgate::bench {
 
@@ -15,5 +16,12 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
 };
+
+/// Returns the processor time that this process has used.
+inline double cpu_seconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
 
 }  // namespace rushgate::bench

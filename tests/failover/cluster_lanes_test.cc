@@ -143,7 +143,7 @@ TEST_F(ClusterLanesTest, RequestsAreSpreadEvenlyOverMasters) {
   });
 }
 
-TEST_F(ClusterLanesTest, RequestsForSplitVoucherAreSpreadEvenlyOverMasters) {
+TEST_F(ClusterLanesTest, RequestsForSplitVoucherAreSpreadOverMasters) {
   constexpr std::int64_t kUsers = 40'000;
   open({.lanes = kLanesMax});
   publish({.id = 1, .stock = 2 * kUsers, .lanes = kLanesMax});

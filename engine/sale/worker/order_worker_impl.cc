@@ -382,8 +382,8 @@ OrderWorker::Step OrderWorker::Impl::pause(const absl::Status& reason) {
   const bool is_known = has_paused_before && why == pause_reason_;
   pause_reason_ = std::move(why);
   if (options_.logger && !is_known)
-    log_warning(*options_.logger,
-                concat("order worker ", options_.consumer, " pauses: ", pause_reason_));
+    log_warning(*options_.logger, concat("order worker ", options_.consumer, " of ",
+                                         keys_.order_stream, " pauses: ", pause_reason_));
   return paused(pause_reason_);
 }
 

@@ -36,7 +36,7 @@ struct OrderResult {
 /// Returns "stored", "already stored", "refused" or "too early".
 std::string_view order_result_name(OrderResult::Kind kind);
 
-// ---- Lanes (docs/production.md) ----
+// ---- Lanes (docs/cluster.md) ----
 
 /// The counters of a lane's order ids, of each day: no two lanes have an id in common.
 struct LaneCounters {

@@ -39,7 +39,7 @@ struct SaleOptions {
   /// lane gets a hash tag unless the keys have one (SaleKeys::on_cluster()).
   SaleKeys keys = {};
   /// The number of lanes, at least: open() adds lanes to the order database until there are so many, up to
-  /// kLanesMax. They stay, also if a later open() names fewer (docs/production.md). Vouchers that are on
+  /// kLanesMax. They stay, also if a later open() names fewer (docs/cluster.md). Vouchers that are on
   /// sale stay on their lane. More than 1 needs an order store with lanes (OrderStore::lanes()), and
   /// excludes `admission` and `adopt`. 0: kLanesOnCluster if the sale
   /// begins on a Redis Cluster, lanes are possible and `keys` have no tag; otherwise 1.

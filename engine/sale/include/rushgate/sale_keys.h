@@ -8,7 +8,7 @@
 
 namespace rushgate {
 
-/// The most lanes of a sale (docs/production.md).
+/// The most lanes of a sale (docs/cluster.md).
 inline constexpr int kLanesMax = 64;
 /// The lanes of a sale that begins on a Redis Cluster, unless its options say otherwise.
 inline constexpr int kLanesOnCluster = 16;

@@ -46,7 +46,7 @@ struct Voucher {
   std::int64_t waiting_max = 0;
   /// Whether a purchase needs a purchase token of its user (BuyRequest::purchase_token).
   bool needs_token = false;
-  /// On how many lanes of the sale it is sold, from the lane 0 on (docs/production.md). Never changes. With
+  /// On how many lanes of the sale it is sold, from the lane 0 on (docs/cluster.md). Never changes. With
   /// several, it has no total limit, no waiting list and no purchase tokens, its limits never change, its stock
   /// only grows, and it cannot be archived.
   std::int32_t lanes = 1;
