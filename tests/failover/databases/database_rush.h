@@ -60,9 +60,10 @@ class DatabaseRush {
   /// Waits until a buyer's order that is accepted from now on is stored.
   void wait_for_stored() {
     const OrderId last = last_order_;
+    OrderId next = last;
     wait_until(
         [&] {
-          const auto next = last_order_.load();
+          if (next == last) next = last_order_;
           if (next == last) return false;
           const auto status = sale_->status(next);
           return status.ok() && status->location == OrderLocation::kStored;
