@@ -77,7 +77,7 @@ class ClusterHostsTest : public ::testing::Test {
     keyspace_ = cluster().url() + "?reconnect_max_ms=50&command_timeout_ms=1000&sync_replicas=1";
     if (confirms) keyspace_ += "&confirm_replicas=1&confirm_ms=500";
     start();
-    std::vector<std::thread> buyers;
+    std::vector<std::jthread> buyers;  // joined, also if a fault throws
     for (int i = 0; i < kBuyers; ++i) buyers.emplace_back([this, i] { buy_everything(i); });
     const auto share = kVouchers * kStock / (static_cast<std::int64_t>(strikes.size()) + 1);
     std::int64_t wanted = 0;
@@ -87,7 +87,7 @@ class ClusterHostsTest : public ::testing::Test {
       SCOPED_TRACE(name_of(strike));
       strike_once(strike);
     }
-    for (std::thread& buyer : buyers) buyer.join();
+    buyers.clear();
     buy_everything(kBuyers);  // what was sold out may have been lost since
     compare(confirms);
   }
