@@ -1,5 +1,7 @@
 // A library that is preloaded before libc (other_clock.h). The time of day is RUSHGATE_CLOCK_AHEAD_S seconds
 // ahead. Monotonic clocks are not changed.
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -15,6 +17,17 @@ std::time_t seconds_ahead() {
 }
 
 }  // namespace
+
+/// Waits until a time of day as this library gives it. The kernel's is another one. Other clocks are far from it.
+extern "C" int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                      const timespec* until) {
+  using Wait = int(pthread_cond_t*, pthread_mutex_t*, const timespec*);
+  static auto* const wait = reinterpret_cast<Wait*>(::dlsym(RTLD_NEXT, "pthread_cond_timedwait"));
+  constexpr std::time_t kYear2001 = 1'000'000'000;
+  timespec shifted = *until;
+  if (shifted.tv_sec > kYear2001) shifted.tv_sec -= seconds_ahead();
+  return wait(condition, mutex, &shifted);
+}
 
 extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
   const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, now));
