@@ -86,6 +86,31 @@ class HookedBackend final : public ForwardingBackend {
   const RequestHooks hooks_;
 };
 
+/// Thrown in place of a process's death: nothing that it would send after that is sent.
+struct Killed {};
+
+/// Kills the caller with its nth request, before the keyspace has it or after.
+class Death {
+ public:
+  Death(int nth, bool is_before) : left_(nth), is_before_(is_before) {}
+
+  [[nodiscard]] RequestHooks hooks() {
+    return {.before = [this](const Request&) { note(is_before_); },
+            .after = [this](const Request&, const Reply&) { note(!is_before_); }};
+  }
+  [[nodiscard]] bool has_struck() const { return has_struck_; }
+
+ private:
+  void note(bool counts) {
+    if (!has_struck_ && counts) has_struck_ = --left_ == 0;
+    if (has_struck_) throw Killed();
+  }
+
+  int left_;
+  const bool is_before_;
+  bool has_struck_ = false;
+};
+
 /// Goes by another clock. Does not own it.
 class BackendWithClock final : public ForwardingBackend {
  public:

@@ -97,13 +97,7 @@ TEST_F(PostgresqlFaultsTest, LongLockIsNamed) {
 // New orders of a lane need the row of their lane alone. Archiving needs all lanes.
 TEST_F(PostgresqlFaultsTest, LanesStoreNewOrdersAtOnce) {
   const auto store = open_orders_at(with("statement_timeout_ms=400"));
-  ASSERT_TRUE(store->lanes()->add_lanes(3).ok());
-  for (const VoucherId voucher : {1, 2}) {
-    ASSERT_EQ(store->lanes()->put_on_lane(voucher, static_cast<int>(voucher)).value(), voucher);
-    ASSERT_TRUE(store->vouchers()
-                    ->record_pending({.voucher = {.id = voucher, .stock = 5}, .version = 1})
-                    .ok());
-  }
+  put_vouchers_on_lanes(*store);
   {
     PostgresqlSession other(url_);
     other.execute("BEGIN");

@@ -73,6 +73,18 @@ inline void expect_opened_at_once(const std::function<std::unique_ptr<OrderStore
   EXPECT_EQ(identities, std::vector(identities.size(), identities.front()));
 }
 
+/// Adds lanes, and records the vouchers 1 and 2, each on the lane of its number.
+inline void put_vouchers_on_lanes(OrderStore& store) {
+  ASSERT_TRUE(store.lanes()->add_lanes(3).ok());
+  for (const VoucherId voucher : {1, 2}) {
+    const auto lane = store.lanes()->put_on_lane(voucher, static_cast<int>(voucher));
+    ASSERT_TRUE(lane.ok() && *lane == voucher) << lane.status();
+    ASSERT_TRUE(store.vouchers()
+                    ->record_pending({.voucher = {.id = voucher, .stock = 5}, .version = 1})
+                    .ok());
+  }
+}
+
 /// Writes a new order of a lane. Each `number` is another one.
 inline absl::Status write_on_lane(OrderStore& store, int lane, OrderId number) {
   const auto state = store.lanes()->state_of(lane);
