@@ -315,14 +315,22 @@ absl::Status KeyspaceOwner::note_left(const KeyspaceStanding& standing) {
 }
 
 absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
-  ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
-  RETURN_IF_ERROR(check_open(state));
-  // The server behind a new session may have lost what was recorded in the last one.
-  if (state.session != session_) RETURN_IF_ERROR(check(client));
-  ASSIGN_OR_RETURN(const auto checkpoint, draw_checkpoint(client));
-  const Reply synced = client.sync_of(keys_.stream_owner());
-  if (synced.is_error()) return to_status(synced, "syncing the keyspace");
-  return BatchFence{.epoch = state.epoch, .checkpoint = checkpoint, .session = state.session};
+  constexpr int kTries = 3;  // each fails only because the keyspace has just lost writes
+  for (int i = 1;; ++i) {
+    ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+    RETURN_IF_ERROR(check_open(state));
+    // The server behind a new session may have lost what was recorded in the last one.
+    if (state.session != session_) RETURN_IF_ERROR(check(client));
+    ASSIGN_OR_RETURN(const auto checkpoint, draw_checkpoint(client));
+    if (checkpoint <= state.checkpoint) {  // which the keyspace had drawn before that
+      RETURN_IF_ERROR(verify(client));
+      if (i < kTries) continue;
+      return absl::UnavailableError("the keyspace loses writes again and again");
+    }
+    const Reply synced = client.sync_of(keys_.stream_owner());
+    if (synced.is_error()) return to_status(synced, "syncing the keyspace");
+    return BatchFence{.epoch = state.epoch, .checkpoint = checkpoint, .session = state.session};
+  }
 }
 
 // Drawn after the writes: a keyspace that forgets one of them forgets this too.

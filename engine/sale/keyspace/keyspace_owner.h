@@ -79,7 +79,8 @@ class KeyspaceOwner {
   /// kFailedPrecondition: it belongs to another database, or another copy of this one is open.
   absl::StatusOr<std::int64_t> draw_checkpoint(Client& client);
   /// Draws a checkpoint for a batch in the present epoch and session, which was checked. Then syncs the
-  /// keyspace: the database must never know a checkpoint that a power cut could remove from the log.
+  /// keyspace: the database must never know a checkpoint that a power cut could remove from the log. If it is not
+  /// above the database's, the keyspace has lost writes: declares them lost first, as verify() does.
   /// Errors: as check() and draw_checkpoint().
   absl::StatusOr<BatchFence> draw_fence(Client& client);
   /// Records a checkpoint in the database: if the keyspace ever lacks a write that it has now, verify()

@@ -63,6 +63,19 @@ INSTANTIATE_TEST_SUITE_P(Backends, LostOnServerTest, each_backend_that(&SaleBack
 
 INSTANTIATE_TEST_SUITE_P(Backends, LostWritesTest, each_backend(), backend_name);
 
+/// The connections do not show the loss, such as those through a proxy.
+TEST_P(LostWritesTest, LossShowsInNextCheckpointThatIsDrawn) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 10)).ok());
+  EXPECT_EQ(buy_for(1, 3), 3);
+  drain();
+  backend_.client()("HSET", SaleKeys{}.stream_owner(), "checkpoint", 0);
+  backend_.client()("SET", SaleKeys{}.stock(1), 10);
+  EXPECT_TRUE(sale_->add_stock(1, 5).ok());
+  EXPECT_EQ(buy_for(11, 30), 12);
+  drain();
+  expect_audit_passes();
+}
+
 TEST_P(RolledBackTest, RolledBackKeyspaceSellsOnlyStock) {
   ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
   EXPECT_EQ(buy_for(1, 50), 50);
