@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "engine/sale/keyspace/keyspace_owner.h"
+#include "engine/sale/keyspace/repeating_timer.h"
 #include <rushgate/backend.h>
+#include <rushgate/client.h>
 
 namespace spdlog {
 class logger;
@@ -18,16 +20,15 @@ class LeaseTimer {
  public:
   /// `logger` may be null. Begins when the first third of the lease has passed.
   LeaseTimer(Backend& backend, KeyspaceOwner& owner, std::shared_ptr<spdlog::logger> logger);
-  /// Waits for a renewal that is on its way.
-  ~LeaseTimer();
-  LeaseTimer(const LeaseTimer&) = delete;
-  LeaseTimer& operator=(const LeaseTimer&) = delete;
 
  private:
-  struct State;
-  static void schedule(const std::shared_ptr<State>& state);
+  void renew();
 
-  const std::shared_ptr<State> state_;
+  const std::unique_ptr<Client> client_;
+  KeyspaceOwner& owner_;
+  const std::shared_ptr<spdlog::logger> logger_;
+  bool was_lost_ = false;  // of the timer's thread
+  const RepeatingTimer timer_;
 };
 
 }  // namespace rushgate
