@@ -41,15 +41,16 @@ absl::Status Entrance::status() const {
 }
 
 absl::StatusOr<Entrance::Visit> Entrance::visit(VoucherId voucher, const UserId& user) {
-  ASSIGN_OR_RETURN(const SaleLane lane, sale_.sale().lane_of(voucher));
+  // A voucher on several lanes has one room, and the token is where the user buys.
+  ASSIGN_OR_RETURN(const SaleLane lane_of_room, sale_.sale().lane_of(voucher));
+  ASSIGN_OR_RETURN(const SaleLane lane, sale_.sale().lane_of(voucher, user));
   RETURN_IF_ERROR(check(lane.keys, voucher));
   Visit visit;
-  const auto number = static_cast<std::size_t>(lane.number);
-  ASSIGN_OR_RETURN(const auto place,
-                   (*rooms_[number])->visit(std::to_string(voucher), user.text()));
-  visit.place = place;
-  if (!place.has_entered) return visit;
-  ASSIGN_OR_RETURN(visit.token, (*tokens_[number])->issue(user.text(), voucher));
+  const auto& room = *rooms_[static_cast<std::size_t>(lane_of_room.number)];
+  ASSIGN_OR_RETURN(visit.place, room->visit(std::to_string(voucher), user.text()));
+  if (!visit.place.has_entered) return visit;
+  const auto& tokens = *tokens_[static_cast<std::size_t>(lane.number)];
+  ASSIGN_OR_RETURN(visit.token, tokens->issue(user.text(), voucher));
   return visit;
 }
 

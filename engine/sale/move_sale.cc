@@ -274,18 +274,6 @@ absl::Status move_lanes(std::span<const std::unique_ptr<SaleMove>> lanes,
   return absl::OkStatus();
 }
 
-/// Returns the error of a sale with a voucher on several lanes.
-absl::Status check_vouchers(VoucherStore& vouchers) {
-  ASSIGN_OR_RETURN(const auto versions, vouchers.all_versions());
-  for (const VoucherVersion& version : versions) {
-    if (version.voucher.lanes <= 1) continue;
-    return absl::FailedPreconditionError(concat("voucher ", version.voucher.id, " is on ",
-                                                version.voucher.lanes,
-                                                " lanes: a sale with one is not moved"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<MoveReport> move_sale(Backend& from, Backend& to, const SaleStores& stores,
@@ -293,7 +281,6 @@ absl::StatusOr<MoveReport> move_sale(Backend& from, Backend& to, const SaleStore
   for (Backend* const backend : {&from, &to}) backend->add_native_scripts(native_sale_scripts());
   ASSIGN_OR_RETURN(const auto from_lanes, LaneViews::open(stores, keys_on(from, options)));
   ASSIGN_OR_RETURN(const auto to_lanes, LaneViews::open(stores, keys_on(to, options)));
-  RETURN_IF_ERROR(check_vouchers(stores.vouchers));
   ASSIGN_OR_RETURN(const auto state, stores.orders.state());
   const std::unique_ptr<Client> from_client = from.open_client();
   const std::unique_ptr<Client> to_client = to.open_client();

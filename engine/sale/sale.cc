@@ -6,7 +6,6 @@
 #include "engine/core/base/status_macros.h"
 #include "engine/sale/audit/audit.h"
 #include "engine/sale/audit/repair.h"
-#include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/server_check.h"
 #include "engine/sale/model/failure.h"
@@ -125,6 +124,7 @@ absl::StatusOr<std::optional<VoucherSummary>> Sale::summary(VoucherId voucher) {
       summary = std::move(of_lane);
     }
   }
+  if (summary) add_unsold(*summary);
   return summary;
 }
 absl::StatusOr<std::vector<VoucherSummary>> Sale::summaries() {
@@ -158,17 +158,14 @@ WaitResult Sale::wait_for(VoucherId voucher, const UserId& user) {
                           : lanes_->wait_for(voucher, user);
 }
 absl::StatusOr<bool> Sale::leave_waiting_list(VoucherId voucher, const UserId& user) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  return rushgate::leave_waiting_list(*parts->client, parts->options.keys, voucher, user);
+  return lanes_->leave_waiting_list(voucher, user);
 }
 absl::StatusOr<std::vector<UserId>> Sale::waiting_list(VoucherId voucher) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  return read_waiting_list(*parts->client, parts->options.keys, voucher);
+  return lanes_->waiting_list(voucher);
 }
 absl::StatusOr<std::vector<WaitingUser>> Sale::waiting_users(VoucherId voucher, std::int64_t after,
                                                              std::size_t count_max) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  return read_waiting_users(*parts->client, parts->options.keys, voucher, after, count_max);
+  return lanes_->waiting_users(voucher, after, count_max);
 }
 
 ChangeResult Sale::pay(const PayRequest& request) { return pay_all({&request, 1}).front(); }
@@ -177,8 +174,10 @@ std::vector<ChangeResult> Sale::pay_all(std::span<const PayRequest> requests) {
 }
 ChangeResult Sale::cancel(OrderId order, const std::string& reason, const std::string& actor) {
   const auto parts = lanes_->of_order(order);
-  return parts.ok() ? (*parts)->changes.cancel(order, reason, actor)
-                    : failure_of<ChangeResult>(parts.status());
+  if (!parts.ok()) return failure_of<ChangeResult>(parts.status());
+  ChangeResult cancelled = (*parts)->changes.cancel(order, reason, actor);
+  lanes_->serve_waiting_lists();
+  return cancelled;
 }
 ChangeResult Sale::use(OrderId order, const std::string& actor) {
   const auto parts = lanes_->of_order(order);
@@ -187,8 +186,10 @@ ChangeResult Sale::use(OrderId order, const std::string& actor) {
 }
 ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::string& actor) {
   const auto parts = lanes_->of_order(order);
-  return parts.ok() ? (*parts)->changes.refund(order, reason, actor)
-                    : failure_of<ChangeResult>(parts.status());
+  if (!parts.ok()) return failure_of<ChangeResult>(parts.status());
+  ChangeResult refunded = (*parts)->changes.refund(order, reason, actor);
+  lanes_->serve_waiting_lists();
+  return refunded;
 }
 absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
                                              const std::string& actor) {
@@ -198,6 +199,7 @@ absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::strin
     ASSIGN_OR_RETURN(const std::size_t of_lane, parts->changes.refund_all(voucher, reason, actor));
     refunded += of_lane;
   }
+  lanes_->serve_waiting_lists();
   return refunded;
 }
 ChangeResult Sale::confirm_refund(const std::string& payment) {
@@ -206,19 +208,29 @@ ChangeResult Sale::confirm_refund(const std::string& payment) {
 }
 
 absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  if (const int lanes = lanes_->count_of_voucher(voucher); lanes > 1) {
-    return absl::UnimplementedError(
-        concat("voucher ", voucher, " is on ", lanes, " lanes: it cannot be archived"));
+  ASSIGN_OR_RETURN(const auto lanes, lanes_->all_of_voucher(voucher));
+  for (Parts* const parts : lanes) {
+    RETURN_IF_ERROR(parts->changes.finish_refunds().status());
   }
-  RETURN_IF_ERROR(parts->changes.finish_refunds().status());
-  absl::Status archived = parts->archiving.archive(voucher, options.discard_dead_letters);
-  return archived.ok() && parts->voucher_cache ? parts->voucher_cache->forget(voucher) : archived;
+  for (Parts* const parts : lanes) {
+    RETURN_IF_ERROR(parts->archiving.prepare(voucher, options.discard_dead_letters));
+  }
+  RETURN_IF_ERROR(lanes.front()->archiving.record(voucher));
+  for (Parts* const parts : lanes) RETURN_IF_ERROR(parts->archiving.move(voucher));
+  for (Parts* const parts : lanes) {
+    if (parts->voucher_cache) RETURN_IF_ERROR(parts->voucher_cache->forget(voucher));
+  }
+  return absl::OkStatus();
 }
 absl::StatusOr<std::size_t> Sale::delete_archived(VoucherId voucher) {
-  ASSIGN_OR_RETURN(Parts* const parts, lanes_->of_voucher(voucher));
-  auto deleted = parts->archiving.delete_orders(voucher);
-  parts->queued.clear();  // it would report them as queued
+  ASSIGN_OR_RETURN(const auto lanes, lanes_->all_of_voucher(voucher));
+  std::size_t deleted = 0;
+  for (Parts* const parts : lanes) {
+    const auto of_lane = parts->archiving.delete_orders(voucher);
+    parts->queued.clear();  // it would report them as queued
+    if (!of_lane.ok()) return of_lane;
+    deleted += *of_lane;
+  }
   return deleted;
 }
 
@@ -300,6 +312,9 @@ PurchaseStatistics Sale::purchases() const {
 const SaleOptions& Sale::options() const { return lanes_->all().front()->options; }
 std::span<const SaleLane> Sale::lanes() const { return lanes_->views(); }
 absl::StatusOr<SaleLane> Sale::lane_of(VoucherId voucher) { return lanes_->view_of(voucher); }
+absl::StatusOr<SaleLane> Sale::lane_of(VoucherId voucher, const UserId& user) {
+  return lanes_->view_of_buyer(voucher, user);
+}
 
 std::vector<NamedScript> native_sale_scripts() {
   std::vector<NamedScript> scripts = payment_scripts::native();

@@ -8,6 +8,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/server_check.h"
 #include "engine/sale/model/failure.h"
 #include <rushgate/payment_store.h>
@@ -35,28 +36,29 @@ absl::Status check_for_lanes(const SaleStores& stores, const SaleOptions& option
 }
 
 /// Lets each lane decide on its requests, by decide(lane, requests), and returns the results in the order
-/// of the requests.
-template <class Request, class LaneOf, class Decide>
-auto decide_by_lane(std::span<const Request> requests, std::size_t lanes, LaneOf lane_of,
+/// of the requests. place(request, result) returns a request's lane, or has set the result if there is none.
+template <class Request, class Place, class Decide>
+auto decide_by_lane(std::span<const Request> requests, std::size_t lanes, Place place,
                     Decide decide) -> decltype(decide(0, requests)) {
+  struct OfLane {
+    std::vector<Request> requests = {};
+    std::vector<std::size_t> places = {};
+  };
   decltype(decide(0, requests)) results(requests.size());
-  using Result = typename decltype(results)::value_type;
-  std::vector<std::vector<std::size_t>> places(lanes);
+  std::vector<OfLane> of_lanes(lanes);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const absl::StatusOr<int> lane = lane_of(requests[i]);
-    if (lane.ok()) {
-      places[static_cast<std::size_t>(*lane)].push_back(i);
-    } else {
-      results[i] = failure_of<Result>(lane.status());
-    }
+    const std::optional<int> lane = place(requests[i], results[i]);
+    if (!lane) continue;
+    OfLane& its = of_lanes[static_cast<std::size_t>(*lane)];
+    its.requests.push_back(requests[i]);
+    its.places.push_back(i);
   }
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    if (places[lane].empty()) continue;
-    std::vector<Request> of_lane;
-    for (const std::size_t place : places[lane]) of_lane.push_back(requests[place]);
-    auto decided = decide(static_cast<int>(lane), std::span<const Request>(of_lane));
+    const OfLane& its = of_lanes[lane];
+    if (its.requests.empty()) continue;
+    auto decided = decide(static_cast<int>(lane), std::span(its.requests));
     for (std::size_t i = 0; i < decided.size(); ++i) {
-      results[places[lane][i]] = std::move(decided[i]);
+      results[its.places[i]] = std::move(decided[i]);
     }
   }
   return results;
@@ -122,6 +124,11 @@ absl::StatusOr<std::unique_ptr<Sale::Lanes>> Sale::Lanes::open(Backend& backend,
   if (options.lanes > 1) RETURN_IF_ERROR(check_for_lanes(stores, options));
   std::unique_ptr<Lanes> lanes(new Lanes(backend, std::move(views), options));
   RETURN_IF_ERROR(lanes->open_all());
+  if (lanes->mover_ != nullptr) {
+    lanes->serving_timer_ = std::make_unique<RepeatingTimer>(
+        backend, [its = lanes.get()] { return its->next_serving_ms(); },
+        [its = lanes.get()] { its->serve_waiting_lists(std::chrono::milliseconds(0)); });
+  }
   return lanes;
 }
 
@@ -130,9 +137,8 @@ Sale::Lanes::Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const Sal
   for (const SaleLane& lane : views_->all()) {
     SaleOptions of_lane = options;
     of_lane.keys = lane.keys;
-    parts_.push_back(std::make_unique<Parts>(
-        backend, lane.stores, std::move(of_lane), KeyspaceRole::kSale,
-        [this](const VoucherVersion& version) { return put_in_force_elsewhere(version); }));
+    parts_.push_back(std::make_unique<Parts>(backend, lane.stores, std::move(of_lane),
+                                             KeyspaceRole::kSale, other_lanes()));
   }
   if (parts_.size() == 1) return;
   std::vector<PieceMover::Lane> lanes;
@@ -149,14 +155,32 @@ Sale::Lanes::Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const Sal
                                         options.client.wait);
 }
 
-/// Puts a version in force on all lanes of its voucher but the first, which publishes it.
-absl::Status Sale::Lanes::put_in_force_elsewhere(const VoucherVersion& version) {
-  for (int lane = 1; lane < version.voucher.lanes; ++lane) {
-    ASSIGN_OR_RETURN(Parts* const parts, at(lane));
-    RETURN_IF_ERROR(parts->vouchers.put_in_force_here(version));
-  }
-  note_stock(version.voucher.id);
-  return absl::OkStatus();
+/// Returns how the first lane, which publishes vouchers on several, reaches the others.
+OtherLanes Sale::Lanes::other_lanes() {
+  const auto for_each = [this](int lanes, auto call) -> absl::Status {
+    for (int lane = 1; lane < lanes; ++lane) {
+      ASSIGN_OR_RETURN(Parts* const parts, at(lane));
+      RETURN_IF_ERROR(call(parts->vouchers));
+    }
+    return absl::OkStatus();
+  };
+  return {.check_places =
+              [=](VoucherId voucher, int lanes, bool is_new) {
+                return for_each(
+                    lanes, [&](VoucherBook& book) { return book.check_place(voucher, is_new); });
+              },
+          .put_in_force =
+              [=, this](const VoucherVersion& version) {
+                absl::Status done = for_each(version.voucher.lanes, [&](VoucherBook& book) {
+                  return book.put_in_force_here(version);
+                });
+                if (done.ok()) note_stock(version.voucher.id);
+                return done;
+              },
+          .gather =
+              [this](const Voucher& voucher, std::int64_t pieces) {
+                return mover_->gather(voucher.id, voucher.lanes, 0, pieces);
+              }};
 }
 
 absl::Status Sale::Lanes::rebuild_on(int lane, VoucherId voucher) {
@@ -166,7 +190,9 @@ absl::Status Sale::Lanes::rebuild_on(int lane, VoucherId voucher) {
 
 void Sale::Lanes::note_stock(VoucherId voucher) {
   const bool is_known = views_->of_voucher(voucher).ok();  // remembers it
-  if (is_known && views_->count_of_voucher(voucher) > 1) mover_->forget(voucher);
+  if (!is_known || views_->count_of_voucher(voucher) == 1) return;
+  mover_->forget(voucher);
+  serve_waiting_lists();
 }
 
 /// Opens all lanes that can be opened.
@@ -258,6 +284,11 @@ absl::StatusOr<std::vector<Sale::Parts*>> Sale::Lanes::all_of_voucher(VoucherId 
   return all;
 }
 
+absl::StatusOr<SaleLane> Sale::Lanes::view_of_buyer(VoucherId voucher, const UserId& user) {
+  ASSIGN_OR_RETURN(const auto lane, views_->of_buyer(voucher, user));
+  return lane ? views()[static_cast<std::size_t>(*lane)] : view_of(voucher);
+}
+
 absl::StatusOr<SaleLane> Sale::Lanes::view_of(VoucherId voucher) {
   ASSIGN_OR_RETURN(const int lane, views_->of_voucher(voucher));
   return views()[static_cast<std::size_t>(lane)];
@@ -323,28 +354,18 @@ BuyResult Sale::Lanes::buy_with_moved(const BuyRequest& request, BuyResult sold_
 template <class Decide>
 std::vector<BuyResult> Sale::Lanes::decide_known(std::span<const BuyRequest> requests,
                                                  Decide decide) {
-  const auto lane_of = [this](const BuyRequest& request) {
-    return views_->known_of_buyer(request.voucher, request.user);
-  };
-  std::vector<BuyRequest> known;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!lane_of(requests[i])) continue;
-    known.push_back(requests[i]);
-    places.push_back(i);
-  }
-  const BuyResult undecided{.outcome = Outcome::kOverloaded, .is_partial = true};
-  std::vector<BuyResult> results(requests.size(), undecided);
-  auto decided = decide_by_lane(
-      std::span<const BuyRequest>(known), parts_.size(),
-      [&](const BuyRequest& request) { return lane_of(request).value_or(0); },
+  return decide_by_lane(
+      requests, parts_.size(),
+      [this](const BuyRequest& request, BuyResult& result) {
+        const auto lane = views_->known_of_buyer(request.voucher, request.user);
+        if (!lane) result = {.outcome = Outcome::kOverloaded, .is_partial = true};
+        return lane;
+      },
       [&](int lane, std::span<const BuyRequest> of_lane) {
         const auto parts = at(lane);
         return parts.ok() ? decide((*parts)->purchases, of_lane)
                           : all_failed<BuyResult>(of_lane.size(), parts.status());
       });
-  for (std::size_t i = 0; i < decided.size(); ++i) results[places[i]] = std::move(decided[i]);
-  return results;
 }
 
 std::vector<BuyResult> Sale::Lanes::buy_all(std::span<const BuyRequest> requests) {
@@ -391,13 +412,83 @@ void Sale::Lanes::complete(const BuyRequest& request, BuyResult& result) {
   }
 }
 
+// ---- Waiting ----------------------------------------------------------------------------------
+
 WaitResult Sale::Lanes::wait_for(VoucherId voucher, const UserId& user) {
   const auto lane = lane_of_buyer(voucher, user);
   if (!lane.ok()) return failure_of<WaitResult>(lane.status());
   if (!lane->has_value()) return {.outcome = WaitOutcome::kUnknownVoucher};
   const auto parts = at(**lane);
-  return parts.ok() ? (*parts)->purchases.wait_for(voucher, user)
-                    : failure_of<WaitResult>(parts.status());
+  if (!parts.ok()) return failure_of<WaitResult>(parts.status());
+  const int lanes = views_->count_of_voucher(voucher);
+  if (lanes > 1 && mover_->may_have_waiting(voucher)) {
+    // A piece of another lane is to be bought, or sold to those who wait already. Whoever gets none waits.
+    mover_->fetch(voucher, lanes, **lane, 1).IgnoreError();
+  }
+  WaitResult result = (*parts)->purchases.wait_for(voucher, user);
+  // One that came back since is seen by its call, or by this one.
+  if (lanes > 1 && result.outcome == WaitOutcome::kWaiting) serve_waiting_lists();
+  return result;
+}
+
+absl::StatusOr<bool> Sale::Lanes::leave_waiting_list(VoucherId voucher, const UserId& user) {
+  ASSIGN_OR_RETURN(const SaleLane lane, view_of_buyer(voucher, user));
+  ASSIGN_OR_RETURN(Parts* const parts, at(lane.number));
+  return rushgate::leave_waiting_list(*parts->client, lane.keys, voucher, user);
+}
+
+absl::StatusOr<std::vector<UserId>> Sale::Lanes::waiting_list(VoucherId voucher) {
+  constexpr std::size_t kPortion = 1'000;
+  std::vector<UserId> users;
+  for (std::int64_t after = 0;;) {
+    ASSIGN_OR_RETURN(auto portion, waiting_users(voucher, after, kPortion));
+    for (WaitingUser& waiting : portion) users.push_back(std::move(waiting.user));
+    if (portion.size() < kPortion) return users;
+    after = portion.back().arrival;
+  }
+}
+
+/// The arrivals of each list are numbered from 1 on: the numbers of several alternate.
+absl::StatusOr<std::vector<WaitingUser>> Sale::Lanes::waiting_users(VoucherId voucher,
+                                                                    std::int64_t after,
+                                                                    std::size_t count_max) {
+  ASSIGN_OR_RETURN(const auto lanes, all_of_voucher(voucher));
+  const auto count = static_cast<std::int64_t>(lanes.size());
+  std::vector<WaitingUser> users;
+  for (std::int64_t lane = 0; lane < count; ++lane) {
+    const Parts& parts = *lanes[static_cast<std::size_t>(lane)];
+    const std::int64_t number_of_first = lane + 1;
+    const std::int64_t after_here =
+        after < number_of_first ? 0 : (after - number_of_first) / count + 1;
+    ASSIGN_OR_RETURN(const auto of_lane, read_waiting_users(*parts.client, parts.options.keys,
+                                                            voucher, after_here, count_max));
+    for (const WaitingUser& one : of_lane) {
+      users.push_back({.user = one.user, .arrival = (one.arrival - 1) * count + number_of_first});
+    }
+  }
+  std::ranges::sort(users, {}, &WaitingUser::arrival);
+  if (users.size() > count_max) users.resize(count_max);
+  return users;
+}
+
+void Sale::Lanes::serve_waiting_lists(std::chrono::milliseconds patience) {
+  if (mover_ == nullptr) return;
+  for (const VoucherId voucher : views_->split_vouchers()) {
+    if (!mover_->may_have_waiting(voucher) && patience.count() > 0) continue;
+    const absl::Status served =
+        mover_->serve_waiting(voucher, views_->count_of_voucher(voucher), patience);
+    served.IgnoreError();  // the timer's next call tries again
+  }
+}
+
+/// Returns when the timer looks for waiting users next. Another process may publish a list.
+std::int64_t Sale::Lanes::next_serving_ms() const {
+  constexpr std::int64_t kEveryMs = 1'000;
+  constexpr std::int64_t kLookForListsEveryMs = 10'000;
+  const std::vector<VoucherId> vouchers = views_->split_vouchers();
+  const bool may_have_waiting = std::ranges::any_of(
+      vouchers, [this](VoucherId voucher) { return mover_->may_have_waiting(voucher); });
+  return backend_.clock().monotonic_ms() + (may_have_waiting ? kEveryMs : kLookForListsEveryMs);
 }
 
 // ---- Orders -----------------------------------------------------------------------------------
@@ -405,7 +496,12 @@ WaitResult Sale::Lanes::wait_for(VoucherId voucher, const UserId& user) {
 std::vector<ChangeResult> Sale::Lanes::pay_all(std::span<const PayRequest> requests) {
   return decide_by_lane(
       requests, parts_.size(),
-      [this](const PayRequest& request) { return views_->of_order(request.order); },
+      [this](const PayRequest& request, ChangeResult& result) -> std::optional<int> {
+        const auto lane = views_->of_order(request.order);
+        if (lane.ok()) return *lane;
+        result = failure_of<ChangeResult>(lane.status());
+        return std::nullopt;
+      },
       [this](int lane, std::span<const PayRequest> of_lane) {
         const auto parts = at(lane);
         return parts.ok() ? (*parts)->changes.pay_all(of_lane)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sale/keyspace/repeating_timer.h"
 #include "engine/sale/sale_parts.h"
 #include "engine/sale/split/piece_mover.h"
 #include "engine/sale/stores/lane_views.h"
@@ -54,6 +56,7 @@ class Sale::Lanes {
   // As in LaneViews:
   absl::StatusOr<Parts*> of_voucher(VoucherId voucher);
   absl::StatusOr<SaleLane> view_of(VoucherId voucher);
+  absl::StatusOr<SaleLane> view_of_buyer(VoucherId voucher, const UserId& user);
   absl::StatusOr<Parts*> of_order(OrderId order);
   [[nodiscard]] int count_of_voucher(VoucherId voucher) const {
     return views_->count_of_voucher(voucher);
@@ -64,8 +67,11 @@ class Sale::Lanes {
   absl::StatusOr<Parts*> publisher_of(const Voucher& voucher);
   /// Returns the parts of each lane that a voucher is on.
   absl::StatusOr<std::vector<Parts*>> all_of_voucher(VoucherId voucher);
-  /// Notes that the stock of a voucher may have grown.
+  /// Notes that the stock of a voucher, or its terms, may have changed.
   void note_stock(VoucherId voucher);
+  /// Moves free pieces of vouchers on several lanes to where users wait for them. What fails is tried again a second
+  /// later.
+  void serve_waiting_lists(std::chrono::milliseconds patience = PieceMover::kPatience);
 
   // As in Sale, with several lanes:
   BuyResult buy(const BuyRequest& request);
@@ -73,6 +79,10 @@ class Sale::Lanes {
   std::vector<BuyResult> decide_all(std::span<const BuyRequest> requests);
   void complete(const BuyRequest& request, BuyResult& result);
   WaitResult wait_for(VoucherId voucher, const UserId& user);
+  absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
+  absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
+  absl::StatusOr<std::vector<WaitingUser>> waiting_users(VoucherId voucher, std::int64_t after,
+                                                         std::size_t count_max);
   std::vector<ChangeResult> pay_all(std::span<const PayRequest> requests);
   ChangeResult confirm_refund(const std::string& payment);
   absl::StatusOr<std::vector<OrderState>> orders_of(const UserId& user);
@@ -92,7 +102,8 @@ class Sale::Lanes {
   absl::Status open_lane(std::size_t lane);
   absl::Status open_late(std::size_t lane);
   absl::StatusOr<std::optional<int>> lane_of_buyer(VoucherId voucher, const UserId& user);
-  absl::Status put_in_force_elsewhere(const VoucherVersion& version);
+  OtherLanes other_lanes();
+  [[nodiscard]] std::int64_t next_serving_ms() const;
   absl::Status rebuild_on(int lane, VoucherId voucher);
   [[nodiscard]] bool may_be_elsewhere(const BuyRequest& request, const BuyResult& result);
   template <class Decide>
@@ -106,7 +117,8 @@ class Sale::Lanes {
   std::vector<std::unique_ptr<Parts>> parts_;
   std::vector<Opening> openings_;  // of each lane
   UnknownVouchers unknown_;
-  std::unique_ptr<PieceMover> mover_;  // null with one lane
+  std::unique_ptr<PieceMover> mover_;              // null with one lane
+  std::unique_ptr<RepeatingTimer> serving_timer_;  // null with one lane; ends before the rest
 };
 
 // ---- Results of lanes, put together ----

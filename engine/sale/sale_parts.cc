@@ -20,7 +20,7 @@ std::unique_ptr<Client> open_confirming(Backend& backend, ClientOptions options)
 }  // namespace
 
 Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options,
-                   KeyspaceRole role, PutInForce put_in_force_elsewhere)
+                   KeyspaceRole role, std::optional<OtherLanes> other_lanes)
     : stores(its_stores),
       options(std::move(its_options)),
       client(backend.open_client(options.client)),
@@ -47,7 +47,7 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
                     [this](VoucherId voucher) {
                       return voucher_cache ? voucher_cache->forget(voucher) : absl::OkStatus();
                     },
-                .put_in_force_elsewhere = std::move(put_in_force_elsewhere),
+                .other_lanes = std::move(other_lanes),
                 .logger = options.logger,
                 .wait = options.client.wait}),
       changes(*client, backend.clock(), stores, options.keys, queued, owner, vouchers),

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -29,12 +29,9 @@ namespace rushgate {
 
 /// Thread-safe after open(). Does not own its arguments, which must outlive it.
 struct Sale::Parts {
-  /// Puts a version in force on other lanes (VoucherBookOptions::put_in_force_elsewhere).
-  using PutInForce = std::function<absl::Status(const VoucherVersion&)>;
-
   /// The options must be valid.
   Parts(Backend& backend, const SaleStores& its_stores, SaleOptions its_options,
-        KeyspaceRole role = KeyspaceRole::kSale, PutInForce put_in_force_elsewhere = {});
+        KeyspaceRole role = KeyspaceRole::kSale, std::optional<OtherLanes> other_lanes = {});
 
   /// Finishes Sale::open(); to succeed once before any part is used. May be repeated after an error. Calls
   /// `once_claimed` before it rebuilds a voucher.

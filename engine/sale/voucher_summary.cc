@@ -5,6 +5,7 @@
 
 #include "engine/core/base/status_macros.h"
 #include "engine/sale/audit/audit_snapshot.h"
+#include <rushgate/order_rules.h>
 
 namespace rushgate {
 
@@ -24,6 +25,11 @@ void add_summary(const VoucherSummary& lane, VoucherSummary& summary) {
   };
   add(lane.free, summary.free);
   add(lane.admitted, summary.admitted);
+}
+
+void add_unsold(VoucherSummary& summary) {
+  const bool is_divided = summary.voucher.lanes > 1 && summary.free;
+  if (is_divided) *summary.free += summary.voucher.stock - pieces_for_sale(summary.voucher);
 }
 
 namespace {
@@ -81,7 +87,9 @@ absl::StatusOr<std::vector<VoucherSummary>> summarize_all(Client& client,
   }
   if (lanes_read == 0) return away;
   std::ranges::stable_sort(summaries, {}, id_of);
-  return join_lanes(std::move(summaries));
+  std::vector<VoucherSummary> joined = join_lanes(std::move(summaries));
+  std::ranges::for_each(joined, add_unsold);
+  return joined;
 }
 
 }  // namespace rushgate

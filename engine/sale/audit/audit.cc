@@ -85,8 +85,9 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& s
     ASSIGN_OR_RETURN(const auto state, stores.orders.state());
     evidence.database_epoch = state.epoch;
     ASSIGN_OR_RETURN(evidence.versions, stores.vouchers.versions(voucher));
+    const std::vector<VoucherVersion> whole = evidence.versions;
     for (VoucherVersion& version : evidence.versions) {
-      version = on_lane(std::move(version), stores.orders.lane());
+      version = on_lane(std::move(version), stores.orders.lane(), whole);
     }
     evidence.version_fault = find_fault(evidence.versions);
     std::erase_if(evidence.versions, [](const VoucherVersion& version) {

@@ -10,6 +10,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/split/lane_pieces.h"
 
 namespace rushgate {
@@ -28,6 +29,25 @@ void audit_balance(VoucherId voucher, int lane, const LanePieces& pieces, AuditR
   if (moved == balance) return;
   report.problems.push_back(concat("voucher ", voucher, ": the lane ", lane, " has ", moved,
                                    " moved pieces, and its numbers of other lanes say ", balance));
+}
+
+/// Warns of users that wait on one lane for pieces that are free on another. A process moves these within seconds.
+absl::Status audit_waiting(Client& client, VoucherId voucher, std::span<const LanePieces> lanes,
+                           AuditReport& report) {
+  std::int64_t waiting = 0;
+  std::int64_t free = 0;
+  for (const LanePieces& lane : lanes) {
+    if (lane.free <= 0) waiting += lane.waiting;
+    if (lane.waiting == 0) free += std::max<std::int64_t>(lane.free, 0);
+  }
+  if (waiting == 0 || free == 0) return absl::OkStatus();
+  const auto end = lanes.front().fields.find("end");
+  const auto end_ms = end == lanes.front().fields.end() ? std::nullopt : parse_int64(end->second);
+  ASSIGN_OR_RETURN(const std::int64_t now_ms, keyspace_time_ms(client));
+  if (end_ms && now_ms >= *end_ms) return absl::OkStatus();
+  report.warnings.push_back(concat("voucher ", voucher, ": ", waiting, " users wait, and ", free,
+                                   " pieces are free on other lanes"));
+  return absl::OkStatus();
 }
 
 /// Audits one voucher. The numbers only grow, so each is read before the one that it must not exceed.
@@ -56,6 +76,7 @@ absl::Status audit_voucher(Client& client, std::span<const SaleLane> lanes, Vouc
                                        ", and the database has ", second));
     }
   }
+  RETURN_IF_ERROR(audit_waiting(client, voucher, given, report));
   if (on_their_way != 0) {
     report.warnings.push_back(concat("voucher ", voucher, ": ", on_their_way,
                                      " pieces are on their way between its lanes"));

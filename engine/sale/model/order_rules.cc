@@ -194,11 +194,27 @@ int lane_of_user(const UserId& user, int lanes) {
   return static_cast<int>((hash ^ (hash >> 33U)) % static_cast<std::uint64_t>(lanes));
 }
 
-VoucherVersion on_lane(VoucherVersion version, int lane) {
+std::int64_t pieces_for_sale(const Voucher& voucher) {
+  const std::int64_t total = voucher.limits.total;
+  return total > 0 ? std::min(total, voucher.stock) : voucher.stock;
+}
+
+VoucherVersion on_lane(VoucherVersion version, int lane, std::span<const VoucherVersion> versions) {
   const std::int64_t lanes = version.voucher.lanes;
   if (lanes <= 1) return version;
-  std::int64_t& stock = version.voucher.stock;
-  stock = stock / lanes + (lane < stock % lanes ? 1 : 0);
+  const auto share = [&](std::int64_t number) {
+    return number / lanes + (lane < number % lanes ? 1 : 0);
+  };
+  const std::int64_t for_sale = pieces_for_sale(version.voucher);
+  std::int64_t greatest = for_sale;
+  for (const VoucherVersion& other : versions) {
+    const bool counts =
+        other.version < version.version && other.state != VoucherVersion::State::kRefused;
+    if (counts) greatest = std::max(greatest, pieces_for_sale(other.voucher));
+  }
+  version.voucher.stock = share(greatest) - (lane == 0 ? greatest - for_sale : 0);
+  version.voucher.limits.total = 0;
+  version.voucher.waiting_max = share(version.voucher.waiting_max);
   return version;
 }
 

@@ -14,13 +14,9 @@ std::string find_fault(const Voucher& voucher) {
   if (voucher.payment_ms > 0 && voucher.price_cents == 0) {
     return "a time to pay needs a price";
   }
-  if (voucher.lanes > 1) {
-    const bool is_one_place =
-        voucher.limits.total > 0 || voucher.waiting_max > 0 || voucher.needs_token;
-    if (is_one_place) {
-      return concat("on ", voucher.lanes,
-                    " lanes there is no total limit, no waiting list and no purchase token");
-    }
+  if (voucher.waiting_max > 0 && voucher.waiting_max < voucher.lanes) {
+    return concat("on ", voucher.lanes, " lanes, at least ", voucher.lanes,
+                  " users may wait (waiting_max), or none");
   }
   return {};
 }

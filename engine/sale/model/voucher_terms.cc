@@ -10,9 +10,11 @@
 namespace rushgate {
 namespace {
 
-// The fields of a voucher on several lanes, whose `published` is a share.
+// The fields of a voucher on several lanes. Of these terms, a lane has a share, or none.
 constexpr std::string_view kLanes = "lanes";
 constexpr std::string_view kWholeStock = "whole";
+constexpr std::string_view kWholeTotal = "whole_total";
+constexpr std::string_view kWholeWaiting = "whole_waiting";
 
 }  // namespace
 
@@ -30,33 +32,44 @@ std::vector<TermField> term_fields(const VoucherVersion& version) {
   return fields;
 }
 
-void append_terms(const VoucherVersion& version, int lane, std::vector<std::string>& arguments) {
-  for (const TermField& term : term_fields(on_lane(version, lane))) {
+void append_terms(const VoucherVersion& version, const VoucherVersion& here,
+                  std::vector<std::string>& arguments) {
+  for (const TermField& term : term_fields(here)) {
     arguments.emplace_back(term.field);
     arguments.push_back(std::to_string(term.value));
   }
-  if (version.voucher.lanes <= 1) return;
-  arguments.insert(arguments.end(),
-                   {std::string(kLanes), std::to_string(version.voucher.lanes),
-                    std::string(kWholeStock), std::to_string(version.voucher.stock)});
+  const Voucher& whole = version.voucher;
+  if (whole.lanes <= 1) return;
+  arguments.insert(
+      arguments.end(),
+      {std::string(kLanes), std::to_string(whole.lanes), std::string(kWholeStock),
+       std::to_string(whole.stock), std::string(kWholeTotal), std::to_string(whole.limits.total),
+       std::string(kWholeWaiting), std::to_string(whole.waiting_max)});
 }
 
 std::optional<VoucherVersion> read_terms(
     std::span<const std::pair<std::string, std::string>> fields) {
   VoucherVersion version;
-  std::optional<std::int64_t> whole;
+  Voucher& voucher = version.voucher;
+  std::optional<std::int64_t> stock;
+  std::optional<std::int64_t> total;
+  std::optional<std::int64_t> waiting_max;
   for (const auto& [name, value] : fields) {
     const auto number = parse_int64(value);
     if (!number) continue;
     if (name == "version") version.version = *number;
-    if (name == kLanes) version.voucher.lanes = static_cast<std::int32_t>(*number);
-    if (name == kWholeStock) whole = *number;
+    if (name == kLanes) voucher.lanes = static_cast<std::int32_t>(*number);
+    if (name == kWholeStock) stock = *number;
+    if (name == kWholeTotal) total = *number;
+    if (name == kWholeWaiting) waiting_max = *number;
     for (const VoucherTerm& term : kVoucherTerms) {
-      if (!term.field.empty() && term.field == name) term.set(version.voucher, *number);
+      if (!term.field.empty() && term.field == name) term.set(voucher, *number);
     }
   }
   if (version.version == 0) return std::nullopt;
-  version.voucher.stock = whole.value_or(version.voucher.stock);
+  voucher.stock = stock.value_or(voucher.stock);
+  voucher.limits.total = total.value_or(voucher.limits.total);
+  voucher.waiting_max = waiting_max.value_or(voucher.waiting_max);
   return version;
 }
 

@@ -209,9 +209,10 @@ struct TermField {
 /// Returns the fields of a version: its number, then the terms that admission needs.
 std::vector<TermField> term_fields(const VoucherVersion& version);
 
-/// Appends the fields of a version on a lane and their values to a script's arguments, in pairs. With several
-/// lanes, their number and the whole stock follow.
-void append_terms(const VoucherVersion& version, int lane, std::vector<std::string>& arguments);
+/// Appends the fields of a version and their values to a script's arguments, in pairs: as a lane has it
+/// (on_lane()). With several lanes, their number and what a lane has only a share of follow.
+void append_terms(const VoucherVersion& version, const VoucherVersion& here,
+                  std::vector<std::string>& arguments);
 
 /// Returns the version that append_terms() wrote, as names and values in any order. Empty if its number is
 /// missing.

@@ -1,6 +1,6 @@
 -- Takes free pieces out of a lane, for another one.
 --
--- KEYS  1 voucher  2 stock
+-- KEYS  as of pieces_put.lua
 -- ARGV  1 the other lane  2 the most pieces
 -- Returns {DONE, the pieces taken}, or another one of voucher_codes.lua.
 -- #include "voucher_codes.lua"

@@ -72,12 +72,12 @@ const Script& abandon_rebuild();
 const Script& append_lost();
 /// Takes free pieces out of a lane of the voucher, for another one. Returns {0, their number}, {3} or {4}.
 ///
-/// KEYS voucher, stock. ARGV the other lane, the most pieces.
+/// KEYS payment_scripts::keys_of(). ARGV the other lane, the most pieces, the voucher's id.
 const Script& take_pieces();
-/// Puts pieces into a lane of the voucher that another one gave, as far as they are not there yet. Returns
-/// {0, their number}, {3} or {4}.
+/// Puts pieces into a lane of the voucher that another one gave, as far as they are not there yet, and sells them
+/// to users that wait there. Returns {0, their number}, {3} or {4}.
 ///
-/// KEYS voucher, stock. ARGV the other lane, the pieces that it gave in all.
+/// KEYS payment_scripts::keys_of(). ARGV the other lane, the pieces that it gave in all, the voucher's id.
 const Script& put_pieces();
 
 }  // namespace rushgate::voucher_scripts

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/scripts/payment_scripts.h"
 #include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/vouchers/voucher_replies.h"
 
@@ -21,6 +23,10 @@ constexpr int kTriesMax = 10;  // an epoch ends only with a rebuild or a new con
 
 absl::Status try_again(VoucherId voucher, std::string_view why) {
   return absl::UnavailableError(concat(voucher_name(voucher), ": ", why, ": try again"));
+}
+
+absl::Status is_moving(VoucherId voucher) {
+  return try_again(voucher, "its pieces are being moved between its lanes");
 }
 
 /// Returns how many of `most` pieces the richest lane gives. With few left in all, they come together
@@ -39,6 +45,27 @@ bool exceeds_limit(const LanePieces& voucher, std::int64_t wanted) {
   return limit != 0 && wanted > limit;
 }
 
+std::int64_t free_in_all(std::span<const LanePieces> lanes) {
+  std::int64_t free = 0;
+  for (const LanePieces& lane : lanes) {
+    if (lane.is_whole) free += std::max<std::int64_t>(lane.free, 0);
+  }
+  return free;
+}
+
+/// Returns the lane with most free pieces, other than this one; empty if none has any.
+std::optional<int> richest_but(int other, std::span<const LanePieces> lanes) {
+  std::optional<int> richest;
+  std::int64_t most = 0;
+  for (int lane = 0; lane < static_cast<int>(lanes.size()); ++lane) {
+    const LanePieces& pieces = lanes[static_cast<std::size_t>(lane)];
+    if (lane == other || !pieces.is_whole || pieces.free <= most) continue;
+    most = pieces.free;
+    richest = lane;
+  }
+  return richest;
+}
+
 }  // namespace
 
 PieceMover::State& PieceMover::state_of(VoucherId voucher) {
@@ -52,16 +79,17 @@ bool PieceMover::is_sold_out(VoucherId voucher) {
   return clock_.monotonic_ms() - state_of(voucher).sold_out_ms.load() < kSoldOutMs;
 }
 
-void PieceMover::forget(VoucherId voucher) { state_of(voucher).sold_out_ms = kNever; }
+void PieceMover::forget(VoucherId voucher) {
+  State& state = state_of(voucher);
+  state.sold_out_ms = kNever;
+  state.has_list = true;
+}
 
 absl::StatusOr<bool> PieceMover::fetch(VoucherId voucher, int lanes, int to, std::int64_t wanted) {
-  constexpr std::chrono::milliseconds kPatience{kSoldOutMs};
   if (is_sold_out(voucher)) return false;
   State& state = state_of(voucher);
   VoucherChange change(state.turn);
-  if (!change.wait(kPatience)) {
-    return try_again(voucher, "its pieces are being moved between its lanes");
-  }
+  if (!change.wait(kPatience)) return is_moving(voucher);
   if (is_sold_out(voucher)) return false;
   return fetch_locked(state, voucher, lanes, to, wanted);
 }
@@ -70,55 +98,138 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
                                               std::int64_t wanted) {
   std::vector<LanePieces> before;
   for (int i = 0; i < kLooksMax; ++i) {
-    ASSIGN_OR_RETURN(auto pieces, look(voucher, lanes));
-    const LanePieces& target = pieces[static_cast<std::size_t>(to)];
+    ASSIGN_OR_RETURN(Look now, look(state, voucher, lanes));
+    const LanePieces& target = now.pieces[static_cast<std::size_t>(to)];
+    if (!target.is_whole) return now.unread;
     if (target.free >= wanted) return true;
     if (exceeds_limit(target, wanted)) return false;
-    ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, pieces));
+    ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, now.pieces));
     if (has_finished) continue;
-    std::int64_t free = 0;
-    for (const LanePieces& lane : pieces) free += std::max<std::int64_t>(lane.free, 0);
-    if (free > 0 && free < wanted) return false;
-    int richest = -1;
-    for (int lane = 0; lane < lanes; ++lane) {
-      const std::int64_t most = richest < 0 ? 0 : pieces[static_cast<std::size_t>(richest)].free;
-      if (lane != to && pieces[static_cast<std::size_t>(lane)].free > most) richest = lane;
-    }
-    if (richest >= 0) {
-      const std::int64_t most = pieces[static_cast<std::size_t>(richest)].free;
-      RETURN_IF_ERROR(run(voucher_scripts::take_pieces(), voucher, richest, to,
-                          share_to_give(most, free, lanes))
-                          .status());
-      ASSIGN_OR_RETURN(const std::int64_t arrived, finish_move(voucher, richest, to));
-      if (target.free + arrived >= wanted) return true;  // without another look at all lanes
+    ASSIGN_OR_RETURN(const bool has_served, move_to_waiting(voucher, now.pieces));
+    if (has_served) continue;
+    const std::int64_t free = free_in_all(now.pieces);
+    const bool is_too_few = free > 0 && free < wanted;
+    if (const auto richest = richest_but(to, now.pieces); richest && !is_too_few) {
+      const std::int64_t most = now.pieces[static_cast<std::size_t>(*richest)].free;
+      ASSIGN_OR_RETURN(const std::int64_t arrived,
+                       move(voucher, *richest, to, share_to_give(most, free, lanes)));
+      const bool is_there = target.waiting == 0 && target.free + arrived >= wanted;
+      if (is_there) return true;  // without another look at all lanes
       continue;
     }
+    if (!now.unread.ok()) return now.unread;
+    if (is_too_few) return false;
     // Nothing was there in two looks, and nothing came or went between them that is left now: a piece that came
     // back and was sold again may leave no trace (Voucher::restore_allowance).
-    if (pieces == before) {
+    if (now.pieces == before) {
       state.sold_out_ms = clock_.monotonic_ms();
       return false;
     }
-    before = std::move(pieces);
+    before = std::move(now.pieces);
   }
   return try_again(voucher, "its pieces move between its lanes");
 }
 
-/// Reads all lanes. A lane that has lost the voucher is rebuilt first.
-absl::StatusOr<std::vector<LanePieces>> PieceMover::look(VoucherId voucher, int lanes) {
-  const auto views = views_.first(static_cast<std::size_t>(lanes));
-  for (int i = 0; i < 2; ++i) {
-    ASSIGN_OR_RETURN(auto pieces, read_lane_pieces(lanes_.front().client, views, voucher));
-    const auto lost = std::ranges::find(pieces, false, &LanePieces::is_whole);
-    if (lost == pieces.end()) return pieces;
-    for (std::size_t lane = 0; lane < pieces.size(); ++lane) {
-      if (!pieces[lane].is_whole) RETURN_IF_ERROR(lanes_[lane].rebuild(voucher));
-    }
+absl::Status PieceMover::serve_waiting(VoucherId voucher, int lanes,
+                                       std::chrono::milliseconds patience) {
+  State& state = state_of(voucher);
+  const std::int64_t call = ++state.calls_to_serve;
+  VoucherChange change(state.turn);
+  if (!change.is_ours() && (patience.count() == 0 || !change.wait(patience))) {
+    return is_moving(voucher);
   }
-  return try_again(voucher, "one of its lanes is being rebuilt");
+  if (state.served_calls >= call) return absl::OkStatus();
+  for (int i = 0; i < kLooksMax + lanes; ++i) {
+    state.served_calls = state.calls_to_serve;
+    const bool knew_list = state.has_list;
+    ASSIGN_OR_RETURN(const Look now, look(state, voucher, lanes, /*may_rebuild=*/false));
+    if (!state.has_list) return absl::OkStatus();
+    if (!knew_list) continue;
+    ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, now.pieces));
+    ASSIGN_OR_RETURN(const bool has_served, move_to_waiting(voucher, now.pieces));
+    if (!has_finished && !has_served) return absl::OkStatus();
+  }
+  return try_again(voucher, "its pieces move between its lanes");
 }
 
-/// Finishes the moves that somebody has begun. Returns true if there were any.
+/// Moves pieces to one lane whose users wait. Returns false if no lane has any for it.
+absl::StatusOr<bool> PieceMover::move_to_waiting(VoucherId voucher,
+                                                 std::span<const LanePieces> pieces) {
+  const auto needs_pieces = [](const LanePieces& lane) {
+    return lane.is_whole && lane.waiting > 0 && lane.free <= 0;
+  };
+  const auto needy = std::ranges::find_if(pieces, needs_pieces);
+  if (needy == pieces.end()) return false;
+  const int to = static_cast<int>(needy - pieces.begin());
+  std::vector<LanePieces> givers(pieces.begin(), pieces.end());
+  for (LanePieces& lane : givers) lane.is_whole = lane.is_whole && lane.waiting == 0;
+  const auto richest = richest_but(to, givers);
+  if (!richest) return false;
+  const std::int64_t most = givers[static_cast<std::size_t>(*richest)].free;
+  RETURN_IF_ERROR(move(voucher, *richest, to, std::min(most, needy->waiting)).status());
+  return true;
+}
+
+absl::StatusOr<std::int64_t> PieceMover::gather(VoucherId voucher, int lanes, int to,
+                                                std::int64_t wanted) {
+  constexpr std::chrono::seconds kPatienceOfPublishers{10};
+  State& state = state_of(voucher);
+  VoucherChange change(state.turn);
+  if (!change.wait(kPatienceOfPublishers)) return is_moving(voucher);
+  std::vector<LanePieces> before;
+  for (int i = 0; i < kLooksMax + lanes; ++i) {
+    ASSIGN_OR_RETURN(Look now, look(state, voucher, lanes));
+    if (!now.unread.ok()) return now.unread;
+    const std::int64_t here = now.pieces[static_cast<std::size_t>(to)].free;
+    if (here >= wanted) return 0;
+    ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, now.pieces));
+    if (has_finished) continue;
+    const std::int64_t free = free_in_all(now.pieces);
+    if (free >= wanted) {
+      const int richest = richest_but(to, now.pieces).value_or(to);
+      const std::int64_t most = now.pieces[static_cast<std::size_t>(richest)].free;
+      RETURN_IF_ERROR(move(voucher, richest, to, std::min(most, wanted - here)).status());
+      continue;
+    }
+    if (now.pieces == before) return wanted - free;
+    before = std::move(now.pieces);
+  }
+  return try_again(voucher, "its pieces move between its lanes");
+}
+
+/// Returns how many pieces arrived. They may have been sold to waiting users.
+absl::StatusOr<std::int64_t> PieceMover::move(VoucherId voucher, int from, int to,
+                                              std::int64_t pieces) {
+  RETURN_IF_ERROR(run(voucher_scripts::take_pieces(), voucher, from, to, pieces).status());
+  return finish_move(voucher, from, to);
+}
+
+/// Reads all lanes. A lane that has lost the voucher is rebuilt first, if that is possible now.
+absl::StatusOr<PieceMover::Look> PieceMover::look(State& state, VoucherId voucher, int lanes,
+                                                  bool may_rebuild) {
+  const auto views = views_.first(static_cast<std::size_t>(lanes));
+  Look look;
+  for (int i = 0; i < 2; ++i) {
+    ASSIGN_OR_RETURN(look.pieces,
+                     read_lane_pieces(lanes_.front().client, views, voucher, state.has_list));
+    look.unread = absl::OkStatus();
+    bool is_rebuilt = false;
+    for (std::size_t lane = 0; lane < look.pieces.size(); ++lane) {
+      const LanePieces& pieces = look.pieces[lane];
+      if (pieces.is_whole) continue;
+      absl::Status why = pieces.away;
+      const bool rebuilds = may_rebuild && why.ok() && i == 0;
+      if (rebuilds) why = lanes_[lane].rebuild(voucher);
+      is_rebuilt = is_rebuilt || (rebuilds && why.ok());
+      look.unread = why.ok() ? try_again(voucher, "one of its lanes is being rebuilt") : why;
+    }
+    if (!is_rebuilt) break;
+  }
+  state.has_list = !look.unread.ok() || std::ranges::any_of(look.pieces, &LanePieces::has_list);
+  return look;
+}
+
+/// Finishes the moves that somebody has begun, between lanes that can be used. Returns true if there were any.
 absl::StatusOr<bool> PieceMover::finish_moves(VoucherId voucher,
                                               std::span<const LanePieces> pieces) {
   bool has_finished = false;
@@ -126,6 +237,7 @@ absl::StatusOr<bool> PieceMover::finish_moves(VoucherId voucher,
     for (const auto& [to, count] : pieces[from].to) {
       const auto target = static_cast<std::size_t>(to);
       if (target >= pieces.size()) continue;
+      if (!pieces[from].is_whole || !pieces[target].is_whole) continue;
       const int from_lane = static_cast<int>(from);
       if (count <= pieces_of(pieces[target].from, from_lane)) continue;
       RETURN_IF_ERROR(finish_move(voucher, from_lane, to).status());
@@ -183,11 +295,12 @@ absl::StatusOr<std::int64_t> PieceMover::record(VoucherId voucher, int from, int
 absl::StatusOr<std::int64_t> PieceMover::run(const Script& script, VoucherId voucher, int lane,
                                              int other, std::int64_t pieces) {
   const SaleKeys& keys = views_[static_cast<std::size_t>(lane)].keys;
-  const std::vector<std::string> names = {keys.voucher(voucher), keys.stock(voucher)};
-  const std::vector<std::string> arguments = {std::to_string(other), std::to_string(pieces)};
+  const lua::VoucherKeys names = payment_scripts::keys_of(keys, voucher);
+  const std::vector<std::string> arguments = {std::to_string(other), std::to_string(pieces),
+                                              std::to_string(voucher)};
   Client& client = lanes_[static_cast<std::size_t>(lane)].client;
   ASSIGN_OR_RETURN(const auto result,
-                   read_voucher_result(client.run(script, as_views(names), as_views(arguments)),
+                   read_voucher_result(client.run(script, names.in_order(), as_views(arguments)),
                                        concat("moving pieces of ", voucher_name(voucher))));
   if (result.size() == 2 && result.front() == voucher_scripts::kDone) return result.back();
   return try_again(voucher, concat("the lane ", lane, " is being rebuilt"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -46,6 +47,8 @@ class PieceMover {
 
   /// For how long a voucher that was sold out counts as such, unless the caller's own lane has pieces.
   static constexpr std::int64_t kSoldOutMs = 200;
+  /// For how long a buyer waits for others that move pieces.
+  static constexpr std::chrono::milliseconds kPatience{kSoldOutMs};
 
   /// Returns true if the voucher was found without a free piece on any lane, at most kSoldOutMs ago. Asks
   /// nobody.
@@ -56,8 +59,18 @@ class PieceMover {
   /// Brings pieces to the lane `to` of the voucher's `lanes` until it has `wanted` free ones. Returns false if
   /// two equal looks found no free piece on any lane, and none on its way. Of several pieces, also if one look at
   /// all lanes found fewer, or no user may have so many: then nothing is moved.
-  /// kUnavailable: try again: others move pieces, or a lane cannot be reached.
+  /// kUnavailable: try again: others move pieces, or the lanes that can be reached have no free piece.
   absl::StatusOr<bool> fetch(VoucherId voucher, int lanes, int to, std::int64_t wanted);
+  /// Moves free pieces to lanes whose users wait for them, from lanes where nobody does. Rebuilds none. If another
+  /// caller looks meanwhile, and began after this call did, leaves it to that one. kUnavailable: also if others
+  /// move pieces for longer than `patience`.
+  absl::Status serve_waiting(VoucherId voucher, int lanes, std::chrono::milliseconds patience);
+  /// Returns false if the voucher had no waiting list when its lanes were looked at last.
+  [[nodiscard]] bool may_have_waiting(VoucherId voucher) { return state_of(voucher).has_list; }
+
+  /// Brings pieces to the lane `to` until it has `wanted` free ones, and returns 0. If two equal looks found fewer
+  /// on all lanes, moves nothing, and returns how many are missing. Errors: as fetch().
+  absl::StatusOr<std::int64_t> gather(VoucherId voucher, int lanes, int to, std::int64_t wanted);
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
@@ -65,12 +78,23 @@ class PieceMover {
     explicit State(const WaitMethod* wait) : turn(wait) {}
     ChangeTurn turn;                                 // to move pieces of the voucher
     std::atomic<std::int64_t> sold_out_ms = kNever;  // when it was found sold out; monotonic
+    std::atomic<bool> has_list = true;               // as may_have_waiting()
+    std::atomic<std::int64_t> calls_to_serve = 0;
+    std::int64_t served_calls = 0;  // of these, whose look has begun; guarded by `turn`
+  };
+
+  /// All lanes of a voucher, read one after the other.
+  struct Look {
+    std::vector<LanePieces> pieces = {};
+    absl::Status unread = {};  // why one of them is not whole; OK: all are
   };
 
   State& state_of(VoucherId voucher);
   absl::StatusOr<bool> fetch_locked(State& state, VoucherId voucher, int lanes, int to,
                                     std::int64_t wanted);
-  absl::StatusOr<std::vector<LanePieces>> look(VoucherId voucher, int lanes);
+  absl::StatusOr<std::int64_t> move(VoucherId voucher, int from, int to, std::int64_t pieces);
+  absl::StatusOr<Look> look(State& state, VoucherId voucher, int lanes, bool may_rebuild = true);
+  absl::StatusOr<bool> move_to_waiting(VoucherId voucher, std::span<const LanePieces> pieces);
   absl::StatusOr<bool> finish_moves(VoucherId voucher, std::span<const LanePieces> pieces);
   absl::StatusOr<std::int64_t> finish_move(VoucherId voucher, int from, int to);
   absl::StatusOr<std::int64_t> record(VoucherId voucher, int from, int to);

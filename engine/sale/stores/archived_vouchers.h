@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +18,17 @@ namespace rushgate {
 inline absl::StatusOr<std::vector<ArchivedVoucher>> read_archived(OrderStore& orders) {
   if (orders.archive() == nullptr) return std::vector<ArchivedVoucher>{};
   return orders.archive()->archived_vouchers();
+}
+
+/// Returns an archived voucher; empty if it is not archived. Its orders may still move.
+inline absl::StatusOr<std::optional<ArchivedVoucher>> find_archived(const SaleStores& stores,
+                                                                    VoucherId voucher) {
+  auto archived = read_archived(stores.orders);
+  if (!archived.ok()) return archived.status();
+  for (ArchivedVoucher& one : *archived) {
+    if (one.last.voucher.id == voucher) return std::move(one);
+  }
+  return std::nullopt;
 }
 
 /// Returns true if the voucher is one of `archived`, which are as read_archived() returned them.

@@ -21,7 +21,7 @@ LaneViews::LaneViews(const SaleStores& stores, const SaleKeys& keys, int count) 
   lanes_.push_back({.number = 0, .keys = keys, .stores = stores});
   if (count == 1) return;
   lanes_.clear();
-  vouchers_ = std::make_unique<VoucherLanes>(*stores.orders.lanes(), stores.vouchers, count);
+  vouchers_ = std::make_unique<VoucherLanes>(stores, count);
   for (int lane = 0; lane < count; ++lane) {
     orders_.push_back(std::make_unique<LaneOrders>(stores.orders, *vouchers_, lane));
     lanes_.push_back(
@@ -52,6 +52,10 @@ std::optional<int> LaneViews::known_of_buyer(VoucherId voucher, const UserId& us
 int LaneViews::count_of_voucher(VoucherId voucher) const {
   const auto known = vouchers_ ? vouchers_->remembered(voucher) : std::nullopt;
   return known ? known->lanes : 1;
+}
+
+std::vector<VoucherId> LaneViews::split_vouchers() const {
+  return vouchers_ ? vouchers_->remembered_on_several() : std::vector<VoucherId>();
 }
 
 absl::StatusOr<int> LaneViews::of_order(OrderId order) const {

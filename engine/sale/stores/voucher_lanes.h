@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -25,18 +26,19 @@ struct VoucherPlace {
   [[nodiscard]] bool is_on(int lane) const { return lanes > 1 ? lane < lanes : lane == home; }
 };
 
-/// Remembers the places of vouchers, which never change. Thread-safe. Does not own the stores, which must
-/// outlive it.
+/// Remembers the places of vouchers, also of archived ones, which never change. Thread-safe. Does not own the
+/// stores, which must outlive it.
 class VoucherLanes {
  public:
   /// `count`: how many lanes the sale has in this process.
-  VoucherLanes(LaneStore& store, VoucherStore& vouchers, int count)
-      : store_(store), vouchers_(vouchers), count_(count) {}
+  VoucherLanes(const SaleStores& stores, int count) : stores_(stores), count_(count) {}
 
   /// Reads all places.
   absl::Status load();
   /// Returns the place of a voucher if it is remembered. Asks nobody.
   [[nodiscard]] std::optional<VoucherPlace> remembered(VoucherId voucher) const;
+  /// Returns the vouchers on several lanes that are remembered. Asks nobody.
+  [[nodiscard]] std::vector<VoucherId> remembered_on_several() const;
   /// Returns the place of a voucher; empty if it was never recorded. Asks the stores about one that is not
   /// remembered. kUnavailable: the lane is new, and the sale was opened before it was added.
   absl::StatusOr<std::optional<VoucherPlace>> find(VoucherId voucher);
@@ -47,11 +49,17 @@ class VoucherLanes {
   absl::StatusOr<VoucherPlace> remember(VoucherId voucher, VoucherPlace place);
   absl::Status check_known(VoucherId voucher, const VoucherPlace& place) const;
 
-  LaneStore& store_;
-  VoucherStore& vouchers_;
+  LaneStore& store() { return *stores_.orders.lanes(); }
+
+  const SaleStores stores_;
   const int count_;
   mutable std::shared_mutex mutex_;
   absl::flat_hash_map<VoucherId, VoucherPlace> places_;  // guarded by mutex_
+  std::vector<VoucherId> on_several_;                    // of these; guarded by mutex_
 };
+
+/// Returns a version as the lane of these stores has it (on_lane()).
+absl::StatusOr<VoucherVersion> read_on_lane(const SaleStores& stores,
+                                            const VoucherVersion& version);
 
 }  // namespace rushgate

@@ -33,22 +33,22 @@ absl::Status no_archive() {
 
 }  // namespace
 
-absl::Status Archiving::archive(VoucherId voucher, const std::string& discard_dead_letters) {
-  ArchiveStore* const archive = stores_.orders.archive();
-  if (archive == nullptr) return no_archive();
+absl::Status Archiving::prepare(VoucherId voucher, const std::string& discard_dead_letters) {
+  if (stores_.orders.archive() == nullptr) return no_archive();
   ASSIGN_OR_RETURN(const auto archived, is_archived(stores_, voucher));
-  if (!archived) {
-    RETURN_IF_ERROR(check(voucher));
-    absl::Status without_letters = check_letters(voucher);
-    if (!without_letters.ok() && !discard_dead_letters.empty()) {
-      without_letters = discard_dead_letters_of(client_, keys_, voucher, discard_dead_letters);
-      if (without_letters.ok()) without_letters = check_letters(voucher);
-    }
-    if (!without_letters.ok()) return without_letters;
-    ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
-    RETURN_IF_ERROR(archive->archive_voucher(voucher, now_ms));
-  }
-  return move(voucher);
+  if (archived) return absl::OkStatus();
+  RETURN_IF_ERROR(check(voucher));
+  absl::Status without_letters = check_letters(voucher);
+  if (without_letters.ok() || discard_dead_letters.empty()) return without_letters;
+  RETURN_IF_ERROR(discard_dead_letters_of(client_, keys_, voucher, discard_dead_letters));
+  return check_letters(voucher);
+}
+
+absl::Status Archiving::record(VoucherId voucher) {
+  ASSIGN_OR_RETURN(const auto archived, is_archived(stores_, voucher));
+  if (archived) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
+  return stores_.orders.archive()->archive_voucher(voucher, now_ms);
 }
 
 /// Checks everything but the dead letters. The queue before the database: an order that moves meanwhile

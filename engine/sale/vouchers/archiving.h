@@ -27,9 +27,15 @@ class Archiving {
   Archiving(Client& client, const SaleStores& stores, const SaleKeys& keys, KeyspaceOwner& owner)
       : client_(client), stores_(stores), keys_(keys), owner_(owner) {}
 
-  /// As Sale::archive(), except that it finishes no refunds. Discards the dead letters for the reason
-  /// `discard_dead_letters`, if it is not empty.
-  absl::Status archive(VoucherId voucher, const std::string& discard_dead_letters);
+  // Sale::archive() are these steps, each on all lanes of the voucher before the next one:
+  /// Checks that nothing of the voucher is left to be done on this lane, unless it is archived already. Discards the
+  /// dead letters for the reason `discard_dead_letters`, if it is not empty.
+  absl::Status prepare(VoucherId voucher, const std::string& discard_dead_letters);
+  /// Archives it in the database, on one of its lanes.
+  absl::Status record(VoucherId voucher);
+  /// Removes its keys from this lane. Then moves its orders, of all lanes.
+  absl::Status move(VoucherId voucher);
+
   /// As Sale::delete_archived().
   absl::StatusOr<std::size_t> delete_orders(VoucherId voucher);
   /// Finishes the archiving of an interrupted process, also where the keyspace lost the last steps.
@@ -50,7 +56,6 @@ class Archiving {
   absl::Status remove_keys(Client& client, VoucherId voucher);
   absl::Status seal(Client& client);
   absl::StatusOr<std::vector<VoucherId>> find_unfinished(Client& client, bool only_in_keyspace);
-  absl::Status move(VoucherId voucher);
 
   Client& client_;
   const SaleStores stores_;

@@ -18,6 +18,7 @@
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/stores/archived_vouchers.h"
+#include "engine/sale/stores/voucher_lanes.h"
 #include "engine/sale/vouchers/adoption.h"
 #include "engine/sale/vouchers/voucher_replies.h"
 #include <rushgate/archive_store.h>
@@ -47,15 +48,20 @@ absl::Status check_lanes(const Voucher& before, const Voucher& changed) {
 
 /// Returns the error of a change that the lanes of a voucher cannot make one by one.
 absl::Status check_on_lanes(const Voucher& before, const Voucher& changed) {
-  std::string fault;
-  if (before.lanes > 1 && before.limits != changed.limits) {
-    fault = concat("its limits cannot change, as it is on ", before.lanes, " lanes");
-  } else if (before.lanes > 1 && changed.stock < before.stock) {
-    fault = concat("its stock of ", before.stock, " cannot shrink to ", changed.stock,
-                   ", as it is on ", before.lanes, " lanes");
-  }
-  if (fault.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(concat(voucher_name(before.id), ": ", fault));
+  Limits limits = changed.limits;
+  limits.total = before.limits.total;  // changes the pieces for sale
+  if (before.lanes == 1 || before.limits == limits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      concat(voucher_name(before.id), ": its limits per user and day cannot change, as it is on ",
+             before.lanes, " lanes"));
+}
+
+/// Returns what does not allow more pieces to be sold.
+std::string describe_room(const Voucher& voucher) {
+  const bool is_limited =
+      voucher.lanes > 1 && voucher.limits.total > 0 && voucher.limits.total < voucher.stock;
+  return is_limited ? concat("a total limit of ", voucher.limits.total)
+                    : concat("a stock of ", voucher.stock);
 }
 
 // A change that never ends may be waiting for the caller, such as the check of a connection.
@@ -256,6 +262,11 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     // Processes remember the lanes, even of a version that was refused.
     if (latest.has_value()) RETURN_IF_ERROR(check_lanes(latest->voucher, voucher));
     if (in_force.has_value()) RETURN_IF_ERROR(check_on_lanes(in_force->voucher, voucher));
+    if (voucher.lanes > 1 && options_.other_lanes) {
+      const bool is_new = !in_force.has_value();
+      RETURN_IF_ERROR(check_place(voucher.id, is_new));
+      RETURN_IF_ERROR(options_.other_lanes->check_places(voucher.id, voucher.lanes, is_new));
+    }
 
     VoucherVersion version;
     version.voucher = voucher;
@@ -285,18 +296,36 @@ bool VoucherBook::is_elsewhere(const VoucherVersion& version) const {
   return version.voucher.lanes > 1 && stores_.orders.lane() != 0;
 }
 
-/// Puts the version in force, and records that. Of a voucher on several lanes, first on the others: what was
-/// interrupted is repeated as long as it is pending.
+/// Puts the version in force, and records that. Of a voucher on several lanes, first on the others, unless the
+/// lane 0 may refuse it: a smaller stock is taken from there. What was interrupted is repeated as long as it is
+/// pending.
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
-  if (version.voucher.lanes > 1) {
-    if (!options_.put_in_force_elsewhere) {
-      return absl::FailedPreconditionError(concat(
-          voucher_name(version.voucher.id), " is on several lanes, and the sale is being moved"));
-    }
-    RETURN_IF_ERROR(options_.put_in_force_elsewhere(version));
+  if (version.voucher.lanes == 1) {
+    RETURN_IF_ERROR(put_in_force(version));
+    return record_applied(version);
   }
-  RETURN_IF_ERROR(put_in_force(version));
+  if (!options_.other_lanes) {
+    return absl::FailedPreconditionError(concat(
+        voucher_name(version.voucher.id), " is on several lanes, and the sale is being moved"));
+  }
+  ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(version.voucher.id));
+  const bool is_smaller =
+      in_force.has_value() && pieces_for_sale(version.voucher) < pieces_for_sale(in_force->voucher);
+  if (is_smaller) RETURN_IF_ERROR(put_in_force(version));
+  RETURN_IF_ERROR(options_.other_lanes->put_in_force(version));
+  if (!is_smaller) RETURN_IF_ERROR(put_in_force(version));
   return record_applied(version);
+}
+
+absl::Status VoucherBook::check_place(VoucherId voucher, bool is_new) {
+  const Reply known = client_("HEXISTS", keys_.voucher(voucher), "version");
+  if (!known.is_integer()) return to_status(known, "looking for " + voucher_name(voucher));
+  if (known.integer() == 1 || !is_new) return absl::OkStatus();
+  const Reply others = client_("EXISTS", keys_.stock(voucher), keys_.buyers(voucher));
+  if (!others.is_integer()) return to_status(others, "looking for " + voucher_name(voucher));
+  if (others.integer() == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(concat(voucher_name(voucher), ": another system made ",
+                                              keys_.stock(voucher), " or ", keys_.buyers(voucher)));
 }
 
 absl::Status VoucherBook::put_in_force_here(const VoucherVersion& version) {
@@ -310,7 +339,8 @@ absl::Status VoucherBook::put_in_force_here(const VoucherVersion& version) {
 absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
   const VoucherId id = version.voucher.id;
   ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(id));
-  ASSIGN_OR_RETURN(const auto result, apply_or_rebuild(version, in_force));
+  ASSIGN_OR_RETURN(const VoucherVersion here, read_on_lane(stores_, version));
+  ASSIGN_OR_RETURN(const auto result, apply_or_gather(version, here, in_force));
 
   const auto detail = std::span(result).subspan(1);
   const std::string count = detail.empty() ? "?" : std::to_string(detail.front());
@@ -318,8 +348,7 @@ absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
     case voucher_scripts::kDone:
     case voucher_scripts::kAlreadyDone: {
       const std::vector<std::optional<std::int64_t>> there(detail.begin(), detail.end());
-      const std::string different =
-          find_differences(on_lane(version, stores_.orders.lane()), there);
+      const std::string different = find_differences(here, there);
       if (!different.empty()) {
         // Left pending: nothing was decided, and the next version would change another sale.
         return absl::FailedPreconditionError(
@@ -335,8 +364,8 @@ absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
       return absl::OkStatus();
     }
     case voucher_scripts::kRefused:
-      return refuse(version, count + " more are sold than a stock of " +
-                                 std::to_string(version.voucher.stock) + " allows");
+      return refuse(version, concat(count, " more are sold than ", describe_room(version.voucher),
+                                    " allows"));
     case voucher_scripts::kTooManyBuyers:
       return refuse(version, "it has " + count + " buyers, and the limit per user can no longer " +
                                  "come up from 1 when there are more than " +
@@ -374,16 +403,36 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
       detail[0] + detail[1]);
 }
 
+/// As apply_or_rebuild(). If a smaller stock of a voucher on several lanes is refused, brings free pieces of the
+/// others here, and tries once more.
+absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_gather(
+    const VoucherVersion& version, const VoucherVersion& here,
+    const std::optional<VoucherVersion>& in_force) {
+  constexpr int kTries = 32;  // each fails only because others bought the pieces, or moved them
+  for (int i = 1;; ++i) {
+    auto result = apply_or_rebuild(version, here, in_force);
+    const bool may_gather = result.ok() && result->front() == voucher_scripts::kRefused &&
+                            version.voucher.lanes > 1 && in_force.has_value();
+    if (!may_gather || i == kTries) return result;
+    const std::int64_t withdrawn =
+        pieces_for_sale(in_force->voucher) - pieces_for_sale(version.voucher);
+    ASSIGN_OR_RETURN(const std::int64_t missing,
+                     options_.other_lanes->gather(version.voucher, withdrawn));
+    if (missing > 0) return ScriptResult{voucher_scripts::kRefused, missing};
+  }
+}
+
 /// Puts the version in force. Rebuilds the voucher first, or instead, where that is needed.
 absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
-    const VoucherVersion& version, const std::optional<VoucherVersion>& in_force) {
+    const VoucherVersion& version, const VoucherVersion& here,
+    const std::optional<VoucherVersion>& in_force) {
   constexpr int kTries = 4;
   for (int i = 1;; ++i) {
     // Counted each time: until the database is fenced, a worker's batch may still reach it.
     ASSIGN_OR_RETURN(const auto live, stores_.orders.count_live(version.voucher.id));
     // Only a voucher that was never on sale may start from its full stock.
     const bool may_create = !in_force.has_value() && live == 0;
-    auto result = run_apply(version, may_create);
+    auto result = run_apply(version, here, may_create);
     if (!result.ok() || i == kTries) return result;
     absl::Status prepared;
     switch (result->front()) {
@@ -408,6 +457,7 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
 }
 
 absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVersion& version,
+                                                                 const VoucherVersion& here,
                                                                  bool may_create) {
   const VoucherId id = version.voucher.id;
   ASSIGN_OR_RETURN(const auto identity, owner_.identity());
@@ -418,7 +468,7 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
       may_create ? "1" : "0",     std::to_string(options_.buyers_converted_max),
       std::to_string(id),         identity,
       options_.adopt ? "1" : "0", version.voucher.title};
-  append_terms(version, stores_.orders.lane(), arguments);
+  append_terms(version, here, arguments);
   return read_voucher_result(
       client_.run(voucher_scripts::apply(), as_views(names), as_views(arguments)),
       "publishing " + voucher_name(id));
@@ -436,8 +486,14 @@ absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
   return options_.forget_copies ? options_.forget_copies(voucher) : absl::OkStatus();
 }
 
-absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) {
+/// Records that the version is refused. Of a voucher on several lanes, only the first may do that: the others
+/// have it already, or will.
+absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) const {
   const std::string reason = voucher_name(version.voucher.id) + ": " + why;
+  if (is_elsewhere(version)) {
+    return absl::FailedPreconditionError(
+        concat(reason, " (on the lane ", stores_.orders.lane(), ")"));
+  }
   const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
                                                          VoucherVersion::State::kRefused, reason);
   return resolved.ok() ? absl::FailedPreconditionError(reason) : resolved;

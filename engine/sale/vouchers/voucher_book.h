@@ -27,6 +27,16 @@ class logger;
 
 namespace rushgate {
 
+/// What the lane 0 asks of the other lanes of a voucher that is on several.
+struct OtherLanes {
+  /// As VoucherBook::check_place(), of each.
+  std::function<absl::Status(VoucherId, int lanes, bool is_new)> check_places = {};
+  /// Puts a version in force there, by VoucherBook::put_in_force_here().
+  std::function<absl::Status(const VoucherVersion&)> put_in_force = {};
+  /// Brings free pieces to the lane 0 until it has so many. Returns how many all lanes together lack.
+  std::function<absl::StatusOr<std::int64_t>(const Voucher&, std::int64_t)> gather = {};
+};
+
 struct VoucherBookOptions {
   /// SaleOptions::buyers_converted_max.
   std::int64_t buyers_converted_max = 0;
@@ -36,9 +46,8 @@ struct VoucherBookOptions {
   std::function<absl::Status(std::span<OrderId>)> draw_ids = {};
   /// Drops cached copies of a voucher when another version has come into force. May be empty.
   std::function<absl::Status(VoucherId)> forget_copies = {};
-  /// Puts a version in force on the other lanes of a voucher that is on several, by
-  /// VoucherBook::put_in_force_here(). May be empty without lanes.
-  std::function<absl::Status(const VoucherVersion&)> put_in_force_elsewhere = {};
+  /// Empty: no voucher on several lanes is published here.
+  std::optional<OtherLanes> other_lanes = {};
   std::shared_ptr<spdlog::logger> logger = {};  // may be null
   /// ClientOptions::wait of the client. Suspends a caller while another changes a voucher.
   const WaitMethod* wait = nullptr;
@@ -64,6 +73,9 @@ class VoucherBook {
   /// Puts a recorded version of a voucher on several lanes in force on this one, which is not the first. The
   /// first one records it as applied after that.
   absl::Status put_in_force_here(const VoucherVersion& version);
+  /// Returns an error if the keyspace cannot be reached, or another system has made the keys of a voucher that is
+  /// new.
+  absl::Status check_place(VoucherId voucher, bool is_new);
 
   /// As Sale::add_stock().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
@@ -104,16 +116,21 @@ class VoucherBook {
   absl::Status apply(const VoucherVersion& version);
   absl::Status put_in_force(const VoucherVersion& version);
   [[nodiscard]] bool is_elsewhere(const VoucherVersion& version) const;
-  absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, bool may_create);
+  absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, const VoucherVersion& here,
+                                         bool may_create);
   absl::StatusOr<ScriptResult> apply_or_rebuild(const VoucherVersion& version,
+                                                const VoucherVersion& here,
                                                 const std::optional<VoucherVersion>& in_force);
+  absl::StatusOr<ScriptResult> apply_or_gather(const VoucherVersion& version,
+                                               const VoucherVersion& here,
+                                               const std::optional<VoucherVersion>& in_force);
   absl::Status finish_adoption(const Voucher& voucher);
   absl::Status refuse_unknown(VoucherId voucher);
   [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);
   absl::Status forget_copies(VoucherId voucher) const;
-  absl::Status refuse(const VoucherVersion& version, const std::string& why);
+  absl::Status refuse(const VoucherVersion& version, const std::string& why) const;
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 
   Client& client_;

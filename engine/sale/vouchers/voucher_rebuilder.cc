@@ -18,6 +18,7 @@
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/admission.h"
 #include "engine/sale/scripts/voucher_scripts.h"
+#include "engine/sale/stores/voucher_lanes.h"
 #include "engine/sale/stream/dead_letters.h"
 #include "engine/sale/stream/group_progress.h"
 #include "engine/sale/stream/unstored_orders.h"
@@ -260,10 +261,11 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
   ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));
   // Read after the database was fenced: what is recorded later is not in the keyspace yet.
   ASSIGN_OR_RETURN(const MovedFields moved, read_moved(stores_.orders, version.voucher));
-  const std::int64_t stock = on_lane(version, stores_.orders.lane()).voucher.stock + moved.balance;
+  ASSIGN_OR_RETURN(const VoucherVersion here, read_on_lane(stores_, version));
+  const std::int64_t stock = here.voucher.stock + moved.balance;
   if (before != nullptr && stock < buyers.taken) return load(*before, nullptr, token, lost);
   if (lost != nullptr) {
-    RETURN_IF_ERROR(add_lost(version.voucher.limits, stock, token, buyers, *lost));
+    RETURN_IF_ERROR(add_lost(here.voucher.limits, stock, token, buyers, *lost));
   }
   RETURN_IF_ERROR(leave_waiting_list(client_, keys_, id, buyers.served));
   // The buyers last: finish_rebuild() counts them, so it finds a loss of anything before them.
@@ -286,7 +288,7 @@ absl::Status VoucherRebuilder::load(const VoucherVersion& version, const Voucher
                                         std::to_string(buyers.withheld),
                                         std::to_string(buyers.epoch),
                                         buyers.caught_up};
-  append_terms(version, stores_.orders.lane(), arguments);
+  append_terms(version, here, arguments);
   arguments.insert(arguments.end(), moved.fields.begin(), moved.fields.end());
   ASSIGN_OR_RETURN(const auto finished,
                    read_voucher_outcome(client_.run(voucher_scripts::finish_rebuild(),

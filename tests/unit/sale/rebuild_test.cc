@@ -105,7 +105,8 @@ TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
   EXPECT_EQ(buy(1, 1), Outcome::kLimitReached);  // taken over by another
   const std::string_view names[] = {"seckill:voucher:1", "seckill:stock:1"};
   std::vector<std::string> arguments = {"somebody:1", "99", "0", "0", "1", "0"};
-  append_terms({.voucher = voucher(1, 99), .version = 1}, 0, arguments);
+  const VoucherVersion newer{.voucher = voucher(1, 99), .version = 1};
+  append_terms(newer, newer, arguments);
   const Reply late =
       backend_.client().run(voucher_scripts::finish_rebuild(), names,
                             std::vector<std::string_view>(arguments.begin(), arguments.end()));

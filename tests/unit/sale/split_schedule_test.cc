@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/sale/split/piece_mover.h"
+#include "engine/sale/vouchers/voucher_rebuilder.h"
+#include "tests/support/hooked_backend.h"
 #include "tests/support/random.h"
 #include "tests/support/sweep.h"
 #include "tests/unit/sale/split_voucher_fixture.h"
@@ -33,6 +36,7 @@ class Schedule final : public SplitVoucherFixture {
   void TestBody() override {}
 
   void run() {
+    restart_sale();
     stock_ = random_.between(0, 12);
     Voucher voucher = split(stock_);
     voucher.payment_ms = 3'600'000;
@@ -104,10 +108,25 @@ class Schedule final : public SplitVoucherFixture {
   }
 
   void add_stock() {
-    const std::int64_t more = random_.between(1, 4);
-    const absl::Status added = sale_->add_stock(kSplit, more);
-    EXPECT_TRUE(added.ok()) << added;
-    stock_ += more;
+    const std::int64_t more = random_.between(-4, 4);
+    const bool is_possible = sold_ <= stock_ + more && stock_ + more >= 0;
+    if (random_.chance(50))
+      death_.emplace(static_cast<int>(random_.between(1, 60)), random_.chance(50));
+    try {
+      const absl::Status added = sale_->add_stock(kSplit, more);
+      EXPECT_EQ(added.ok(), is_possible) << added;
+    } catch (const Killed&) {
+    }
+    const bool was_killed = death_ && death_->has_struck();
+    death_.reset();
+    if (was_killed) {
+      sale_.reset();
+      backend_.advance_ms(VoucherRebuilder::kAbandonedMs);  // it may have been rebuilding
+      restart_sale();
+    }
+    const std::int64_t stock = sale_->voucher(kSplit).value()->voucher.stock;
+    EXPECT_TRUE(stock == stock_ + more ? is_possible : was_killed || !is_possible) << stock;
+    stock_ = stock;
   }
 
   void take_pieces() {
@@ -142,9 +161,19 @@ class Schedule final : public SplitVoucherFixture {
 
   void restart_sale() {
     sale_.reset();
-    sale_ = open_sale(backend_.keyspace());
+    sale_ = open_sale(mortal_);
   }
 
+  std::optional<Death> death_;  // of the process, with one of its next requests
+  HookedBackend mortal_{backend_.keyspace(),
+                        {.before =
+                             [this](const Request& request) {
+                               if (death_) death_->hooks().before(request);
+                             },
+                         .after =
+                             [this](const Request& request, const Reply& reply) {
+                               if (death_) death_->hooks().after(request, reply);
+                             }}};
   testing::Random random_;
   std::int64_t stock_ = 0;
   std::int64_t sold_ = 0;  // pieces of live orders

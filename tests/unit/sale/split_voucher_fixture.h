@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/core/base/concat.h"
+#include "engine/sale/scripts/payment_scripts.h"
 #include "engine/sale/scripts/voucher_scripts.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/order_rules.h>
@@ -50,6 +52,15 @@ class SplitVoucherFixture : public SaleFixture {
     std::vector<std::int64_t> free;
     for (int lane = 0; lane < kSplitLanes; ++lane) free.push_back(free_on(lane));
     return free;
+  }
+  std::int64_t free_in_all() {
+    const std::vector<std::int64_t> free = free_on_all();
+    return std::accumulate(free.begin(), free.end(), std::int64_t{0});
+  }
+  OrderId bought(std::int64_t user) {
+    const BuyResult result = sale_->buy(kSplit, user);
+    EXPECT_EQ(result.outcome, Outcome::kAccepted) << result.detail;
+    return result.order;
   }
   /// Lets a worker of each lane store what it has. An order may wait for another lane.
   void store_all() {
@@ -137,11 +148,11 @@ class SplitVoucherFixture : public SaleFixture {
 
  private:
   std::int64_t run(const Script& script, int lane, int other, std::int64_t pieces) {
-    const std::string names[] = {keys_of(lane).voucher(kSplit), keys_of(lane).stock(kSplit)};
-    const std::string arguments[] = {std::to_string(other), std::to_string(pieces)};
-    const std::vector<std::string_view> keys(std::begin(names), std::end(names));
+    const lua::VoucherKeys names = payment_scripts::keys_of(keys_of(lane), kSplit);
+    const std::string arguments[] = {std::to_string(other), std::to_string(pieces),
+                                     std::to_string(kSplit)};
     const std::vector<std::string_view> texts(std::begin(arguments), std::end(arguments));
-    const Reply reply = backend_.client().run(script, keys, texts);
+    const Reply reply = backend_.client().run(script, names.in_order(), texts);
     return reply.elements().size() == 2 ? reply.elements()[1].integer() : 0;
   }
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +55,16 @@ int first_lane(VoucherId voucher, int lanes);
 /// Returns the lane on which a user buys a voucher that is on so many lanes. It never changes: the user's
 /// orders, limits and idempotency keys are there.
 int lane_of_user(const UserId& user, int lanes);
+/// Returns how many pieces of a voucher may be sold: its stock, or its total limit if that is lower.
+std::int64_t pieces_for_sale(const Voucher& voucher);
 /// Returns a version as a lane's keyspace has it: of a voucher on several lanes, with this lane's share of
-/// the stock. The shares of all its lanes are the stock.
-VoucherVersion on_lane(VoucherVersion version, int lane);
+/// the pieces for sale as its stock, without a total limit, and with its share of the waiting users. `versions` are
+/// those of the voucher, in any order; later ones do not matter.
+///
+/// The shares of all its lanes are the pieces for sale. Every lane has an equal part of the most that there were
+/// until then. Fewer are taken from the lane 0 alone, whose share may become negative: pieces move there first. So
+/// one script decides whether so many are free.
+VoucherVersion on_lane(VoucherVersion version, int lane, std::span<const VoucherVersion> versions);
 
 // ---- Orders ----
 

@@ -171,10 +171,14 @@ class Sale {
   /// arrival, before any other user can buy it. So are pieces that add_stock() adds, but others may
   /// buy some until it returns. Such an order has to be paid like any other. A repeated call
   /// returns the same order. A keyspace that loses its data loses its waiting lists.
+  ///
+  /// A voucher on several lanes has a list on each. A returned piece is sold to those who wait on its lane, else it
+  /// moves to another one whose users wait; somebody may buy it before that.
   WaitResult wait_for(VoucherId voucher, const UserId& user);
   /// Removes a user from the waiting list. Returns false if the user is not on it.
   absl::StatusOr<bool> leave_waiting_list(VoucherId voucher, const UserId& user);
-  /// Returns the users that wait, in the order of their arrival. Sends one request per 1,000.
+  /// Returns the users that wait, in the order of their arrival; of several lists, the first of each, the second of
+  /// each, and so on. Sends one request per 1,000 and lane.
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
   /// Returns those of them that arrived after the arrival `after`, at most `count_max`: a page of the list,
   /// which users may leave meanwhile.
@@ -294,8 +298,11 @@ class Sale {
   /// Returns the lanes. Each needs workers of its own.
   [[nodiscard]] std::span<const SaleLane> lanes() const;
   /// Returns the lane of a voucher, or the one on which it would be published. Asks the order database
-  /// about a voucher that this process does not know.
+  /// about a voucher that this process does not know. Of a voucher on several lanes, it is the first one.
   absl::StatusOr<SaleLane> lane_of(VoucherId voucher);
+  /// Returns the lane on which a user buys a voucher, to which the user's purchase token belongs. Asks as
+  /// lane_of(voucher).
+  absl::StatusOr<SaleLane> lane_of(VoucherId voucher, const UserId& user);
 
  private:
   friend class SaleMove;

@@ -47,8 +47,8 @@ struct Voucher {
   /// Whether a purchase needs a purchase token of its user (BuyRequest::purchase_token).
   bool needs_token = false;
   /// On how many lanes of the sale it is sold, from the lane 0 on (docs/cluster.md). Never changes. With
-  /// several, it has no total limit, no waiting list and no purchase tokens, its limits never change, its stock
-  /// only grows, and it cannot be archived.
+  /// several, its limits per user and day never change, its total limit cannot fall below what is sold, and a
+  /// waiting list has a place for each lane at least.
   std::int32_t lanes = 1;
 
   friend bool operator==(const Voucher&, const Voucher&) = default;

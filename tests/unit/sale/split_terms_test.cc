@@ -1,0 +1,293 @@
+// What the terms of a voucher on several lanes say of all of them together: less stock, a total limit, waiting
+// lists, purchase tokens; and its end: archiving, moving.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/sale/split/piece_mover.h"
+#include "tests/unit/sale/split_voucher_fixture.h"
+#include <rushgate/engine.h>
+#include <rushgate/limits.h>
+#include <rushgate/memory_store.h>
+#include <rushgate/move_sale.h>
+
+namespace rushgate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SplitTermsTest : public SplitVoucherFixture,
+                       public ::testing::WithParamInterface<SaleBackendParam> {
+ protected:
+  SplitTermsTest() : SplitVoucherFixture(*GetParam()) {}
+
+  void expect_sold_out_after(std::int64_t pieces, std::int64_t first_user) {
+    EXPECT_EQ(sell_out(first_user), pieces);
+    store_all();
+    expect_audit_passes();
+  }
+
+  /// Publishes three pieces with a waiting list, and sells one on each lane.
+  void sell_three_with_list() {
+    Voucher voucher = split(3, {.per_user = 1});
+    voucher.payment_ms = kPaymentMs;
+    voucher.waiting_max = 2 * kSplitLanes;
+    ASSERT_TRUE(sale_->publish(voucher).ok());
+    for (int lane = 0; lane < kSplitLanes; ++lane) orders_.push_back(bought(user_of(lane)));
+  }
+  OrderId wait(std::int64_t user) {
+    const WaitResult result = sale_->wait_for(kSplit, user);
+    EXPECT_EQ(result.outcome, WaitOutcome::kWaiting) << wait_outcome_name(result.outcome);
+    return result.order;
+  }
+  bool is_known(OrderId order) {
+    return sale_->status(order).value().location != OrderLocation::kUnknown;
+  }
+  void cancel(OrderId order) {
+    EXPECT_EQ(sale_->cancel(order, "", "user").outcome, ChangeOutcome::kDone);
+  }
+
+  static constexpr std::int64_t kPaymentMs = 60'000;
+  std::vector<OrderId> orders_;  // of each lane
+};
+INSTANTIATE_TEST_SUITE_P(Backends, SplitTermsTest, each_backend_without_lanes(), backend_name);
+
+// ---- Less stock ----
+
+TEST_P(SplitTermsTest, LessStockIsTakenFromAllLanes) {
+  publish(11);
+  ASSERT_TRUE(sale_->add_stock(kSplit, -7).ok());
+  EXPECT_EQ(free_in_all(), 4);
+  EXPECT_EQ(sale_->summary(kSplit).value()->free, 4);
+  expect_audit_passes();
+  for (int lane = 0; lane < kSplitLanes; ++lane) {
+    lose_keys_of(lane);
+    EXPECT_EQ(buy(kSplit, user_of(lane)), Outcome::kAccepted) << "with its share";
+  }
+  expect_sold_out_after(1, 1'000);
+}
+
+TEST_P(SplitTermsTest, LessStockThanIsFreeIsRefused) {
+  publish(11);
+  for (int i = 0; i < 5; ++i) bought(user_of(0, i));
+  const std::vector<std::int64_t> before = free_on_all();
+  expect_refused(sale_->add_stock(kSplit, -7), "1 more are sold than a stock of 4 allows");
+  EXPECT_EQ(free_on_all(), before) << "nothing was moved in vain";
+  ASSERT_TRUE(sale_->add_stock(kSplit, -6).ok());
+  expect_sold_out_after(0, 1'000);
+}
+
+TEST_P(SplitTermsTest, StockShrinksAndGrowsAgain) {
+  publish(9);
+  ASSERT_TRUE(sale_->add_stock(kSplit, -8).ok());
+  ASSERT_TRUE(sale_->add_stock(kSplit, 4).ok());
+  expect_sold_out_after(5, 1'000);
+  ASSERT_TRUE(sale_->add_stock(kSplit, 10).ok());
+  restart();
+  EXPECT_EQ(free_in_all(), 10);
+  expect_sold_out_after(10, 2'000);
+}
+
+TEST_P(SplitTermsTest, ForeignKeyOfOneLaneRefusesFirstVersion) {
+  backend_.client()("SET", keys_of(1).stock(kSplit), 5);
+  expect_refused(sale_->publish(split(9)), "another system made");
+  EXPECT_EQ(sale_->voucher(kSplit).value(), std::nullopt);
+  EXPECT_EQ(backend_.client()("EXISTS", keys_of(2).voucher(kSplit)), Reply::integer(0));
+  EXPECT_EQ(buy(kSplit, user_of(2)), Outcome::kUnknownVoucher);
+  backend_.client()("DEL", keys_of(1).stock(kSplit));
+  publish(9);
+  expect_sold_out_after(9, 1'000);
+}
+
+// ---- The total limit ----
+
+TEST_P(SplitTermsTest, TotalLimitHoldsForAllLanes) {
+  publish(30, {.total = 10, .per_user = 0});
+  EXPECT_EQ(sale_->summary(kSplit).value()->free, 30);
+  lose_keys_of(2);
+  EXPECT_EQ(sell_out(), 10);
+  EXPECT_EQ(sale_->summary(kSplit).value()->free, 20) << "as on one lane";
+  EXPECT_EQ(sale_->summaries().value().front().free, 20);
+  ASSERT_TRUE(sale_->publish(split(30, {.total = 14, .per_user = 0})).ok());
+  EXPECT_EQ(sell_out(2'000), 4);
+  expect_refused(sale_->publish(split(30, {.total = 13, .per_user = 0})),
+                 "1 more are sold than a total limit of 13 allows");
+  ASSERT_TRUE(sale_->publish(split(30, {.per_user = 0})).ok());
+  restart();
+  EXPECT_EQ(sale_->voucher(kSplit).value()->voucher.limits.total, 0);
+  expect_sold_out_after(16, 3'000);
+}
+
+// ---- Waiting lists ----
+
+TEST_P(SplitTermsTest, ReturnedPieceIsSoldToOwnLaneFirst) {
+  sell_three_with_list();
+  const OrderId other = wait(user_of(2, 1));
+  const OrderId own = wait(user_of(0, 1));
+  cancel(orders_[0]);
+  EXPECT_TRUE(is_known(own));
+  EXPECT_FALSE(is_known(other)) << "though it waits for longer";
+  cancel(orders_[1]);
+  EXPECT_TRUE(is_known(other)) << "nobody waits on the lane of this piece";
+  EXPECT_THAT(sale_->waiting_list(kSplit).value(), IsEmpty());
+  EXPECT_EQ(free_in_all(), 0);
+  store_all();
+  expect_audit_passes();
+}
+
+TEST_P(SplitTermsTest, UnpaidPieceMovesToWaitingUser) {
+  sell_three_with_list();
+  store_all();
+  const OrderId order = wait(user_of(2, 1));
+  for (const int lane : {1, 2}) {
+    const std::size_t place = static_cast<std::size_t>(lane);
+    ASSERT_EQ(sale_->pay({orders_[place], "p" + std::to_string(lane), 100}).outcome,
+              ChangeOutcome::kDone);
+  }
+  store_all();
+  backend_.advance_ms(kPaymentMs);
+  EXPECT_TRUE(store(sale_->lanes()[0]));
+  EXPECT_EQ(free_on(0), 1);
+  EXPECT_THAT(sale_->audit().value().warnings,
+              Contains(HasSubstr("1 users wait, and 1 pieces are free on other lanes")));
+  backend_.advance_ms(1'000);
+  EXPECT_TRUE(is_known(order));
+  store_all();
+  EXPECT_THAT(sale_->audit().value().warnings, IsEmpty());
+}
+
+TEST_P(SplitTermsTest, PieceOfAnotherLaneIsNotWaitedFor) {
+  sell_three_with_list();
+  backend_.advance_ms(PieceMover::kSoldOutMs);
+  cancel(orders_[1]);
+  EXPECT_EQ(sale_->wait_for(kSplit, user_of(2, 1)).outcome, WaitOutcome::kFree);
+  EXPECT_EQ(buy(kSplit, user_of(2, 1)), Outcome::kAccepted);
+}
+
+TEST_P(SplitTermsTest, WaitingUsersComeBeforeBuyersOfOtherLanes) {
+  sell_three_with_list();
+  const OrderId order = wait(user_of(2, 1));
+  const std::unique_ptr<Sale> other = open_sale(backend_.keyspace());
+  other->cancel(orders_[0], "", "user");
+  backend_.advance_ms(PieceMover::kSoldOutMs);
+  EXPECT_EQ(buy(kSplit, user_of(1, 1)), Outcome::kSoldOut);
+  EXPECT_TRUE(is_known(order));
+}
+
+TEST_P(SplitTermsTest, MoreStockIsSoldToAllLists) {
+  sell_three_with_list();
+  std::vector<OrderId> waiting;
+  for (int nth = 1; nth <= 2; ++nth) {
+    for (int lane = 0; lane < kSplitLanes; ++lane) waiting.push_back(wait(user_of(lane, nth)));
+  }
+  EXPECT_EQ(sale_->wait_for(kSplit, user_of(1, 3)).outcome, WaitOutcome::kFull);
+  EXPECT_THAT(sale_->waiting_list(kSplit).value(),
+              ElementsAre(user_of(0, 1), user_of(1, 1), user_of(2, 1), user_of(0, 2), user_of(1, 2),
+                          user_of(2, 2)));
+  const auto page = sale_->waiting_users(kSplit, 0, 4).value();
+  ASSERT_EQ(page.size(), 4);
+  const auto rest = sale_->waiting_users(kSplit, page.back().arrival, 4).value();
+  ASSERT_EQ(rest.size(), 2);
+  EXPECT_EQ(rest.front().user, UserId(user_of(1, 2)));
+  EXPECT_TRUE(sale_->leave_waiting_list(kSplit, user_of(2, 1)).value());
+  ASSERT_TRUE(sale_->add_stock(kSplit, 6).ok());
+  EXPECT_THAT(sale_->waiting_list(kSplit).value(), IsEmpty());
+  EXPECT_EQ(free_in_all(), 1);
+  EXPECT_EQ(std::ranges::count_if(waiting, [&](OrderId order) { return is_known(order); }), 5);
+  store_all();
+  expect_audit_passes();
+}
+
+// ---- Purchase tokens ----
+
+TEST_P(SplitTermsTest, TokenBuysOnTheLaneOfItsUser) {
+  Voucher voucher = split(5);
+  voucher.needs_token = true;
+  ASSERT_TRUE(sale_->publish(voucher).ok());
+  for (int lane = 0; lane < kSplitLanes; ++lane) {
+    const std::int64_t user = user_of(lane);
+    const SaleLane its = sale_->lane_of(kSplit, user).value();
+    EXPECT_EQ(its.number, lane);
+    const auto tokens =
+        PurchaseTokens::create(backend_.keyspace(), {.key_prefix = its.keys.purchase_tokens()})
+            .value();
+    BuyRequest request{.voucher = kSplit, .user = user};
+    EXPECT_EQ(sale_->buy(request).outcome, Outcome::kTokenRefused);
+    const std::string token = tokens->issue(user, kSplit).value();
+    request.purchase_token = token;
+    EXPECT_EQ(sale_->buy(request).outcome, Outcome::kAccepted);
+    EXPECT_EQ(sale_->buy(request).outcome, Outcome::kTokenRefused) << "spent";
+  }
+}
+
+// ---- Archiving ----
+
+TEST_P(SplitTermsTest, IsArchivedWithAllItsLanes) {
+  publish(6);
+  const std::vector<OrderId> orders = {bought(user_of(0)), bought(user_of(1)), bought(user_of(2))};
+  expect_refused(sale_->archive(kSplit), "its sale has not ended");
+  ASSERT_TRUE(sale_->close(kSplit).ok());
+  backend_.advance_ms(1);
+  EXPECT_TRUE(store(sale_->lanes()[0]) && store(sale_->lanes()[1]));
+  expect_refused(sale_->archive(kSplit), "is queued");
+  EXPECT_NE(sale_->voucher(kSplit).value(), std::nullopt) << "nothing was archived";
+  store_all();
+  ASSERT_TRUE(sale_->archive(kSplit).ok());
+  for (int lane = 0; lane < kSplitLanes; ++lane) {
+    EXPECT_EQ(backend_.client()("EXISTS", keys_of(lane).voucher(kSplit),
+                                keys_of(lane).stock(kSplit), keys_of(lane).buyers(kSplit)),
+              Reply::integer(0));
+  }
+  expect_audit_passes();
+  // As a process leaves a lane that ends before it has removed the keys there.
+  backend_.client()("SADD", keys_of(2).vouchers(), kSplit);
+  backend_.client()("HSET", keys_of(2).voucher(kSplit), "version", 1);
+  restart();
+  EXPECT_EQ(backend_.client()("EXISTS", keys_of(2).voucher(kSplit)), Reply::integer(0));
+  EXPECT_TRUE(sale_->archive(kSplit).ok()) << "a repetition";
+  for (const OrderId order : orders) EXPECT_TRUE(is_known(order));
+  EXPECT_EQ(buy(kSplit, user_of(1, 1)), Outcome::kUnknownVoucher);
+  expect_audit_passes();
+  EXPECT_EQ(sale_->delete_archived(kSplit).value(), 3);
+  for (const OrderId order : orders) EXPECT_FALSE(is_known(order));
+}
+
+// ---- Moving ----
+
+TEST_P(SplitTermsTest, SaleIsMovedWithPiecesOnTheirWay) {
+  Voucher voucher = split(12);
+  voucher.waiting_max = kSplitLanes;
+  ASSERT_TRUE(sale_->publish(voucher).ok());
+  bought(user_of(0));
+  EXPECT_EQ(take(0, 1, 2), 2);
+  const std::int64_t given = record(0, 1);
+  EXPECT_EQ(take(1, 2, 3), 3);  // not recorded
+  EXPECT_EQ(take(2, 0, 1), 1);
+  EXPECT_EQ(put(2, 0, record(2, 0)), 1);
+  ManualClock clock(backend_.clock().now_ms() + 1);  // stream ids are not reused
+  const auto elsewhere =
+      Engine::open(std::make_unique<MemoryStore>(), {.manual_clock = &clock}).value();
+  const auto moved =
+      move_sale(backend_.keyspace(), *elsewhere, backend_.orders(), {.to_name = "elsewhere"});
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ(sale_->buy(kSplit, user_of(1)).outcome, Outcome::kOverloaded) << "it has left";
+  EXPECT_EQ(put(0, 1, given), 0) << "a late step of another process, in the old place";
+  sale_ = Sale::open(*elsewhere, backend_.orders()).value();
+  EXPECT_EQ(sale_->summary(kSplit).value()->free, 11);
+  EXPECT_EQ(sell_out(), 11);
+  EXPECT_EQ(sale_->audit().value().problems, std::vector<std::string>());
+  sale_.reset();
+}
+
+}  // namespace
+}  // namespace rushgate
