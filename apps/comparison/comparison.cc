@@ -44,7 +44,12 @@ std::map<Fault, std::int64_t> find_faults(const std::map<std::int64_t, std::int6
                                           const JobResult& result, std::int64_t stock) {
   std::map<Fault, std::int64_t> faults = {{Fault::kDoubled, 0}, {Fault::kLost, 0}};
   faults[Fault::kOversold] = std::max<std::int64_t>(0, counts.orders - stock);
-  faults[Fault::kTurnedAway] = result.turned_away;
+  // A lost update can leave stock whose orders exist. What is left at the end without an order was there at
+  // each click that was refused for lack of stock.
+  const std::int64_t unordered = std::min(result.stock_left, stock - counts.orders);
+  faults[Fault::kUnsold] = result.sold_out > 0 ? std::max<std::int64_t>(0, unordered) : 0;
+  faults[Fault::kTurnedAway] =
+      result.turned_away + (faults[Fault::kUnsold] > 0 ? result.sold_out : 0);
   for (const auto& [user, orders] : counts.by_user) faults[Fault::kDoubled] += orders - 1;
   for (const auto& [user, promises] : promised) {
     const auto found = counts.by_user.find(user);
@@ -254,6 +259,7 @@ absl::Status Comparison::listen(std::vector<std::unique_ptr<Child>>& children, S
       const JobResult result = JobResult::from_line(*end);
       sold.result.served += result.served;
       sold.result.turned_away += result.turned_away;
+      sold.result.sold_out += result.sold_out;
       sold.result.seconds = std::max(sold.result.seconds, result.seconds);
       sold.result.p50_ns = std::max(sold.result.p50_ns, result.p50_ns);
       sold.result.p99_ns = std::max(sold.result.p99_ns, result.p99_ns);

@@ -83,6 +83,8 @@ std::string_view fault_name(Fault fault) {
       return "lost";
     case Fault::kLeftBehind:
       return "left_behind";
+    case Fault::kUnsold:
+      return "unsold";
   }
   return "";
 }
@@ -103,9 +105,9 @@ std::string format_comparison(const ComparisonOptions& options,
                               const std::vector<StrategyResult>& results) {
   std::string text = fmt::format("{} users click twice each for a stock of {}; {} threads\n\n",
                                  grouped(options.users), grouped(options.stock), options.threads);
-  TextTable table("llrrrrrrrr");
+  TextTable table("llrrrrrrrrr");
   table.add({"", "strategy", "rate", "p50", "p99", "oversold", "doubled", "turned away", "lost",
-             "left behind"});
+             "left behind", "unsold"});
   for (const StrategyResult& result : results) {
     const RushResult& unforced = result.rushes.front();
     std::vector<std::string> row = {std::string(result.kind->letter),
@@ -122,7 +124,9 @@ std::string format_comparison(const ComparisonOptions& options,
   text +=
       "\nRate and latency: clicks served, nothing forced. Faults: the worst of all rushes.\n"
       "Lost: accepted, but without an order. Left behind: stock that is missing without an order.\n"
-      "Both are counted after the selling process was killed half-way and restarted.\n";
+      "Unsold: left in the stock, although a user was told that there is none.\n"
+      "Lost and left behind are counted after the selling process was killed half-way and "
+      "restarted.\n";
   return text + schedules_text(results);
 }
 

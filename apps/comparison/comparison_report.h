@@ -13,9 +13,9 @@
 namespace rushgate::comparison {
 
 /// The faults in the order of the table's columns.
-inline constexpr std::array kFaults = {strategies::Fault::kOversold, strategies::Fault::kDoubled,
+inline constexpr std::array kFaults = {strategies::Fault::kOversold,   strategies::Fault::kDoubled,
                                        strategies::Fault::kTurnedAway, strategies::Fault::kLost,
-                                       strategies::Fault::kLeftBehind};
+                                       strategies::Fault::kLeftBehind, strategies::Fault::kUnsold};
 
 /// Returns "oversold", "doubled", …: as in the table, with "_" for a space.
 std::string_view fault_name(strategies::Fault fault);

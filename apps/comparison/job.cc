@@ -47,8 +47,9 @@ Job Job::from_line(const std::string& line) {
 }
 
 std::string JobResult::line() const {
-  return Json{{"served", served}, {"turned_away", turned_away}, {"seconds", seconds},
-              {"p50_ns", p50_ns}, {"p99_ns", p99_ns},           {"stock_left", stock_left}}
+  return Json{{"served", served},        {"turned_away", turned_away}, {"sold_out", sold_out},
+              {"seconds", seconds},      {"p50_ns", p50_ns},           {"p99_ns", p99_ns},
+              {"stock_left", stock_left}}
       .dump();
 }
 
@@ -56,6 +57,7 @@ JobResult JobResult::from_line(const std::string& line) {
   const Json fields = parse_trusted_json(line);
   return {.served = fields.at("served"),
           .turned_away = fields.at("turned_away"),
+          .sold_out = fields.at("sold_out"),
           .seconds = fields.at("seconds"),
           .p50_ns = fields.at("p50_ns"),
           .p99_ns = fields.at("p99_ns"),

@@ -36,7 +36,8 @@ struct Job {
 struct JobResult {
   std::int64_t served = 0;
   std::int64_t turned_away = 0;
-  double seconds = 0;  // from the first click to the last reply
+  std::int64_t sold_out = 0;  // clicks that were refused for lack of stock
+  double seconds = 0;         // from the first click to the last reply
   std::int64_t p50_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t stock_left = 0;

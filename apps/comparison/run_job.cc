@@ -22,6 +22,7 @@
 #include "apps/comparison/job.h"
 #include "apps/comparison/rush.h"
 #include "apps/comparison/shared_memory.h"
+#include "apps/strategies/shards.h"
 #include "apps/strategies/strategies.h"
 #include "engine/core/base/latency_histogram.h"
 #include <rushgate/engine.h>
@@ -57,7 +58,7 @@ std::unique_ptr<Backend> open_keyspace(const Job& job) {
   if (!job.keyspace_url.empty()) {
     OpenBackendOptions options;
     options.client_name = "rushgate-strategies";
-    options.connections_max = job.threads + 4;  // includes the workers' connections
+    options.connections_max = job.threads + 4 * strategies::kShards;  // with the workers'
     return open_backend(job.keyspace_url, options).value();
   }
   return Engine::open(RocksDbStore::open(keyspace_in(job.dir)).value()).value();
@@ -70,7 +71,9 @@ class Clicks {
       : job_(job), setting_(setting), strategy_(strategy) {
     const std::vector<std::int64_t> all = make_clicks(job.users, job.seed);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (static_cast<int>(i) % job.parts == job.part) users_.push_back(all[i]);
+      const bool comes = job.schedule != strategies::ScheduleKind::kFewShards ||
+                         strategies::shard_of(all[i]) < strategies::kShards / 2;
+      if (comes && static_cast<int>(i) % job.parts == job.part) users_.push_back(all[i]);
     }
   }
 
@@ -85,6 +88,7 @@ class Clicks {
     JobResult result;
     result.served = static_cast<std::int64_t>(latency_.count());
     result.turned_away = turned_away_;
+    result.sold_out = sold_out_;
     result.seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
     result.p50_ns = latency_.percentile(50);
     result.p99_ns = latency_.percentile(99);
@@ -125,6 +129,7 @@ class Clicks {
       desk.schedule.note_accepted(user);
     }
     if (decision == Decision::kTurnedAway) ++turned_away_;
+    if (decision == Decision::kSoldOut) ++sold_out_;
     return std::chrono::nanoseconds(duration).count();
   }
 
@@ -134,6 +139,7 @@ class Clicks {
   std::vector<std::int64_t> users_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::int64_t> turned_away_{0};
+  std::atomic<std::int64_t> sold_out_{0};
   std::mutex mutex_;
   // Guarded by mutex_:
   LatencyHistogram latency_;

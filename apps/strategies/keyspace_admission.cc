@@ -1,17 +1,32 @@
 #include "apps/strategies/keyspace_admission.h"
 
-#include <string>
+#include <utility>
+
+#include "apps/strategies/shards.h"
 
 namespace rushgate::strategies {
 
 void KeyspaceStrategy::publish() {
   Strategy::publish();
-  must((*setting().backend->open_client())("SET", setting().stock_key(), setting().stock));
+  const auto client = setting().backend->open_client();
+  for (int shard = 0; shard < shards_; ++shard) {
+    const std::int64_t share = (setting().stock + shards_ - 1 - shard) / shards_;
+    must((*client)("SET", on_shard(setting().stock_key(), shard), share));
+  }
 }
 
 std::int64_t KeyspaceStrategy::stock_left() {
-  const Reply stock = must((*setting().backend->open_client())("GET", setting().stock_key()));
-  return std::stoll(stock.text());
+  const auto client = setting().backend->open_client();
+  std::int64_t left = 0;
+  for (int shard = 0; shard < shards_; ++shard) {
+    left += std::stoll(must((*client)("GET", on_shard(setting().stock_key(), shard))).text());
+  }
+  return left;
+}
+
+std::string KeyspaceStrategy::on_shard(std::string key, int shard) const {
+  if (shards_ > 1) key.append(":").append(std::to_string(shard));
+  return key;
 }
 
 Script admission_script(std::string_view then) {
@@ -24,10 +39,11 @@ redis.call('SADD', KEYS[2], ARGV[1])
   return Script(std::string(kDecide).append(then).append("\nreturn 0\n"));
 }
 
-Decision admit(Client& client, const Script& script, const Setting& setting, std::string_view key,
-               std::int64_t user, std::string_view order) {
-  const std::string stock = setting.stock_key();
-  const std::string buyers = setting.buyers_key();
+Decision KeyspaceStrategy::admit(Client& client, const Script& script, std::string_view key,
+                                 std::int64_t user, std::string_view order) {
+  const int shard = shards_ == 1 ? 0 : shard_of(user);
+  const std::string stock = on_shard(setting().stock_key(), shard);
+  const std::string buyers = on_shard(setting().buyers_key(), shard);
   const std::string user_text = std::to_string(user);
   const std::string_view keys[] = {stock, buyers, key};
   const std::string_view arguments[] = {user_text, order};

@@ -8,8 +8,8 @@
 
 namespace rushgate::strategies {
 
-QueueStrategy::QueueStrategy(const Setting& setting, std::string_view push)
-    : KeyspaceStrategy(setting),
+QueueStrategy::QueueStrategy(const Setting& setting, std::string_view push, int shards)
+    : KeyspaceStrategy(setting, shards),
       script_pushes_(!push.empty()),
       script_(admission_script(push)),
       ids_(*setting.backend, {.key_prefix = setting.prefix + "id:"}) {}
@@ -21,7 +21,7 @@ void QueueStrategy::start() {
 
 Decision QueueStrategy::buy(Desk& desk, std::int64_t user) {
   const std::string order = fmt::format("{} {}", ids_.next_id().value(), user);
-  const Decision decision = admit(*desk.client, script_, setting(), queue_name(), user, order);
+  const Decision decision = admit(*desk.client, script_, queue_name(), user, order);
   if (decision != Decision::kAccepted || script_pushes_) return decision;
   absl::Status pushed = queue_->push(order);
   while (absl::IsResourceExhausted(pushed)) {  // until the worker frees space

@@ -18,7 +18,7 @@ class QueueStrategy : public KeyspaceStrategy {
  public:
   /// `push` is the script's command that appends ARGV[2] to the queue KEYS[3]. If it is empty, the
   /// thread that ran the script pushes the order.
-  QueueStrategy(const Setting& setting, std::string_view push);
+  QueueStrategy(const Setting& setting, std::string_view push, int shards = 1);
 
   void start() override;
   Decision buy(Desk& desk, std::int64_t user) override;

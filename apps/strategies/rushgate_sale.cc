@@ -1,12 +1,18 @@
 // (o) Rushgate's sale: an atomic script, a stream group, and a worker that stores orders in
 // batches. The database also refuses a second order of a user. An audit compares both stores.
+//
+// (q) The same with a voucher on several lanes, which are its shards. Pieces move to the lane that has buyers
+// for them, and "sold out" is said when no lane has a piece.
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "apps/strategies/shards.h"
 #include "apps/strategies/strategies.h"
+#include "engine/sale/split/lane_pieces.h"
 #include "engine/sale/stream/backlog.h"
 #include <rushgate/order_worker.h>
 #include <rushgate/order_worker_thread.h>
@@ -16,26 +22,33 @@
 namespace rushgate::strategies {
 namespace {
 
-class RushgateSale final : public Strategy {
+class RushgateSale : public Strategy {
  public:
-  explicit RushgateSale(const Setting& setting)
+  explicit RushgateSale(const Setting& setting, int lanes = 1)
       : Strategy(setting),
+        lanes_(lanes),
         orders_(SqliteOrderStore::open(OrderFile::in(setting.dir)).value()),
-        sale_(Sale::open(*setting.backend, *orders_, {.keys = keys_}).value()) {}
+        sale_(Sale::open(*setting.backend, *orders_, {.keys = keys_, .lanes = lanes}).value()) {}
 
   void publish() override {
-    const absl::Status published =
-        sale_->publish({.id = kVoucher, .stock = setting().stock, .end_ms = std::int64_t{1} << 42});
+    const absl::Status published = sale_->publish({.id = kVoucher,
+                                                   .stock = setting().stock,
+                                                   .end_ms = std::int64_t{1} << 42,
+                                                   .lanes = lanes_});
     if (!published.ok()) throw std::runtime_error(published.ToString());
   }
 
   void start() override {
-    worker_ = std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
-        *setting().backend, *orders_, keys_, WorkerOptions{.block_ms = kBlockMs}));
+    for (const SaleLane& lane : sale_->lanes()) {
+      workers_.push_back(std::make_unique<OrderWorkerThread>(std::make_unique<OrderWorker>(
+          *setting().backend, lane.stores, lane.keys, WorkerOptions{.block_ms = kBlockMs})));
+    }
   }
 
   Decision buy(Desk& desk, std::int64_t user) override {
-    const BuyResult result = sale_->buy(kVoucher, user);
+    BuyResult result = sale_->buy(kVoucher, user);
+    // It says "try again" if pieces move for longer than 200 ms.
+    while (result.outcome == Outcome::kOverloaded) result = sale_->buy(kVoucher, user);
     switch (result.outcome) {
       case Outcome::kAccepted:
         desk.schedule.half_done();
@@ -51,26 +64,42 @@ class RushgateSale final : public Strategy {
 
   void finish() override {
     const auto client = setting().backend->open_client();
-    while (has_unstored(*client, keys_).value()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (const SaleLane& lane : sale_->lanes()) {
+      while (has_unstored(*client, lane.keys).value()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
     }
-    worker_->stop();
+    for (const auto& worker : workers_) worker->stop();
   }
 
   std::int64_t stock_left() override {
     const auto client = setting().backend->open_client();
-    return std::stoll(must((*client)("GET", keys_.stock(kVoucher))).text());
+    std::int64_t left = 0;
+    const auto lanes = read_lane_pieces(*client, sale_->lanes(), kVoucher).value();
+    for (const LanePieces& lane : lanes) {
+      left += lane.free;
+      // Of a move that was killed half-way, the next buyer who needs pieces does the rest.
+      for (const auto& [to, pieces] : lane.to) left += pieces;
+      for (const auto& [from, pieces] : lane.from) left -= pieces;
+    }
+    return left;
   }
 
  private:
   static constexpr std::int64_t kBlockMs = 10'000;  // stop() interrupts it
 
+  const int lanes_;
   const SaleKeys keys_ = {.prefix = setting().prefix,
                           .id_prefix = setting().prefix + "id:",
                           .order_stream = setting().prefix + "orders"};
   const std::unique_ptr<OrderStore> orders_;
   const std::unique_ptr<Sale> sale_;
-  std::unique_ptr<OrderWorkerThread> worker_;
+  std::vector<std::unique_ptr<OrderWorkerThread>> workers_;  // of each lane
+};
+
+class SplitVoucher final : public RushgateSale {
+ public:
+  explicit SplitVoucher(const Setting& setting) : RushgateSale(setting, kShards) {}
 };
 
 }  // namespace
@@ -82,6 +111,15 @@ StrategyKind rushgate_sale() {
           .forced = {},
           .faults = {},
           .make = make_strategy<RushgateSale>};
+}
+
+StrategyKind split_voucher() {
+  return {.letter = "q",
+          .name = "Rushgate's voucher on lanes",
+          .has_keyspace = true,
+          .forced = {{ScheduleKind::kFewShards, false}},
+          .faults = {},
+          .make = make_strategy<SplitVoucher>};
 }
 
 }  // namespace rushgate::strategies

@@ -48,6 +48,8 @@ std::string_view schedule_name(ScheduleKind kind) {
       return "worker-restarts";
     case ScheduleKind::kWorkerLate:
       return "worker-late";
+    case ScheduleKind::kFewShards:
+      return "few-shards";
   }
   return "";
 }
@@ -77,6 +79,8 @@ std::string_view schedule_text(ScheduleKind kind) {
              "again when half of it is sold";
     case ScheduleKind::kWorkerLate:
       return "the worker that stores orders first starts when a quarter of the stock is sold";
+    case ScheduleKind::kFewShards:
+      return "all users who click belong to two of the four shards";
   }
   return "";
 }
@@ -101,6 +105,7 @@ void Schedule::between_read_and_write(std::int64_t user, std::int64_t stock) {
     case ScheduleKind::kFree:
     case ScheduleKind::kWorkerRestarts:
     case ScheduleKind::kWorkerLate:
+    case ScheduleKind::kFewShards:
       return;
     case ScheduleKind::kLastPiece:
       if (stock == 1) meet(shared_.arrived(), kVainPatienceMs);

@@ -24,6 +24,7 @@ enum class ScheduleKind : std::uint8_t {
   kHoldLong,        // work under a lock takes longer than the lease
   kWorkerRestarts,  // the worker is away while orders are admitted
   kWorkerLate,      // the worker starts for the first time after orders were admitted
+  kFewShards,       // all users who come belong to half of the shards
 };
 
 /// Returns "free", "clicks-meet", …: used in the JSON.

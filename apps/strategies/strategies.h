@@ -24,6 +24,8 @@ StrategyKind channel();             // l
 StrategyKind stream_from_now();     // m
 StrategyKind stream_group();        // n
 StrategyKind rushgate_sale();       // o
+StrategyKind sharded_stock();       // p
+StrategyKind split_voucher();       // q
 
 /// Returns all of them, in this order.
 const std::vector<StrategyKind>& all_strategies();

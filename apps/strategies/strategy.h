@@ -83,6 +83,7 @@ enum class Fault : std::uint8_t {
   kTurnedAway,  // a user was refused although there was stock
   kLost,        // a user was reported "accepted" but has no order
   kLeftBehind,  // stock is missing without an order
+  kUnsold,      // stock is left at the end, and a user was refused for lack of it
 };
 
 /// A schedule that is forced on a strategy, and whether it exposes the fault.

@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Names = std::set<std::string>;
 
-const std::vector<std::string> kFaults = {"oversold", "doubled", "turned_away", "lost",
-                                          "left_behind"};
+const std::vector<std::string> kFaults = {"oversold", "doubled",     "turned_away",
+                                          "lost",     "left_behind", "unsold"};
 
 /// The known faults of each strategy.
 const std::map<std::string, Names> kKnownFaults = {
@@ -44,6 +44,8 @@ const std::map<std::string, Names> kKnownFaults = {
     {"m", {"lost", "left_behind"}},
     {"n", {}},
     {"o", {}},
+    {"p", {"turned_away", "unsold"}},
+    {"q", {}},
 };
 
 /// Returns the command for a short rush.
@@ -89,7 +91,9 @@ void expect_rushes(const nlohmann::ordered_json& strategy) {
   ASSERT_EQ(rushes.size(), 2 + strategy["forced"].size());
   EXPECT_EQ(rushes.front()["schedule"], "free");
   EXPECT_EQ(rushes.back()["killed"], true);
-  for (const auto& rush : rushes) EXPECT_GE(rush["accepted"], rush["killed"] ? 10 : 20);
+  for (const auto& rush : rushes) {
+    EXPECT_GE(rush["accepted"], rush["killed"] || rush["unsold"] > 0 ? 10 : 20);
+  }
 }
 
 /// Returns the faults of each rush, by schedule.
@@ -161,6 +165,18 @@ TEST(StrategiesProgramTest, StreamFromNowSkipsEarlierOrders) {
   EXPECT_EQ(faults_by_schedule(strategies[1])["worker-late"], Names{});
 }
 
+TEST(StrategiesProgramTest, ShardKeepsItsPartFromUsersOfOthers) {
+  const auto strategies = run_strategies("p,q");
+  for (const auto& rush : strategies[0]["rushes"]) {
+    const bool is_forced = rush["schedule"] == "few-shards";
+    EXPECT_EQ(rush["unsold"], is_forced ? 10 : 0) << "half of the stock";
+    EXPECT_GE(rush["accepted"], 10);
+    EXPECT_TRUE(!is_forced || rush["accepted"] == 10);
+  }
+  EXPECT_EQ(faults_by_schedule(strategies[1])["few-shards"], Names{});
+  EXPECT_EQ(strategies[1]["rushes"][1]["accepted"], 20);
+}
+
 TEST(StrategiesProgramTest, EveryStrategyIsTested) {
   std::vector<std::string> letters;
   for (const auto& kind : strategies::all_strategies()) letters.emplace_back(kind.letter);
@@ -170,7 +186,7 @@ TEST(StrategiesProgramTest, EveryStrategyIsTested) {
 TEST(StrategiesProgramTest, KilledWorkerStoresEachOrderOnce) {
   for (const char* const seed : {"1", "2", "3"}) {
     const ProgramResult result =
-        run_program(strategies_of_small_rush({"--only", "k2,n,o", "--seed", seed}));
+        run_program(strategies_of_small_rush({"--only", "k2,n,o,q", "--seed", seed}));
     ASSERT_EQ(result.exit_code, kExitOk) << result.err;
     const auto comparison = result.json();
     for (const auto& strategy : comparison["strategies"]) {
@@ -224,8 +240,8 @@ TEST(StrategiesRedisProgramTest, ComparisonLeavesNoKeysOnRedis) {
   const testing::RedisServer server;
   testing::RawConnection connection(server.socket_path());
   connection.call(Request::of("SET", "theirs", 1));
-  const ProgramResult result =
-      run_program(strategies_of_small_rush({"--only", "h,i,j,k,l,m,n,o", "--redis", server.url()}));
+  const ProgramResult result = run_program(
+      strategies_of_small_rush({"--only", "h,i,j,k,l,m,n,o,p,q", "--redis", server.url()}));
   ASSERT_EQ(result.exit_code, kExitOk) << result.err;
   const auto comparison = result.json();
   for (const auto& strategy : comparison["strategies"]) {
