@@ -24,5 +24,6 @@ inline constexpr std::string_view kReadOnly = "READONLY";  // the server is a re
 inline constexpr std::string_view kMasterDown = "MASTERDOWN";
 inline constexpr std::string_view kClusterDown = "CLUSTERDOWN";
 inline constexpr std::string_view kNoReplicas = "NOREPLICAS";  // fewer than min-replicas-to-write
+inline constexpr std::string_view kUnblocked = "UNBLOCKED";    // it waited, and the server changed
 
 }  // namespace rushgate::redis_error_code

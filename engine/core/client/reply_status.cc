@@ -24,7 +24,7 @@ absl::Status to_status(const Reply& reply, std::string_view doing) {
       redis_error_code::kOutOfMemory, redis_error_code::kLoading,
       redis_error_code::kTryAgain,    redis_error_code::kReadOnly,
       redis_error_code::kMasterDown,  redis_error_code::kClusterDown,
-      redis_error_code::kNoReplicas};
+      redis_error_code::kNoReplicas,  redis_error_code::kUnblocked};
   if (!reply.is_error()) {
     return absl::InternalError(std::string(doing) + ": unexpected reply " + to_debug_string(reply));
   }
