@@ -66,19 +66,24 @@ Sale::Parts::Parts(Backend& backend, const SaleStores& its_stores, SaleOptions i
                  .is_remote = !backend.capabilities().runs_native_scripts,
                  .client = options.client}),
       archiving(*client, stores, options.keys, owner),
-      connection_check([this, has_slots = backend.capabilities().has_slots](Client& connection) {
-        if (is_on_other_node(connection, options.keys, has_slots)) return absl::OkStatus();
-        const bool is_same_run = server_run.remember(connection);
-        if (!is_same_run) {  // it may have lost writes
-          ids.forget_draws();
-          queued.clear();
-          purchases.forget_recent();
-          may_have_archived_keys = true;
-        }
-        absl::Status verified = owner.verify(connection);
-        if (verified.ok()) remove_returned_keys(connection);
-        return verified;
-      }) {
+      connection_check(
+          [this, has_slots = backend.capabilities().has_slots](Client& connection) -> absl::Status {
+            if (is_on_other_node(connection, options.keys, has_slots)) return absl::OkStatus();
+            const bool is_same_run = server_run.remember(connection);
+            if (!is_same_run) {  // it may have lost writes
+              ids.forget_draws();
+              queued.clear();
+              purchases.forget_recent();
+              may_have_archived_keys = true;
+              may_have_old_counter = true;
+            }
+            RETURN_IF_ERROR(owner.verify(connection));
+            // A purchase that has an id already is decided on over this connection.
+            if (may_have_old_counter) RETURN_IF_ERROR(ids.raise_counter(connection));
+            may_have_old_counter = false;
+            remove_returned_keys(connection);
+            return absl::OkStatus();
+          }) {
   backend.add_connection_check(connection_check.get());
 }
 

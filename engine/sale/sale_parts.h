@@ -56,6 +56,7 @@ struct Sale::Parts {
   std::unique_ptr<LeaseTimer> lease_timer;  // null without a lease
   Archiving archiving;
   std::atomic<bool> may_have_archived_keys = false;  // an older keyspace has them again
+  std::atomic<bool> may_have_old_counter = false;    // of order ids
   const OwnedConnectionCheck connection_check;
 };
 

@@ -121,6 +121,20 @@ absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t
   return absl::OkStatus();
 }
 
+absl::Status IdDraws::raise_counter(Client& connection, std::int64_t day) {
+  if (reservations_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(look_up(day));
+  RETURN_IF_ERROR(reserve(day, 0, reservations_->reserved_at_once()));
+  Draw draw;
+  {
+    const std::lock_guard lock(mutex_);
+    draw = make_draw(day, 0);
+  }
+  draw.size = 0;
+  const Reply raised = connection.call(make_request(draw));
+  return raised.is_integer() ? absl::OkStatus() : to_status(raised, kDrawing);
+}
+
 std::optional<IdRange> IdDraws::take(std::int64_t day) {
   const std::lock_guard lock(mutex_);
   days_.erase(days_.begin(), days_.lower_bound(day));

@@ -64,6 +64,11 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   /// below.
   void drop_ranges();
 
+  /// Raises the day's counter above all reserved ones, if it is lower. For a ConnectionCheck, with
+  /// reservations, after drop_ranges(): a process that began after a loss knows of none, and would
+  /// draw again what is used on this side.
+  absl::Status raise_counter(Client& connection, std::int64_t day);
+
   /// Assumes a loss before the next draws over `connection`. For a ConnectionCheck, without
   /// reservations.
   void declare_loss(Client& connection) { dated_.declare_loss(connection); }

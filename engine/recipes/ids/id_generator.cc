@@ -111,6 +111,10 @@ void IdGenerator::forget_draws() {
   spares_.forget(options_.layout.make(seconds_ + 1, 0));  // also ids that come back later
 }
 
+absl::Status IdGenerator::raise_counter(Client& connection) {
+  return draws_->raise_counter(connection, options_.layout.day_of(clock_.now_ms() / 1'000));
+}
+
 void IdGenerator::give_back(std::span<const std::int64_t> ids) {
   if (reservations_ != nullptr) spares_.add(ids);
 }

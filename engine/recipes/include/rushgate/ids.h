@@ -311,6 +311,9 @@ class IdGenerator {
   /// Stops giving ids from the counters drawn so far, and begins above all reserved ones. For a
   /// generator with reservations, when the keyspace may have lost writes.
   void forget_draws();
+  /// Then lets other processes do so, too, also those that began after the loss. For a
+  /// ConnectionCheck: uses only `connection`, over which nothing else was sent yet.
+  absl::Status raise_counter(Client& connection);
 
   [[nodiscard]] const IdLayout& layout() const { return options_.layout; }
 
