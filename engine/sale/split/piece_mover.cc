@@ -98,6 +98,7 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
                                               std::int64_t wanted) {
   std::vector<LanePieces> before;
   for (int i = 0; i < kLooksMax; ++i) {
+    const std::int64_t looked_ms = clock_.monotonic_ms();
     ASSIGN_OR_RETURN(Look now, look(state, voucher, lanes));
     const LanePieces& target = now.pieces[static_cast<std::size_t>(to)];
     if (!target.is_whole) return now.unread;
@@ -122,7 +123,7 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
     // Nothing was there in two looks, and nothing came or went between them that is left now: a piece that came
     // back and was sold again may leave no trace (Voucher::restore_allowance).
     if (now.pieces == before) {
-      state.sold_out_ms = clock_.monotonic_ms();
+      state.sold_out_ms = looked_ms;
       return false;
     }
     before = std::move(now.pieces);
