@@ -25,6 +25,7 @@ class FaultyClient final : public ForwardingClient {
   void submit(Request request, Completion completion) override {
     const Fault fault = choose_(request);
     if (fault == Fault::kRequestLost) return completion(closed());
+    if (fault == Fault::kRequestLate) return completion(unknown());
     if (fault == Fault::kSentTwice) client().submit(Request(request), [](const Reply&) {});
     if (fault == Fault::kReplyLost) {
       completion = [completion = std::move(completion)](const Reply&) mutable {
@@ -65,6 +66,7 @@ class FaultyClient final : public ForwardingClient {
  private:
   Reply call_with(Fault fault, Request request) {
     if (fault == Fault::kRequestLost) return closed();
+    if (fault == Fault::kRequestLate) return unknown();
     if (fault == Fault::kSentTwice) client().call(Request(request));
     Reply reply = client().call(Request(request));
     if (fault == Fault::kReplyLost) return unknown();
@@ -94,6 +96,8 @@ std::string_view fault_name(FaultyBackend::Fault fault) {
       return "none";
     case FaultyBackend::Fault::kRequestLost:
       return "request lost";
+    case FaultyBackend::Fault::kRequestLate:
+      return "request late";
     case FaultyBackend::Fault::kReplyLost:
       return "reply lost";
     case FaultyBackend::Fault::kReplyLate:

@@ -172,8 +172,13 @@ absl::StatusOr<int> FaultyOrderStore::put_on_lane(VoucherId voucher, int lane) {
 }
 
 absl::Status FaultyOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
-  RETURN_IF_ERROR(voucher_write_error());
-  return inner_->orders.lanes()->record_moved(moved, forwarded(fence));
+  const Plan plan = next_write();
+  if (hook_) hook_(Point::kBeforeWrite);
+  if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;
+  absl::Status recorded = inner_->orders.lanes()->record_moved(moved, forwarded(fence));
+  if (plan.fault && recorded.ok()) recorded = plan.fault->error;
+  if (hook_ && recorded.ok()) hook_(Point::kAfterWrite);
+  return recorded;
 }
 
 absl::Status FaultyOrderStore::voucher_write_error() const {

@@ -113,7 +113,8 @@ bool begins_transaction(std::span<const Request> requests) {
 
 class SimulatedCluster::Impl {
  public:
-  Impl(int masters, std::int64_t now_ms) : channels_({.now_ms = now_ms}) {
+  Impl(int masters, std::int64_t now_ms)
+      : channels_({.now_ms = now_ms, .engine = {.queue_capacity = kQueueCapacity}}) {
     if (masters < 1) throw std::runtime_error("a simulated cluster needs a master");
     for (int i = 0; i < masters; ++i) {
       nodes_.emplace_back();
@@ -172,6 +173,8 @@ class SimulatedCluster::Impl {
   }
 
  private:
+  static constexpr std::size_t kQueueCapacity = 256;  // a large queue takes a while to make
+
   struct Node {
     std::unique_ptr<TestEngine> engine;
     int run = 0;
@@ -182,7 +185,10 @@ class SimulatedCluster::Impl {
   [[nodiscard]] Node& node(int master) { return nodes_.at(static_cast<std::size_t>(master)); }
   void open(int master, const Dump& dump) {
     Node& opened = node(master);
-    opened.engine = std::make_unique<TestEngine>(TestEngineOptions{.now_ms = channels_.now_ms()});
+    // The run id that clients see is made of the seed.
+    opened.engine = std::make_unique<TestEngine>(
+        TestEngineOptions{.now_ms = channels_.now_ms(),
+                          .engine = {.queue_capacity = kQueueCapacity, .seed = ++last_seed_}});
     ++opened.run;
     // A slot that was moved away since is not served here any more.
     for (const DumpedKey& key : dump) {
@@ -194,6 +200,7 @@ class SimulatedCluster::Impl {
   TestEngine channels_;  // also has the clock and the timers; it is always up
   std::vector<Node> nodes_;
   std::vector<int> owners_;  // of each slot
+  std::uint64_t last_seed_ = 1;
 };
 
 // ---- Connections ------------------------------------------------------------------------------

@@ -126,6 +126,7 @@ class FaultyBackend final : public ForwardingBackend {
   enum class Fault : std::uint8_t {
     kNone,
     kRequestLost,  // is not executed; the reply is CLOSED
+    kRequestLate,  // is not executed, unless the test does so later; the reply is OUTCOMEUNKNOWN
     kReplyLost,    // is executed; the reply is OUTCOMEUNKNOWN
     kReplyLate,    // is executed; the caller gets the reply after before_late_reply()
     kSentTwice,    // is executed twice; the caller gets the second reply
@@ -146,7 +147,7 @@ class FaultyBackend final : public ForwardingBackend {
   const BeforeLateReply before_late_reply_;
 };
 
-/// Returns "none", "request lost", "reply lost", "reply late" or "sent twice".
+/// Returns "none", "request lost", "request late", "reply lost", "reply late" or "sent twice".
 std::string_view fault_name(FaultyBackend::Fault fault);
 
 // ---- A store that fails ----
@@ -232,10 +233,10 @@ std::string_view kept_name(FaultyStore::Kept kept);
 
 /// Forwards to another store, except for the failures that were requested. Thread-safe, except
 /// where a method says otherwise.
-class FaultyOrderStore final : public OrderStore,
-                               public PaymentStore,
-                               public VoucherStore,
-                               public LaneStore {
+class FaultyOrderStore : public OrderStore,
+                         public PaymentStore,
+                         public VoucherStore,
+                         public LaneStore {
  public:
   enum class Point : std::uint8_t { kBeforeWrite, kAfterWrite, kBeforeList };
 
@@ -255,7 +256,7 @@ class FaultyOrderStore final : public OrderStore,
   /// `store` must outlive this one.
   explicit FaultyOrderStore(OrderStore& store);
 
-  // Here a write is a call of write() or apply().
+  // Here a write is a call of write(), apply() or record_moved().
 
   /// Fails the `nth` write from now on, 1 being the next, and none after it.
   void fail_write(int nth, Kept kept = Kept::kNo, absl::Status error = default_error());
@@ -265,8 +266,8 @@ class FaultyOrderStore final : public OrderStore,
   /// visit_keys(), check_integrity() and every read of payments, changes, vouchers and their lanes, until
   /// called with OK.
   void fail_reads(absl::Status error = default_error());
-  /// Fails record_pending(), resolve(), put_on_lane(), record_moved(), fence() of any lane and
-  /// record_checkpoint(), until called with OK.
+  /// Fails record_pending(), resolve(), put_on_lane(), fence() of any lane and record_checkpoint(), until
+  /// called with OK.
   void fail_voucher_writes(absl::Status error = default_error());
 
   /// Poisons the orders for which `is_poison` returns true, and the events with them

@@ -63,6 +63,12 @@ TEST_P(FaultyBackendTest, LostRequestIsNotExecuted) {
   EXPECT_EQ(increment(), Reply::integer(1));
 }
 
+TEST_P(FaultyBackendTest, LateRequestIsLeftToTheTest) {
+  next_ = Fault::kRequestLate;
+  EXPECT_TRUE(increment().text().starts_with("OUTCOMEUNKNOWN "));
+  EXPECT_TRUE(value().is_nil());
+}
+
 TEST_P(FaultyBackendTest, LostReplyLeavesTheOutcomeUnknown) {
   next_ = Fault::kReplyLost;
   EXPECT_TRUE(increment().text().starts_with("OUTCOMEUNKNOWN "));
@@ -86,6 +92,7 @@ TEST_P(FaultyBackendTest, RepeatedRequestIsExecutedTwice) {
 TEST(FaultNamesTest, EachFaultHasItsName) {
   EXPECT_EQ(fault_name(Fault::kNone), "none");
   EXPECT_EQ(fault_name(Fault::kRequestLost), "request lost");
+  EXPECT_EQ(fault_name(Fault::kRequestLate), "request late");
   EXPECT_EQ(fault_name(Fault::kReplyLost), "reply lost");
   EXPECT_EQ(fault_name(Fault::kReplyLate), "reply late");
   EXPECT_EQ(fault_name(Fault::kSentTwice), "sent twice");

@@ -114,6 +114,21 @@ TEST_F(FaultyOrderStoreTest, ReadsAndVouchersFailUntilReset) {
   EXPECT_EQ(store_.pending()->size(), 1U);
 }
 
+TEST_F(FaultyOrderStoreTest, WriteFaultsHitMovedPieces) {
+  ASSERT_TRUE(store_.add_lanes(2).ok());
+  const auto record = [&](std::int64_t pieces) {
+    const MovedPieces moved{.voucher = 7, .from = 0, .to = 1, .pieces = pieces};
+    return store_.record_moved(moved, {.epoch = store_.state()->epoch});
+  };
+  store_.fail_write(1);
+  EXPECT_EQ(record(1), FaultyOrderStore::default_error());
+  EXPECT_TRUE(store_.moved_pieces(7)->empty());
+  store_.fail_write(1, FaultyOrderStore::Kept::kYes);
+  EXPECT_EQ(record(2), FaultyOrderStore::default_error());
+  EXPECT_EQ(store_.moved_pieces(7)->at(0).pieces, 2);
+  EXPECT_TRUE(record(3).ok());
+}
+
 TEST_F(FaultyOrderStoreTest, WriteFaultsHitEvents) {
   std::vector<OrderPoint> points;
   store_.at_every_point([&](OrderPoint point) { points.push_back(point); });
