@@ -1,6 +1,8 @@
 // Random schedules on a simulated cluster: nothing is oversold, no accepted order is lost unless a master lost it,
-// and each voucher is sold to the last piece.
+// each voucher is sold to the last piece, and nobody is told earlier that it is sold out. Bugs that are planted are
+// found.
 #include <cstdint>
+#include <iostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,15 +14,19 @@
 namespace rushgate::testing {
 namespace {
 
-constexpr int kSteps = 100;
+/// Runs one schedule. Returns what is wrong.
+std::string run_schedule(SimulatedShop& shop) {
+  constexpr int kSteps = 50;
+  for (int step = 0; step < kSteps; ++step) shop.step();
+  return shop.end();
+}
 
 /// Runs schedules with the seeds from `first` on.
 void run_schedules(std::uint64_t first, int count, const ShopOptions& options) {
   for (int i = 0; i < count; ++i) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
     SimulatedShop shop(seed, options);
-    for (int step = 0; step < kSteps; ++step) shop.step();
-    const std::string faults = shop.end();
+    const std::string faults = run_schedule(shop);
     ASSERT_EQ(faults, "") << "seed " << seed << "\n" << shop.story();
   }
 }
@@ -43,6 +49,34 @@ TEST(ClusterSimulationTest, LosingMastersOversellNothingByFreshSchedules) {
   SCOPED_TRACE(seed_text(seed));
   run_schedules(seed, schedules(), {});
 }
+
+class PlantedBugTest : public ::testing::TestWithParam<PlantedBug> {};
+
+TEST_P(PlantedBugTest, IsFoundWithinTwoHundredSchedules) {
+  constexpr int kSchedules = 200;
+  const std::uint64_t searches = is_full_run() ? 20 : 1;
+  for (std::uint64_t search = 0; search < searches; ++search) {
+    int tried = 0;
+    bool is_found = false;
+    while (!is_found && tried < kSchedules) {
+      SimulatedShop shop(search * kSchedules + static_cast<std::uint64_t>(++tried),
+                         {.bug = GetParam()});
+      is_found = !run_schedule(shop).empty();
+    }
+    std::cout << bug_name(GetParam()) << ": schedule " << tried << '\n';
+    EXPECT_TRUE(is_found) << bug_name(GetParam());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBugTest,
+                         ::testing::Values(PlantedBug::kPutTwice, PlantedBug::kOneLaneIsSoldOut,
+                                           PlantedBug::kPiecesUnfenced,
+                                           PlantedBug::kOrdersUnfenced),
+                         [](const auto& bug) {
+                           std::string name(bug_name(bug.param));
+                           std::erase(name, ' ');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace rushgate::testing

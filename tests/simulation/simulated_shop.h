@@ -1,8 +1,10 @@
-// A sale with lanes on a simulated cluster: sellers and workers in several processes, which end at any moment,
-// a network that loses and doubles requests, masters that lose what they had, and a database that fails.
+// A sale with lanes on a simulated cluster, some of whose vouchers are on several: sellers and workers in several
+// processes, which end at any moment, a network that loses, delays and doubles requests, masters that lose
+// what they had, and a database that fails.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/planted_bugs.h"
 #include "tests/support/random.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/order_worker.h>
@@ -21,9 +24,10 @@ namespace rushgate::testing {
 
 struct ShopOptions {
   int masters = 3;
-  int lanes = 4;
-  int vouchers = 4;
+  int lanes = 3;
+  int vouchers = 3;
   bool masters_lose = true;  // false: a master comes back with everything
+  PlantedBug bug = PlantedBug::kNone;
 };
 
 /// One run of a schedule. Not thread-safe.
@@ -43,41 +47,86 @@ class SimulatedShop {
  private:
   /// A process that sells, and has a worker for each lane.
   struct Process;
+  struct AcceptedOrder {
+    BuyRequest request;
+    bool is_replicated = false;  // its master's replica has it
+    bool may_be_lost = false;    // its master lost it before it was stored
+  };
+  /// The free pieces of a voucher when a user was told that it is sold out. Nobody has bought it since.
+  struct LeftPieces {
+    std::int64_t since_ms = 0;
+    std::int64_t pieces = 0;
+  };
+  /// A request that the network still has.
+  struct LateRequest {
+    Request request;
+    int master = 0;
+  };
 
   void publish_all();
   bool open(Process& process);
-  [[nodiscard]] faults::FaultyBackend::Fault choose_fault(const Request& request);
-  void interrupt(int waiting);
+  void replace(std::unique_ptr<Process>& process);
+  [[nodiscard]] faults::FaultyBackend::Fault choose_fault(Process& process, const Request& request);
+  void pass_point(Process& process);
+  void interrupt(const Process& waiting);
+  void lose_lane_at_work();
   Process& choose_process();
   void buy();
+  void buy(Process& process, VoucherId voucher);
+  void note_accepted(OrderId order, const BuyRequest& request, const std::vector<int>& losses);
   void pay_or_cancel();
   void pay(Process& process, OrderId order, const BuyRequest& request);
+  void add_stock();
   void work();
   void end_process();
+  void end_dying();
+  void repair_some();
   void fail_database();
-  void disturb_master();
-  void replicate();
+  void set_database(bool is_up);
+  void disturb_master(int master);
+  void start_master(int master, Comeback comeback);
+  void lose(int master, Comeback comeback);
+  void replicate(int master);
   void move_lane();
+  void deliver_late();
   void advance();
   void mend();
   void store_all(Process& process);
   void sell_out(Process& process, VoucherId voucher);
+  void check_sold_out(const BuyRequest& request, std::int64_t began_ms);
   void check_orders(Process& process);
   void check_voucher(Process& process, VoucherId voucher);
+  void check_pieces(VoucherId voucher);
+  void check_letters(Process& process);
   void say(const std::string& event);
   void blame(const std::string& fault);
+
+  [[nodiscard]] int random_master();
+  [[nodiscard]] int master_of_lane(int lane) const;
+  [[nodiscard]] std::vector<int> lanes_of(VoucherId voucher);
+  [[nodiscard]] static std::int64_t number_at(const Reply& reply);
+  [[nodiscard]] std::int64_t count_free(VoucherId voucher);
 
   const ShopOptions options_;
   Random random_;
   SimulatedCluster cluster_;
+  const std::unique_ptr<Backend> network_;  // without processes: for late requests and for looks
+  const std::unique_ptr<Client> observer_;
   MemoryOrderStore orders_;
+  const std::unique_ptr<OrderStore> database_;  // has the planted bug
   std::array<std::unique_ptr<Process>, 2> processes_;
-  bool is_disturbed_ = false;        // false: no faults, and nobody acts while another one waits
-  std::optional<int> waiting_ = {};  // the process that waits while others act
-  bool has_lost_ = false;            // a master came back with less
+  bool is_disturbed_ = false;         // false: no faults, and nobody acts while another one waits
+  const Process* waiting_ = nullptr;  // the process that waits while others act
+  std::optional<VoucherId> sought_ = {};  // the voucher that somebody is buying now
+  std::optional<int> lane_at_work_ = {};  // the lane of the worker that works now
+  bool is_database_up_ = true;
+  std::vector<std::int64_t> down_since_ms_;  // of each master
+  std::vector<int> losses_;  // of each lane: how often its master came back with less
+  std::vector<LateRequest> late_;
   std::int64_t next_user_ = 1'000'000;
   std::map<VoucherId, Voucher> vouchers_;
-  std::map<OrderId, BuyRequest> accepted_;
+  std::map<OrderId, AcceptedOrder> accepted_;
+  std::map<VoucherId, LeftPieces> left_;
   std::string story_;
   std::string faults_;
 };
