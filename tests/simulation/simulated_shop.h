@@ -90,6 +90,7 @@ class SimulatedShop {
   void move_lane();
   void deliver_late();
   void advance();
+  void advance_ms(std::int64_t duration_ms);
   void mend();
   void store_all(Process& process);
   void sell_out(Process& process, VoucherId voucher);
@@ -116,6 +117,7 @@ class SimulatedShop {
   const std::unique_ptr<OrderStore> database_;  // has the planted bug
   std::array<std::unique_ptr<Process>, 2> processes_;
   bool is_disturbed_ = false;         // false: no faults, and nobody acts while another one waits
+  bool is_advancing_ = false;         // timers run
   const Process* waiting_ = nullptr;  // the process that waits while others act
   std::optional<VoucherId> sought_ = {};  // the voucher that somebody is buying now
   std::optional<int> lane_at_work_ = {};  // the lane of the worker that works now
