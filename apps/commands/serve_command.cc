@@ -427,9 +427,9 @@ void add_options(CLI::App& command, ServeArguments& arguments) {
       ->type_name("D");
   command
       .add_option("--keyspace", arguments.keyspace_url,
-                  "The data: a directory (path?durability=sync) or memory:. With --http also a\n"
+                  "The data: a directory (path?durability=sync) or memory: (with --http also a\n"
                   "Redis: redis://host:port/db, redis-sentinel://host,host/master,\n"
-                  "redis-cluster://host,host")
+                  "redis-cluster://host,host)")
       ->check(not_empty())
       ->type_name("URL");
   command

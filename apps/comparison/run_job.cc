@@ -58,7 +58,7 @@ std::unique_ptr<Backend> open_keyspace(const Job& job) {
   if (!job.keyspace_url.empty()) {
     OpenBackendOptions options;
     options.client_name = "rushgate-strategies";
-    options.connections_max = job.threads + 4 * strategies::kShards;  // with the workers'
+    options.connections_max = job.threads + 4 * strategies::kShards;  // and those of the workers
     return open_backend(job.keyspace_url, options).value();
   }
   return Engine::open(RocksDbStore::open(keyspace_in(job.dir)).value()).value();

@@ -1,4 +1,4 @@
-// The shards of strategies that divide the voucher over several keyspaces.
+// The shards over which strategies divide the voucher.
 #pragma once
 
 #include <cstdint>

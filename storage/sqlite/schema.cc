@@ -318,21 +318,21 @@ UPDATE database_state SET revision = checkpoint;
 )sql";
 
 constexpr char kLanes[] = R"sql(
--- The lanes of a sale above the lane 0, which has the row of database_state.
+-- The lanes of a sale above lane 0, which has the row of database_state.
 CREATE TABLE lane_states (
   lane       INTEGER PRIMARY KEY,  -- 1, 2, 3, ...
   epoch      INTEGER NOT NULL,
   checkpoint INTEGER NOT NULL,
   revision   INTEGER NOT NULL
 ) STRICT;
--- As reserved_ids, which are those of the lane 0.
+-- As reserved_ids, which are those of lane 0.
 CREATE TABLE lane_reserved_ids (
   lane     INTEGER NOT NULL,
   day      INTEGER NOT NULL,
   reserved INTEGER NOT NULL,
   PRIMARY KEY (lane, day)
 ) STRICT, WITHOUT ROWID;
--- Which lane a voucher lives on. One that has no row is on the lane 0.
+-- Which lane a voucher lives on. One that has no row is on lane 0.
 CREATE TABLE voucher_lanes (
   voucher_id INTEGER PRIMARY KEY,
   lane       INTEGER NOT NULL

@@ -182,7 +182,7 @@ class RedisServers;
 ///
 /// **Cluster.** Each master has connections as described above, and connections_max counts for each.
 /// A request runs on the master of its keys' slot; if they are in several slots, it gets CROSSSLOT and is
-/// not sent. Redirects are followed. docs/production.md says what runs where. Requests for one slot
+/// not sent. Redirects are followed. docs/cluster.md says what runs where. Requests for one slot
 /// keep their order; others may run in any. Commands that change their connection are refused, and
 /// MULTI and WATCH must end in the same pipeline. A master that is down fails its own requests
 /// alone.

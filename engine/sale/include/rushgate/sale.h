@@ -96,7 +96,8 @@ class Sale {
   ///   script is not valid Lua.
   /// - kPermissionDenied: the server refuses commands or keys that the sale or its workers need.
   ///   The message names them.
-  /// - kUnimplemented: the server belongs to a Redis Cluster.
+  /// - kUnimplemented: the server belongs to a Redis Cluster, and the client does not, or the keys of
+  ///   the sale are in several slots.
   ///
   /// On a server, logs a warning for each setting with which orders may be lost
   /// (docs/production.md).
