@@ -48,7 +48,10 @@ class RushgateSale : public Strategy {
   Decision buy(Desk& desk, std::int64_t user) override {
     BuyResult result = sale_->buy(kVoucher, user);
     // It says "try again" if pieces move for longer than 200 ms.
-    while (result.outcome == Outcome::kOverloaded) result = sale_->buy(kVoucher, user);
+    constexpr int kTriesMax = 100;
+    for (int tries = 1; result.outcome == Outcome::kOverloaded && tries < kTriesMax; ++tries) {
+      result = sale_->buy(kVoucher, user);
+    }
     switch (result.outcome) {
       case Outcome::kAccepted:
         desk.schedule.half_done();

@@ -2,7 +2,6 @@
 // each voucher is sold to the last piece, and nobody is told earlier that it is sold out. Bugs that are planted are
 // found.
 #include <cstdint>
-#include <iostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -63,7 +62,7 @@ TEST_P(PlantedBugTest, IsFoundWithinTwoHundredSchedules) {
                          {.bug = GetParam()});
       is_found = !run_schedule(shop).empty();
     }
-    std::cout << bug_name(GetParam()) << ": schedule " << tried << '\n';
+    RecordProperty("schedule", tried);
     EXPECT_TRUE(is_found) << bug_name(GetParam());
   }
 }

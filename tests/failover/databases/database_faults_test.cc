@@ -14,6 +14,7 @@
 #include "tests/support/database_server/postgresql_server.h"
 #include "tests/support/database_server/small_disk.h"
 #include "tests/support/sweep.h"
+#include <rushgate/open_order_store.h>
 
 namespace rushgate {
 namespace {
@@ -47,7 +48,7 @@ void expect_sales_through_cuts(CuttingProxy& proxy, const std::string& url) {
   for (int i = 0; i < repetitions(); ++i) {
     rush.wait_for_stored();
     proxy.cut_next_commit();
-    while (!proxy.has_met_commit() && !::testing::Test::HasFailure()) rush.wait_for_sold(1);
+    DatabaseRush::wait_until([&] { return proxy.has_met_commit(); }, "no commit was cut");
   }
   rush.wait_for_stored();
   rush.finish();
@@ -78,8 +79,13 @@ void expect_sales_through_deadlocks(const std::string& url,
   DatabaseRush rush(url);
   rush.wait_for_stored();
   const int before = count_deadlocks();
-  while (count_deadlocks() < before + repetitions() && !::testing::Test::HasFailure()) {
-    lock_and_unlock();
+  for (int i = 1; i <= repetitions(); ++i) {
+    DatabaseRush::wait_until(
+        [&] {
+          lock_and_unlock();
+          return count_deadlocks() >= before + i;
+        },
+        "there is no deadlock");
   }
   rush.wait_for_stored();
   rush.finish();
@@ -169,14 +175,15 @@ void expect_sales_without_connections(const std::string& url, const std::string&
   rush.wait_for_stored();
   {
     std::vector<std::unique_ptr<Session>> others;
-    while (rush.pause_reason().find(reason) == std::string::npos &&
-           !::testing::Test::HasFailure()) {
+    const auto is_named = [&] {
       end_those_of_sale(*killer);
       do {
         others.push_back(connect());
       } while (others.back()->is_open());
       others.pop_back();
-    }
+      return rush.pause_reason().find(reason) != std::string::npos;
+    };
+    DatabaseRush::wait_until(is_named, "not paused for " + reason);
     rush.wait_for_sold(100);
   }
   rush.wait_for_stored();
@@ -217,10 +224,10 @@ TEST(FullDiskRushTest, PostgresqlGetsSpaceAndSaleGoesOn) {
   if (!disk.is_there()) GTEST_SKIP() << "mounts are forbidden here";
   PostgresqlServer server;
   const std::string url = server.make_database();
-  DatabaseRush rush(url);
-  rush.wait_for_stored();
+  ASSERT_TRUE(open_order_store(url).ok());  // makes the tables
   server.execute(url, "CREATE TABLESPACE small LOCATION '" + disk.make_directory().string() + "'");
   server.execute(url, "ALTER TABLE orders SET TABLESPACE small");
+  DatabaseRush rush(url);
   rush.expect_paused_for("No space left on device");
   disk.resize("1g");
   rush.wait_for_stored();

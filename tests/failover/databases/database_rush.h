@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -48,6 +47,16 @@ class DatabaseRush {
   }
   DatabaseRush(const DatabaseRush&) = delete;
   DatabaseRush& operator=(const DatabaseRush&) = delete;
+
+  /// Waits until `is_there` returns true; fails the test after 90 s.
+  template <class Is>
+  static void wait_until(Is is_there, const std::string& otherwise) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+    while (!is_there()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << otherwise;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
 
   FlashSale& sale() { return *sale_; }
   [[nodiscard]] std::int64_t sold() const { return sold_; }
@@ -132,15 +141,6 @@ class DatabaseRush {
   }
   /// Returns the part of an id that counts orders.
   static std::int64_t counter_of(OrderId order) { return order & 0xffff'ffff; }
-
-  template <class Is>
-  static void wait_until(Is is_there, const std::string& otherwise) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(90);
-    while (!is_there()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << otherwise;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-  }
 
   std::set<OrderId> accepted_;  // of the buyer, until it has ended
   std::atomic<std::int64_t> sold_{0};

@@ -55,8 +55,13 @@ void PostgresqlSession::send(const std::string& sql) {
   }
 }
 
-void PostgresqlSession::wait() {
-  while (PGresult* const result = PQgetResult(connection_)) PQclear(result);
+bool PostgresqlSession::wait() {
+  bool has_failed = false;
+  while (PGresult* const result = PQgetResult(connection_)) {
+    has_failed = has_failed || PQresultStatus(result) == PGRES_FATAL_ERROR;
+    PQclear(result);
+  }
+  return !has_failed;
 }
 
 PostgresqlServer::PostgresqlServer(PostgresqlServerOptions options)

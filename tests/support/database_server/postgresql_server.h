@@ -27,7 +27,8 @@ class PostgresqlSession {
   std::string execute(const std::string& sql);
   /// Sends statements whose results are discarded by wait().
   void send(const std::string& sql);
-  void wait();
+  /// Returns false if one of them failed.
+  bool wait();
 
  private:
   pg_conn* const connection_;

@@ -17,6 +17,7 @@
 #include "tests/support/http_program.h"
 #include "tests/support/other_clock.h"
 #include "tests/support/patterns.h"
+#include "tests/support/redis_server/patience.h"
 #include "tests/support/redis_server/redis_server.h"
 #include "tests/support/redis_server/sentinel_group.h"
 #include <rushgate/clock.h>
@@ -35,6 +36,7 @@ using ::testing::Le;
 using testing::MariadbServer;
 using testing::OtherClock;
 using testing::PostgresqlServer;
+using testing::wait_or_throw;
 
 constexpr std::int64_t kMinuteMs = 60'000;
 
@@ -69,8 +71,8 @@ class ClocksTest : public ::testing::Test {
              R"(, "payment_ms": )" + std::to_string(payment_ms) + "}";
     };
     std::ofstream(files_.vouchers())
-        << "[" << voucher(1, now + kMinuteMs, 60 * kMinuteMs) << ", "
-        << voucher(2, now + kMinuteMs, 1'500) << ", " << voucher(3, now - 1, 100) << "]";
+        << "[" << voucher(1, now + 60 * kMinuteMs, 60 * kMinuteMs) << ", "
+        << voucher(2, now + 60 * kMinuteMs, 1'500) << ", " << voucher(3, now - 1, 100) << "]";
     expect_done(run(kSeller, {"publish", files_.vouchers()}));
   }
 
@@ -150,10 +152,9 @@ TYPED_TEST(ClocksTest, KeyspaceDecidesWhatTimeItIs) {
   const std::string quick = this->buy(2, "anna");
   this->seller_->stop();  // it has a worker, too
 
-  // The worker ends what is due. Not the other hold, which is due by its own clock.
+  // A worker ends what is due. Not the other hold, which is due by its own clock.
   const auto worker = this->worker();
-  while (this->state_of(quick) != "cancelled" && !this->HasFailure()) {
-  }
+  wait_or_throw("not cancelled", [&] { return this->state_of(quick) == "cancelled"; });
   EXPECT_EQ(this->state_of(slow), "unpaid");
   this->start_seller();
   EXPECT_THAT(this->time_of(slow, "due_at"),
@@ -161,8 +162,7 @@ TYPED_TEST(ClocksTest, KeyspaceDecidesWhatTimeItIs) {
   const HttpReply paid = this->seller_->call("POST", "/v1/orders/" + slow + "/payments",
                                              R"({"payment": "p1", "amount_cents": 100})");
   EXPECT_EQ(paid.status, 200) << paid.body;
-  while (this->state_of(slow) != "paid" && !this->HasFailure()) {
-  }
+  wait_or_throw("not paid", [&] { return this->state_of(slow) == "paid"; });
 
   EXPECT_GT(std::abs(this->time_of(slow, "created_at") - now_ms()), 240 * kMinuteMs)
       << "by the host of the worker that stored it, which may be the seller's";

@@ -76,6 +76,7 @@ TEST_F(MysqlFaultsTest, IndexesAndReadersOfOthersDoNoHarm) {
   const auto of_reader = open_orders_in_mariadb(url);
   EXPECT_EQ(of_reader->list({})->size(), 2U);
   EXPECT_THAT(error_of(*of_reader, 3), HasSubstr("denied"));
+  execute("DROP USER reader@localhost");
 }
 
 TEST_F(MysqlFaultsTest, InterruptedCreationIsCompleted) {

@@ -63,7 +63,7 @@ TEST_F(LedgerExampleTest, EachPaymentIsBookedOnce) {
     first.execute(interrupted);
     second.send(blocks[1]);
     first.execute("COMMIT");
-    second.wait();
+    EXPECT_TRUE(second.wait());
   }
   execute(blocks[1]);
   EXPECT_EQ(execute("SELECT count(*) || ', ' || sum(amount_cents) FROM ledger"), "2, 500");
