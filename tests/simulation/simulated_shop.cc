@@ -557,23 +557,23 @@ void SimulatedShop::mend() {
   for (std::unique_ptr<Process>& process : processes_) replace(process);
 }
 
+/// Lets the workers of all lanes store in turn: an order may wait for another lane.
 void SimulatedShop::store_all(Process& process) {
-  constexpr int kIdleSteps = 3;
-  constexpr int kStepsMax = 100;
-  for (auto& [lane, worker] : process.workers) {
-    int idle = 0;
-    for (int steps = 0; idle < kIdleSteps; ++steps) {
-      if (steps > kStepsMax) return blame(concat("lane ", lane, " is never idle"));
+  constexpr int kIdleRounds = 3;
+  constexpr int kRoundsMax = 100;
+  int idle = 0;
+  for (int rounds = 0; idle < kIdleRounds; ++rounds) {
+    if (rounds > kRoundsMax) return blame("the workers are never idle");
+    ++idle;
+    for (auto& [lane, worker] : process.workers) {
       const OrderWorker::Step step = worker->step();
-      if (step.kind != OrderWorker::Step::Kind::kIdle) {
-        say(concat("lane ", lane, ": stored ", step.stored, ", changed ", step.changed,
-                   ", expired ", step.expired, ", buried ", step.buried, ", restored ",
-                   step.restored, ", faulted ", step.faulted, ", lost ", step.lost, " ",
-                   step.reason));
-      }
-      idle = step.kind == OrderWorker::Step::Kind::kIdle ? idle + 1 : 0;
-      advance_ms(500);  // takes over what the other process has read
+      if (step.kind == OrderWorker::Step::Kind::kIdle) continue;
+      idle = 0;
+      say(concat("lane ", lane, ": stored ", step.stored, ", changed ", step.changed, ", expired ",
+                 step.expired, ", buried ", step.buried, ", restored ", step.restored, ", faulted ",
+                 step.faulted, ", lost ", step.lost, " ", step.reason));
     }
+    advance_ms(500);  // takes over what the other process has read
   }
 }
 
