@@ -373,15 +373,23 @@ void VoucherAuditor::check_window(const Order& order) {
                         " ms, outside the window of the sale"));
 }
 
+/// Returns null if the version is not recorded.
+const VoucherVersion* VoucherAuditor::find_version(std::int64_t number) const {
+  for (const auto* const versions : {&evidence_.versions, &evidence_.refused_versions}) {
+    const auto found = std::ranges::find(*versions, number, &VoucherVersion::version);
+    if (found != versions->end()) return &*found;
+  }
+  return nullptr;
+}
+
 /// Compares an order with the version under which it was admitted. Other producers name none.
 void VoucherAuditor::check_terms(const Order& order) {
   if (order.version == 0 && order.due_at_ms != 0)
     problem(order, "demands payment under no version");
   if (order.version == 0 || evidence_.versions.empty()) return;
-  const auto version =
-      std::ranges::find(evidence_.versions, order.version, &VoucherVersion::version);
   const std::string name = concat("version ", order.version);
-  if (version == evidence_.versions.end()) {
+  const VoucherVersion* const version = find_version(order.version);
+  if (version == nullptr) {
     problem(order, "was admitted under " + name + ", which is not recorded");
     return;
   }

@@ -36,8 +36,10 @@ struct StreamOrder {
 struct VoucherEvidence {
   VoucherSnapshot snapshot = {};
   std::vector<VoucherVersion> versions = {};  // recorded, without those refused; ascending
-  std::string version_fault = {};             // as find_fault() says of all of them
-  std::int64_t database_epoch = 0;            // read after the snapshot
+  /// One of these may have been in force, and its keyspace lost it before it was recorded.
+  std::vector<VoucherVersion> refused_versions = {};
+  std::string version_fault = {};   // as find_fault() says of all of them
+  std::int64_t database_epoch = 0;  // read after the snapshot
   bool knows_refunding = true;  // the snapshot has the refunds of all orders that were refunding
   std::vector<StreamOrder> queued = {};
   std::vector<OrderEvent> events = {};  // in the order stream, applied or not
@@ -94,6 +96,7 @@ class VoucherAuditor {
   /// counters were taken.
   void count(const Order& order, std::int64_t& place);
   void check_window(const Order& order);
+  [[nodiscard]] const VoucherVersion* find_version(std::int64_t number) const;
   void check_terms(const Order& order);
 
   void compare_version();
