@@ -178,8 +178,8 @@ OtherLanes Sale::Lanes::other_lanes() {
                 return done;
               },
           .gather =
-              [this](const Voucher& voucher, std::int64_t pieces) {
-                return mover_->gather(voucher.id, voucher.lanes, 0, pieces);
+              [this](const Voucher& voucher, std::int64_t wanted, std::int64_t spare) {
+                return mover_->gather(voucher.id, voucher.lanes, 0, wanted, spare);
               }};
 }
 

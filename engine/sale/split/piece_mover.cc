@@ -172,29 +172,34 @@ absl::StatusOr<bool> PieceMover::move_to_waiting(VoucherId voucher,
 }
 
 absl::StatusOr<std::int64_t> PieceMover::gather(VoucherId voucher, int lanes, int to,
-                                                std::int64_t wanted) {
+                                                std::int64_t wanted, std::int64_t spare) {
   constexpr std::chrono::seconds kPatienceOfPublishers{10};
   State& state = state_of(voucher);
   VoucherChange change(state.turn);
   if (!change.wait(kPatienceOfPublishers)) return is_moving(voucher);
   std::vector<LanePieces> before;
+  std::int64_t missing = 0;
   for (int i = 0; i < kLooksMax + lanes; ++i) {
     ASSIGN_OR_RETURN(Look now, look(state, voucher, lanes));
     if (!now.unread.ok()) return now.unread;
     const std::int64_t here = now.pieces[static_cast<std::size_t>(to)].free;
-    if (here >= wanted) return 0;
+    const std::int64_t free = free_in_all(now.pieces);
+    const std::int64_t more = std::clamp<std::int64_t>(free - wanted, 0, spare);
+    if (here >= wanted + more / 2) return 0;  // others may have bought some of those that came
     ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, now.pieces));
     if (has_finished) continue;
-    const std::int64_t free = free_in_all(now.pieces);
-    if (free >= wanted) {
+    missing = std::max<std::int64_t>(wanted - free, 0);
+    if (missing == 0) {
       const int richest = richest_but(to, now.pieces).value_or(to);
       const std::int64_t most = now.pieces[static_cast<std::size_t>(richest)].free;
-      RETURN_IF_ERROR(move(voucher, richest, to, std::min(most, wanted - here)).status());
+      RETURN_IF_ERROR(move(voucher, richest, to, std::min(most, wanted + more - here)).status());
       continue;
     }
-    if (now.pieces == before) return wanted - free;
+    if (now.pieces == before) return missing;
     before = std::move(now.pieces);
   }
+  // Buyers change what is there all the time, so no two looks are equal.
+  if (missing > 0) return missing;
   return try_again(voucher, "its pieces move between its lanes");
 }
 

@@ -68,9 +68,11 @@ class PieceMover {
   /// Returns false if the voucher had no waiting list when its lanes were looked at last.
   [[nodiscard]] bool may_have_waiting(VoucherId voucher) { return state_of(voucher).has_list; }
 
-  /// Brings pieces to the lane `to` until it has `wanted` free ones, and returns 0. If two equal looks found fewer
-  /// on all lanes, moves nothing, and returns how many are missing. Errors: as fetch().
-  absl::StatusOr<std::int64_t> gather(VoucherId voucher, int lanes, int to, std::int64_t wanted);
+  /// Brings pieces to the lane `to` until it has `wanted` free ones, and as many of `spare` more as there are, since
+  /// others buy meanwhile; returns 0. If two equal looks, or many different ones, found fewer than `wanted` on all
+  /// lanes, moves nothing, and returns how many are missing. Errors: as fetch().
+  absl::StatusOr<std::int64_t> gather(VoucherId voucher, int lanes, int to, std::int64_t wanted,
+                                      std::int64_t spare);
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;

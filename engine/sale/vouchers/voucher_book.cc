@@ -404,20 +404,29 @@ std::string VoucherBook::describe_foreign(const VoucherVersion& version,
 }
 
 /// As apply_or_rebuild(). If a smaller stock of a voucher on several lanes is refused, brings free pieces of the
-/// others here, and tries once more.
+/// others here, and tries again: each time with more to spare for those who buy meanwhile.
 absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_gather(
     const VoucherVersion& version, const VoucherVersion& here,
     const std::optional<VoucherVersion>& in_force) {
   constexpr int kTries = 32;  // each fails only because others bought the pieces, or moved them
+  constexpr std::int64_t kSpareMin = 4'096;
+  std::int64_t spare = 0;
   for (int i = 1;; ++i) {
     auto result = apply_or_rebuild(version, here, in_force);
     const bool may_gather = result.ok() && result->front() == voucher_scripts::kRefused &&
                             version.voucher.lanes > 1 && in_force.has_value();
-    if (!may_gather || i == kTries) return result;
+    if (!may_gather) return result;
+    if (i == kTries) {
+      return absl::UnavailableError(
+          concat(voucher_name(version.voucher.id),
+                 ": others buy the pieces that are withdrawn: try again"));
+    }
     const std::int64_t withdrawn =
         pieces_for_sale(in_force->voucher) - pieces_for_sale(version.voucher);
+    spare = spare == 0 ? std::max(withdrawn / 4, kSpareMin)
+                       : std::min(2 * spare, pieces_for_sale(in_force->voucher));
     ASSIGN_OR_RETURN(const std::int64_t missing,
-                     options_.other_lanes->gather(version.voucher, withdrawn));
+                     options_.other_lanes->gather(version.voucher, withdrawn, spare));
     if (missing > 0) return ScriptResult{voucher_scripts::kRefused, missing};
   }
 }

@@ -33,8 +33,10 @@ struct OtherLanes {
   std::function<absl::Status(VoucherId, int lanes, bool is_new)> check_places = {};
   /// Puts a version in force there, by VoucherBook::put_in_force_here().
   std::function<absl::Status(const VoucherVersion&)> put_in_force = {};
-  /// Brings free pieces to the lane 0 until it has so many. Returns how many all lanes together lack.
-  std::function<absl::StatusOr<std::int64_t>(const Voucher&, std::int64_t)> gather = {};
+  /// As PieceMover::gather(), to the lane 0.
+  std::function<absl::StatusOr<std::int64_t>(const Voucher&, std::int64_t wanted,
+                                             std::int64_t spare)>
+      gather = {};
 };
 
 struct VoucherBookOptions {

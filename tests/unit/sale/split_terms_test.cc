@@ -53,6 +53,18 @@ class SplitTermsTest : public SplitVoucherFixture,
   bool is_known(OrderId order) {
     return sale_->status(order).value().location != OrderLocation::kUnknown;
   }
+  static bool names(const Request& request, std::string_view key) {
+    return std::ranges::count(request.views(), key) > 0;
+  }
+  /// Sells pieces to a user of the lane 0.
+  void sell_pieces(std::int64_t pieces) {
+    while (pieces > 0) {
+      const std::int64_t quantity = std::min(pieces, BuyRequest::kQuantityMax);
+      const BuyRequest request{.voucher = kSplit, .user = user_of(0), .quantity = quantity};
+      EXPECT_EQ(sale_->buy(request).outcome, Outcome::kAccepted);
+      pieces -= quantity;
+    }
+  }
   void cancel(OrderId order) {
     EXPECT_EQ(sale_->cancel(order, "", "user").outcome, ChangeOutcome::kDone);
   }
@@ -107,6 +119,43 @@ TEST_P(SplitTermsTest, ForeignKeyOfOneLaneRefusesFirstVersion) {
   backend_.client()("DEL", keys_of(1).stock(kSplit));
   publish(9);
   expect_sold_out_after(9, 1'000);
+}
+
+TEST_P(SplitTermsTest, StockShrinksWhileFirstLaneSells) {
+  constexpr std::int64_t kStock = 100'000;
+  publish(kStock);
+  int versions = 0;
+  faults::FaultyBackend selling(backend_.keyspace(), [&](const Request& request) {
+    if (names(request, keys_of(0).applied_versions()) && names(request, keys_of(0).stock(kSplit))) {
+      ++versions;
+      sell_pieces(2 * BuyRequest::kQuantityMax);
+    }
+    return faults::FaultyBackend::Fault::kNone;
+  });
+  const std::unique_ptr<Sale> sale = open_sale(selling);
+  const absl::Status shrunk = sale->add_stock(kSplit, -40'000);
+  ASSERT_TRUE(shrunk.ok()) << shrunk;
+  EXPECT_EQ(versions, 3) << "what buyers left was too little, with a quarter to spare, too";
+  EXPECT_EQ(free_in_all(), kStock - 40'000 - versions * 2 * BuyRequest::kQuantityMax);
+  store_all();
+  expect_audit_passes();
+}
+
+TEST_P(SplitTermsTest, TooSmallStockIsRefusedWhileLaneSells) {
+  publish(60);
+  faults::FaultyBackend selling(backend_.keyspace(), [&](const Request& request) {
+    const bool looks = request.views().front() == "HGETALL";
+    if (looks && names(request, keys_of(0).voucher(kSplit))) sell_pieces(1);
+    return faults::FaultyBackend::Fault::kNone;
+  });
+  const std::unique_ptr<Sale> sale = open_sale(selling);
+  expect_refused(sale->add_stock(kSplit, -59), "more are sold than a stock of 1 allows");
+  EXPECT_LT(free_in_all(), 59);
+  EXPECT_GT(free_in_all(), 0);
+  const absl::Status closed = sale->close(kSplit);
+  EXPECT_TRUE(closed.ok()) << closed;
+  store_all();
+  expect_audit_passes();
 }
 
 // ---- The total limit ----
