@@ -1,5 +1,6 @@
 #include "engine/sale/vouchers/change_turn.h"
 
+#include <system_error>
 #include <thread>
 
 #include "engine/core/base/thread_name.h"
@@ -20,7 +21,12 @@ bool ChangeTurn::try_take() {
 bool ChangeTurn::take(std::chrono::milliseconds patience) {
   if (try_take()) return true;
   Waiter waiter;
-  std::thread timer([&] { end_after(waiter, patience); });
+  std::thread timer;
+  try {
+    timer = std::thread([&] { end_after(waiter, patience); });
+  } catch (const std::system_error&) {
+    return false;  // the system has no thread to spare: as if the time were up
+  }
   wait_.wait([&](WaitMethod::Event& resumed) {
     if (!enqueue(waiter, resumed)) resumed.happen();
   });
