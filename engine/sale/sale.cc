@@ -176,7 +176,7 @@ ChangeResult Sale::cancel(OrderId order, const std::string& reason, const std::s
   const auto parts = lanes_->of_order(order);
   if (!parts.ok()) return failure_of<ChangeResult>(parts.status());
   ChangeResult cancelled = (*parts)->changes.cancel(order, reason, actor);
-  lanes_->serve_waiting_lists();
+  lanes_->serve_waiting_lists(**parts, order, cancelled);
   return cancelled;
 }
 ChangeResult Sale::use(OrderId order, const std::string& actor) {
@@ -188,7 +188,7 @@ ChangeResult Sale::refund(OrderId order, const std::string& reason, const std::s
   const auto parts = lanes_->of_order(order);
   if (!parts.ok()) return failure_of<ChangeResult>(parts.status());
   ChangeResult refunded = (*parts)->changes.refund(order, reason, actor);
-  lanes_->serve_waiting_lists();
+  lanes_->serve_waiting_lists(**parts, order, refunded);
   return refunded;
 }
 absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::string& reason,
@@ -199,7 +199,7 @@ absl::StatusOr<std::size_t> Sale::refund_all(VoucherId voucher, const std::strin
     ASSIGN_OR_RETURN(const std::size_t of_lane, parts->changes.refund_all(voucher, reason, actor));
     refunded += of_lane;
   }
-  lanes_->serve_waiting_lists();
+  if (refunded > 0) lanes_->serve_waiting_lists(voucher);
   return refunded;
 }
 ChangeResult Sale::confirm_refund(const std::string& payment) {
@@ -216,6 +216,7 @@ absl::Status Sale::archive(VoucherId voucher, const ArchiveOptions& options) {
     RETURN_IF_ERROR(parts->archiving.prepare(voucher, options.discard_dead_letters));
   }
   RETURN_IF_ERROR(lanes.front()->archiving.record(voucher));
+  RETURN_IF_ERROR(lanes_->note_archived(voucher));
   for (Parts* const parts : lanes) RETURN_IF_ERROR(parts->archiving.move(voucher));
   for (Parts* const parts : lanes) {
     if (parts->voucher_cache) RETURN_IF_ERROR(parts->voucher_cache->forget(voucher));

@@ -125,9 +125,10 @@ absl::StatusOr<std::unique_ptr<Sale::Lanes>> Sale::Lanes::open(Backend& backend,
   std::unique_ptr<Lanes> lanes(new Lanes(backend, std::move(views), options));
   RETURN_IF_ERROR(lanes->open_all());
   if (lanes->mover_ != nullptr) {
+    constexpr std::int64_t kServeEveryMs = 1'000;
     lanes->serving_timer_ = std::make_unique<RepeatingTimer>(
-        backend, [its = lanes.get()] { return its->next_serving_ms(); },
-        [its = lanes.get()] { its->serve_waiting_lists(std::chrono::milliseconds(0)); });
+        backend, [&clock = backend.clock()] { return clock.monotonic_ms() + kServeEveryMs; },
+        [its = lanes.get()] { its->serve_now_and_then(); });
   }
   return lanes;
 }
@@ -192,7 +193,7 @@ void Sale::Lanes::note_stock(VoucherId voucher) {
   const bool is_known = views_->of_voucher(voucher).ok();  // remembers it
   if (!is_known || views_->count_of_voucher(voucher) == 1) return;
   mover_->forget(voucher);
-  serve_waiting_lists();
+  serve_waiting_lists(voucher);
 }
 
 /// Opens all lanes that can be opened.
@@ -427,7 +428,10 @@ WaitResult Sale::Lanes::wait_for(VoucherId voucher, const UserId& user) {
   }
   WaitResult result = (*parts)->purchases.wait_for(voucher, user);
   // One that came back since is seen by its call, or by this one.
-  if (lanes > 1 && result.outcome == WaitOutcome::kWaiting) serve_waiting_lists();
+  if (lanes > 1 && result.outcome == WaitOutcome::kWaiting) {
+    mover_->note_waiting(voucher);  // another process may have published the list
+    serve_waiting_lists(voucher);
+  }
   return result;
 }
 
@@ -471,24 +475,38 @@ absl::StatusOr<std::vector<WaitingUser>> Sale::Lanes::waiting_users(VoucherId vo
   return users;
 }
 
-void Sale::Lanes::serve_waiting_lists(std::chrono::milliseconds patience) {
-  if (mover_ == nullptr) return;
+void Sale::Lanes::serve_waiting_lists(VoucherId voucher) {
+  const bool is_split = views_->count_of_voucher(voucher) > 1;
+  if (is_split && mover_->may_have_waiting(voucher)) serve_once(voucher, PieceMover::kPatience);
+}
+
+void Sale::Lanes::serve_waiting_lists(Parts& parts, OrderId order, const ChangeResult& change) {
+  if (mover_ == nullptr || change.outcome != ChangeOutcome::kDone) return;
+  const bool may_have_waiting =
+      std::ranges::any_of(views_->split_vouchers(),
+                          [this](VoucherId voucher) { return mover_->may_have_waiting(voucher); });
+  if (!may_have_waiting) return;
+  const auto found = parts.changes.find_order(order);
+  if (found.ok() && found->has_value()) serve_waiting_lists((*found)->voucher);
+}
+
+/// Looks at the vouchers that have waiting lists, and now and then at the others: another process may publish one.
+void Sale::Lanes::serve_now_and_then() {
+  constexpr std::int64_t kLookForListsEveryMs = 10'000;
+  const std::int64_t now_ms = backend_.clock().monotonic_ms();
+  const bool looks_for_lists = now_ms >= next_look_for_lists_ms_;
+  if (looks_for_lists) next_look_for_lists_ms_ = now_ms + kLookForListsEveryMs;
   for (const VoucherId voucher : views_->split_vouchers()) {
-    if (!mover_->may_have_waiting(voucher) && patience.count() > 0) continue;
-    const absl::Status served =
-        mover_->serve_waiting(voucher, views_->count_of_voucher(voucher), patience);
-    served.IgnoreError();  // the timer's next call tries again
+    const bool is_looked_at = looks_for_lists || mover_->may_have_waiting(voucher);
+    if (is_looked_at) serve_once(voucher, std::chrono::milliseconds(0));
   }
 }
 
-/// Returns when the timer looks for waiting users next. Another process may publish a list.
-std::int64_t Sale::Lanes::next_serving_ms() const {
-  constexpr std::int64_t kEveryMs = 1'000;
-  constexpr std::int64_t kLookForListsEveryMs = 10'000;
-  const std::vector<VoucherId> vouchers = views_->split_vouchers();
-  const bool may_have_waiting = std::ranges::any_of(
-      vouchers, [this](VoucherId voucher) { return mover_->may_have_waiting(voucher); });
-  return backend_.clock().monotonic_ms() + (may_have_waiting ? kEveryMs : kLookForListsEveryMs);
+void Sale::Lanes::serve_once(VoucherId voucher, std::chrono::milliseconds patience) {
+  const absl::Status served =
+      mover_->serve_waiting(voucher, views_->count_of_voucher(voucher), patience);
+  // Another process may have archived it. The timer's next call tries again what fails.
+  if (absl::IsNotFound(served)) views_->note_if_archived(voucher).IgnoreError();
 }
 
 // ---- Orders -----------------------------------------------------------------------------------

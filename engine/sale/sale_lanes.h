@@ -69,9 +69,13 @@ class Sale::Lanes {
   absl::StatusOr<std::vector<Parts*>> all_of_voucher(VoucherId voucher);
   /// Notes that the stock of a voucher, or its terms, may have changed.
   void note_stock(VoucherId voucher);
-  /// Moves free pieces of vouchers on several lanes to where users wait for them. What fails is tried again a second
+  /// Notes that a voucher is archived.
+  absl::Status note_archived(VoucherId voucher) { return views_->note_if_archived(voucher); }
+  /// Moves free pieces of a voucher on several lanes to where users wait for them. What fails is tried again a second
   /// later.
-  void serve_waiting_lists(std::chrono::milliseconds patience = PieceMover::kPatience);
+  void serve_waiting_lists(VoucherId voucher);
+  /// Does that for the voucher of an order of `parts` whose pieces came back if `change` was done.
+  void serve_waiting_lists(Parts& parts, OrderId order, const ChangeResult& change);
 
   // As in Sale, with several lanes:
   BuyResult buy(const BuyRequest& request);
@@ -103,7 +107,8 @@ class Sale::Lanes {
   absl::Status open_late(std::size_t lane);
   absl::StatusOr<std::optional<int>> lane_of_buyer(VoucherId voucher, const UserId& user);
   OtherLanes other_lanes();
-  [[nodiscard]] std::int64_t next_serving_ms() const;
+  void serve_now_and_then();
+  void serve_once(VoucherId voucher, std::chrono::milliseconds patience);
   absl::Status rebuild_on(int lane, VoucherId voucher);
   [[nodiscard]] bool may_be_elsewhere(const BuyRequest& request, const BuyResult& result);
   template <class Decide>
@@ -118,6 +123,7 @@ class Sale::Lanes {
   std::vector<Opening> openings_;  // of each lane
   UnknownVouchers unknown_;
   std::unique_ptr<PieceMover> mover_;              // null with one lane
+  std::int64_t next_look_for_lists_ms_ = 0;        // monotonic; for the calls of serving_timer_
   std::unique_ptr<RepeatingTimer> serving_timer_;  // null with one lane; ends before the rest
 };
 

@@ -450,7 +450,6 @@ OrderChanges::Verdict OrderChanges::judge_cancellation_without_hold(OrderId id) 
   return too_late(status, "only an unpaid order can be cancelled");
 }
 
-/// Returns an accepted order: a stored one, or one that is queued.
 absl::StatusOr<std::optional<Order>> OrderChanges::find_order(OrderId order) {
   if (order <= 0) return std::nullopt;  // ids are positive
   auto stored = stores_.orders.find(order);

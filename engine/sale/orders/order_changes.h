@@ -52,6 +52,8 @@ class OrderChanges {
   /// if it is a dead letter, or in neither store any more. Asks the keyspace only about an order that
   /// is unpaid in the database or not there.
   absl::StatusOr<std::optional<OrderStatus>> find_status(OrderId order);
+  /// Returns an accepted order: a stored one, or one that is queued.
+  absl::StatusOr<std::optional<Order>> find_order(OrderId order);
 
   /// Ends every refund that was begun and not ended, in portions. Returns their number.
   absl::StatusOr<std::size_t> finish_refunds();
@@ -121,7 +123,6 @@ class OrderChanges {
                               const std::string& reason);
   Verdict judge_cancellation(OrderId order, const std::string& reason, const std::string& actor);
   Verdict judge_cancellation_without_hold(OrderId order);
-  absl::StatusOr<std::optional<Order>> find_order(OrderId order);
   absl::StatusOr<Standing> look_up(OrderId order);
   absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
   absl::StatusOr<OrderResult> store(const OrderEvent& event, const BatchFence& fence);

@@ -66,6 +66,26 @@ std::optional<int> richest_but(int other, std::span<const LanePieces> lanes) {
   return richest;
 }
 
+/// As richest_but(), of the lanes where nobody waits.
+std::optional<int> richest_without_waiting(int other, std::span<const LanePieces> lanes) {
+  std::vector<LanePieces> givers(lanes.begin(), lanes.end());
+  for (LanePieces& lane : givers) lane.is_whole = lane.is_whole && lane.waiting == 0;
+  return richest_but(other, givers);
+}
+
+/// Returns the lane that gives pieces to a buyer on this one; empty if none has any. One whose users wait, which is
+/// about to sell them its pieces, comes last.
+std::optional<int> giver_to(int to, std::span<const LanePieces> lanes) {
+  const auto richest = richest_without_waiting(to, lanes);
+  return richest ? richest : richest_but(to, lanes);
+}
+
+/// Returns true if each lane can be reached, and none has anything of the voucher.
+bool is_nowhere(std::span<const LanePieces> lanes) {
+  return std::ranges::all_of(
+      lanes, [](const LanePieces& lane) { return lane.away.ok() && lane.fields.empty(); });
+}
+
 }  // namespace
 
 PieceMover::State& PieceMover::state_of(VoucherId voucher) {
@@ -110,7 +130,7 @@ absl::StatusOr<bool> PieceMover::fetch_locked(State& state, VoucherId voucher, i
     if (has_served) continue;
     const std::int64_t free = free_in_all(now.pieces);
     const bool is_too_few = free > 0 && free < wanted;
-    if (const auto richest = richest_but(to, now.pieces); richest && !is_too_few) {
+    if (const auto richest = giver_to(to, now.pieces); richest && !is_too_few) {
       const std::int64_t most = now.pieces[static_cast<std::size_t>(*richest)].free;
       ASSIGN_OR_RETURN(const std::int64_t arrived,
                        move(voucher, *richest, to, share_to_give(most, free, lanes)));
@@ -144,6 +164,7 @@ absl::Status PieceMover::serve_waiting(VoucherId voucher, int lanes,
     state.served_calls = state.calls_to_serve;
     const bool knew_list = state.has_list;
     ASSIGN_OR_RETURN(const Look now, look(state, voucher, lanes, /*may_rebuild=*/false));
+    if (now.is_nowhere) return absl::NotFoundError(concat(voucher_name(voucher), " is nowhere"));
     if (!state.has_list) return absl::OkStatus();
     if (!knew_list) continue;
     ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, now.pieces));
@@ -162,11 +183,9 @@ absl::StatusOr<bool> PieceMover::move_to_waiting(VoucherId voucher,
   const auto needy = std::ranges::find_if(pieces, needs_pieces);
   if (needy == pieces.end()) return false;
   const int to = static_cast<int>(needy - pieces.begin());
-  std::vector<LanePieces> givers(pieces.begin(), pieces.end());
-  for (LanePieces& lane : givers) lane.is_whole = lane.is_whole && lane.waiting == 0;
-  const auto richest = richest_but(to, givers);
+  const auto richest = richest_without_waiting(to, pieces);
   if (!richest) return false;
-  const std::int64_t most = givers[static_cast<std::size_t>(*richest)].free;
+  const std::int64_t most = pieces[static_cast<std::size_t>(*richest)].free;
   RETURN_IF_ERROR(move(voucher, *richest, to, std::min(most, needy->waiting)).status());
   return true;
 }
@@ -231,7 +250,9 @@ absl::StatusOr<PieceMover::Look> PieceMover::look(State& state, VoucherId vouche
     }
     if (!is_rebuilt) break;
   }
-  state.has_list = !look.unread.ok() || std::ranges::any_of(look.pieces, &LanePieces::has_list);
+  look.is_nowhere = is_nowhere(look.pieces);
+  state.has_list = !look.is_nowhere &&
+                   (!look.unread.ok() || std::ranges::any_of(look.pieces, &LanePieces::has_list));
   return look;
 }
 

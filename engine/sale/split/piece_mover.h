@@ -63,10 +63,12 @@ class PieceMover {
   absl::StatusOr<bool> fetch(VoucherId voucher, int lanes, int to, std::int64_t wanted);
   /// Moves free pieces to lanes whose users wait for them, from lanes where nobody does. Rebuilds none. If another
   /// caller looks meanwhile, and began after this call did, leaves it to that one. kUnavailable: also if others
-  /// move pieces for longer than `patience`.
+  /// move pieces for longer than `patience`. kNotFound: each lane can be reached, and none has the voucher.
   absl::Status serve_waiting(VoucherId voucher, int lanes, std::chrono::milliseconds patience);
   /// Returns false if the voucher had no waiting list when its lanes were looked at last.
   [[nodiscard]] bool may_have_waiting(VoucherId voucher) { return state_of(voucher).has_list; }
+  /// Notes that a user waits, so it has one.
+  void note_waiting(VoucherId voucher) { state_of(voucher).has_list = true; }
 
   /// Brings pieces to the lane `to` until it has `wanted` free ones, and as many of `spare` more as there are, since
   /// others buy meanwhile; returns 0. If two equal looks, or many different ones, found fewer than `wanted` on all
@@ -89,6 +91,7 @@ class PieceMover {
   struct Look {
     std::vector<LanePieces> pieces = {};
     absl::Status unread = {};  // why one of them is not whole; OK: all are
+    bool is_nowhere = false;   // each can be reached, and none has anything of the voucher
   };
 
   State& state_of(VoucherId voucher);

@@ -58,6 +58,10 @@ std::vector<VoucherId> LaneViews::split_vouchers() const {
   return vouchers_ ? vouchers_->remembered_on_several() : std::vector<VoucherId>();
 }
 
+absl::Status LaneViews::note_if_archived(VoucherId voucher) {
+  return vouchers_ ? vouchers_->note_if_archived(voucher) : absl::OkStatus();
+}
+
 absl::StatusOr<int> LaneViews::of_order(OrderId order) const {
   const int lane = lane_of_order(order);
   if (lane < count()) return lane;

@@ -39,8 +39,9 @@ class LaneViews {
   [[nodiscard]] std::optional<int> known_of_buyer(VoucherId voucher, const UserId& user) const;
   /// Returns on how many lanes a voucher is, as far as is remembered. Asks nobody.
   [[nodiscard]] int count_of_voucher(VoucherId voucher) const;
-  /// Returns the vouchers on several lanes that are remembered. Asks nobody.
+  // As VoucherLanes::remembered_on_several() and note_if_archived():
   [[nodiscard]] std::vector<VoucherId> split_vouchers() const;
+  absl::Status note_if_archived(VoucherId voucher);
   /// Returns the lane of an order. Asks the order database about one of a lane that it did not have at
   /// open(). kUnavailable: the lane was added since. An order that cannot exist is on the lane 0.
   [[nodiscard]] absl::StatusOr<int> of_order(OrderId order) const;

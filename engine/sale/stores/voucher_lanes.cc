@@ -17,14 +17,14 @@ absl::Status VoucherLanes::load() {
     const auto home = homes.find(voucher);
     if (home == homes.end()) continue;  // it is being published
     const VoucherPlace place{.home = home->second, .lanes = version.voucher.lanes};
-    RETURN_IF_ERROR(remember(voucher, place).status());
+    RETURN_IF_ERROR(remember(voucher, place, /*is_archived=*/false).status());
   }
   ASSIGN_OR_RETURN(const auto archived, read_archived(stores_.orders));
   for (const ArchivedVoucher& one : archived) {
     const auto home = homes.find(one.last.voucher.id);
     if (home == homes.end()) continue;  // it was archived before there were lanes
     const VoucherPlace place{.home = home->second, .lanes = one.last.voucher.lanes};
-    RETURN_IF_ERROR(remember(one.last.voucher.id, place).status());
+    RETURN_IF_ERROR(remember(one.last.voucher.id, place, /*is_archived=*/true).status());
   }
   return absl::OkStatus();
 }
@@ -39,6 +39,14 @@ std::optional<VoucherPlace> VoucherLanes::remembered(VoucherId voucher) const {
 std::vector<VoucherId> VoucherLanes::remembered_on_several() const {
   const std::shared_lock lock(mutex_);
   return on_several_;
+}
+
+absl::Status VoucherLanes::note_if_archived(VoucherId voucher) {
+  ASSIGN_OR_RETURN(const bool archived, is_archived(stores_, voucher));
+  if (!archived) return absl::OkStatus();
+  const std::lock_guard lock(mutex_);
+  std::erase(on_several_, voucher);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<VoucherPlace>> VoucherLanes::find(VoucherId voucher) {
@@ -57,7 +65,7 @@ absl::StatusOr<std::optional<VoucherPlace>> VoucherLanes::find(VoucherId voucher
     }
     place.lanes = archived->last.voucher.lanes;
   }
-  ASSIGN_OR_RETURN(const VoucherPlace known, remember(voucher, place));
+  ASSIGN_OR_RETURN(const VoucherPlace known, remember(voucher, place, !latest.has_value()));
   return known;
 }
 
@@ -68,11 +76,12 @@ absl::StatusOr<int> VoucherLanes::put(VoucherId voucher, int lane) {
   return present;
 }
 
-absl::StatusOr<VoucherPlace> VoucherLanes::remember(VoucherId voucher, VoucherPlace place) {
+absl::StatusOr<VoucherPlace> VoucherLanes::remember(VoucherId voucher, VoucherPlace place,
+                                                    bool is_archived) {
   RETURN_IF_ERROR(check_known(voucher, place));
   const std::lock_guard lock(mutex_);
   const bool is_new = places_.try_emplace(voucher, place).second;
-  if (is_new && place.lanes > 1) on_several_.push_back(voucher);
+  if (is_new && place.lanes > 1 && !is_archived) on_several_.push_back(voucher);
   return place;
 }
 

@@ -37,8 +37,11 @@ class VoucherLanes {
   absl::Status load();
   /// Returns the place of a voucher if it is remembered. Asks nobody.
   [[nodiscard]] std::optional<VoucherPlace> remembered(VoucherId voucher) const;
-  /// Returns the vouchers on several lanes that are remembered. Asks nobody.
+  /// Returns the vouchers on several lanes that are remembered, but for those that are known to be archived. Asks
+  /// nobody.
   [[nodiscard]] std::vector<VoucherId> remembered_on_several() const;
+  /// Looks whether a voucher is archived now.
+  absl::Status note_if_archived(VoucherId voucher);
   /// Returns the place of a voucher; empty if it was never recorded. Asks the stores about one that is not
   /// remembered. kUnavailable: the lane is new, and the sale was opened before it was added.
   absl::StatusOr<std::optional<VoucherPlace>> find(VoucherId voucher);
@@ -46,7 +49,7 @@ class VoucherLanes {
   absl::StatusOr<int> put(VoucherId voucher, int lane);
 
  private:
-  absl::StatusOr<VoucherPlace> remember(VoucherId voucher, VoucherPlace place);
+  absl::StatusOr<VoucherPlace> remember(VoucherId voucher, VoucherPlace place, bool is_archived);
   absl::Status check_known(VoucherId voucher, const VoucherPlace& place) const;
 
   LaneStore& store() { return *stores_.orders.lanes(); }
@@ -55,7 +58,7 @@ class VoucherLanes {
   const int count_;
   mutable std::shared_mutex mutex_;
   absl::flat_hash_map<VoucherId, VoucherPlace> places_;  // guarded by mutex_
-  std::vector<VoucherId> on_several_;                    // of these; guarded by mutex_
+  std::vector<VoucherId> on_several_;  // of these, unless known to be archived; guarded by mutex_
 };
 
 /// Returns a version as the lane of these stores has it (on_lane()).

@@ -257,6 +257,46 @@ TEST_P(SplitTermsTest, MoreStockIsSoldToAllLists) {
   expect_audit_passes();
 }
 
+TEST_P(SplitTermsTest, ListOfAnotherProcessIsServedWithinASecond) {
+  Voucher voucher = split(3, {.per_user = 1});
+  voucher.payment_ms = kPaymentMs;
+  ASSERT_TRUE(sale_->publish(voucher).ok());
+  for (int lane = 0; lane < kSplitLanes; ++lane) orders_.push_back(bought(user_of(lane)));
+  store_all();
+  backend_.advance_ms(kPaymentMs - 500);
+  voucher.waiting_max = kSplitLanes;
+  ASSERT_TRUE(open_sale(backend_.keyspace())->publish(voucher).ok());
+  const OrderId order = wait(user_of(2, 1));
+  backend_.advance_ms(500);
+  EXPECT_TRUE(store(sale_->lanes()[0]));
+  EXPECT_FALSE(is_known(order));
+  backend_.advance_ms(1'000);
+  EXPECT_TRUE(is_known(order));
+}
+
+TEST_P(SplitTermsTest, VoucherWithoutListIsSeldomLookedAt) {
+  constexpr VoucherId kListed = kSplit + 1;
+  constexpr int kSeconds = 9;
+  int looks = 0;
+  int looks_at_list = 0;
+  faults::FaultyBackend counting(backend_.keyspace(), [&](const Request& request) {
+    looks += names(request, keys_of(1).stock(kSplit)) ? 1 : 0;
+    looks_at_list += names(request, keys_of(1).stock(kListed)) ? 1 : 0;
+    return faults::FaultyBackend::Fault::kNone;
+  });
+  publish(3);
+  Voucher listed = split(3);
+  listed.id = kListed;
+  listed.waiting_max = kSplitLanes;
+  ASSERT_TRUE(sale_->publish(listed).ok());
+  const std::unique_ptr<Sale> sale = open_sale(counting);
+  backend_.advance_ms(1'000);
+  looks = looks_at_list = 0;
+  for (int i = 0; i < kSeconds; ++i) backend_.advance_ms(1'000);
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(looks_at_list, kSeconds);
+}
+
 // ---- Purchase tokens ----
 
 TEST_P(SplitTermsTest, TokenBuysOnTheLaneOfItsUser) {
@@ -309,6 +349,27 @@ TEST_P(SplitTermsTest, IsArchivedWithAllItsLanes) {
   expect_audit_passes();
   EXPECT_EQ(sale_->delete_archived(kSplit).value(), 3);
   for (const OrderId order : orders) EXPECT_FALSE(is_known(order));
+}
+
+TEST_P(SplitTermsTest, ArchivedVoucherIsNotLookedAt) {
+  publish(3);
+  int looks = 0;
+  faults::FaultyBackend counting(backend_.keyspace(), [&](const Request& request) {
+    looks += names(request, keys_of(1).stock(kSplit)) ? 1 : 0;
+    return faults::FaultyBackend::Fault::kNone;
+  });
+  const std::unique_ptr<Sale> archiver = open_sale(counting);
+  const std::unique_ptr<Sale> other = open_sale(counting);
+  ASSERT_TRUE(archiver->close(kSplit).ok());
+  backend_.advance_ms(1);
+  ASSERT_TRUE(archiver->archive(kSplit).ok());
+  looks = 0;
+  backend_.advance_ms(1'000);
+  EXPECT_GT(looks, 0) << "the other process notices it";
+  looks = 0;
+  const std::unique_ptr<Sale> later = open_sale(counting);
+  for (int i = 0; i < 12; ++i) backend_.advance_ms(1'000);
+  EXPECT_EQ(looks, 0);
 }
 
 // ---- Moving ----

@@ -182,7 +182,8 @@ class Sale {
   /// each, and so on. Sends one request per 1,000 and lane.
   absl::StatusOr<std::vector<UserId>> waiting_list(VoucherId voucher);
   /// Returns those of them that arrived after the arrival `after`, at most `count_max`: a page of the list,
-  /// which users may leave meanwhile.
+  /// which users may leave meanwhile. A voucher on several lanes has a list on each, and numbers the arrivals of each
+  /// list apart: they do not ascend with the time, and one who arrives later may be on a page that was read already.
   absl::StatusOr<std::vector<WaitingUser>> waiting_users(VoucherId voucher, std::int64_t after,
                                                          std::size_t count_max = 1'000);
 
