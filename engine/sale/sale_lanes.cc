@@ -158,7 +158,14 @@ Sale::Lanes::Lanes(Backend& backend, std::unique_ptr<LaneViews> views, const Sal
 
 /// Returns how the first lane, which publishes vouchers on several, reaches the others.
 OtherLanes Sale::Lanes::other_lanes() {
-  const auto for_each = [this](int lanes, auto call) -> absl::Status {
+  const auto check = [this](VoucherId voucher, int lanes) -> absl::Status {
+    if (static_cast<std::size_t>(lanes) <= parts_.size()) return absl::OkStatus();
+    return absl::UnavailableError(concat("voucher ", voucher, " is on ", lanes,
+                                         " lanes, and this process has opened the sale with ",
+                                         parts_.size(), " lanes: open it again"));
+  };
+  const auto for_each = [=, this](VoucherId voucher, int lanes, auto call) -> absl::Status {
+    RETURN_IF_ERROR(check(voucher, lanes));
     for (int lane = 1; lane < lanes; ++lane) {
       ASSIGN_OR_RETURN(Parts* const parts, at(lane));
       RETURN_IF_ERROR(call(parts->vouchers));
@@ -167,21 +174,24 @@ OtherLanes Sale::Lanes::other_lanes() {
   };
   return {.check_places =
               [=](VoucherId voucher, int lanes, bool is_new) {
-                return for_each(
-                    lanes, [&](VoucherBook& book) { return book.check_place(voucher, is_new); });
+                return for_each(voucher, lanes, [&](VoucherBook& book) {
+                  return book.check_place(voucher, is_new);
+                });
               },
           .put_in_force =
               [=, this](const VoucherVersion& version) {
-                absl::Status done = for_each(version.voucher.lanes, [&](VoucherBook& book) {
+                const Voucher& voucher = version.voucher;
+                absl::Status done = for_each(voucher.id, voucher.lanes, [&](VoucherBook& book) {
                   return book.put_in_force_here(version);
                 });
-                if (done.ok()) note_stock(version.voucher.id);
+                if (done.ok()) note_stock(voucher.id);
                 return done;
               },
-          .gather =
-              [this](const Voucher& voucher, std::int64_t wanted, std::int64_t spare) {
-                return mover_->gather(voucher.id, voucher.lanes, 0, wanted, spare);
-              }};
+          .gather = [=, this](const Voucher& voucher, std::int64_t wanted,
+                              std::int64_t spare) -> absl::StatusOr<std::int64_t> {
+            RETURN_IF_ERROR(check(voucher.id, voucher.lanes));
+            return mover_->gather(voucher.id, voucher.lanes, 0, wanted, spare);
+          }};
 }
 
 absl::Status Sale::Lanes::rebuild_on(int lane, VoucherId voucher) {

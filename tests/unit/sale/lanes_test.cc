@@ -498,6 +498,24 @@ TEST_P(MoreLanesTest, OlderProcessRebuildsNoVoucherOnMoreLanes) {
   }
 }
 
+TEST_P(MoreLanesTest, OlderProcessFinishesNoVersionOfMoreLanes) {
+  const std::unique_ptr<Sale> of_one = std::move(sale_);
+  const std::unique_ptr<Sale> of_two = open_with(2);
+  sale_ = open_with(3);
+  Voucher split = voucher(7, 9);
+  split.lanes = 3;
+  ASSERT_TRUE(sale_->publish(split).ok());
+  split.stock = 3;
+  ASSERT_TRUE(backend_.orders().record_pending({.voucher = split, .version = 2}).ok());
+  for (Sale* const older : {of_one.get(), of_two.get()}) {
+    const absl::Status added = older->add_stock(7, 1);
+    EXPECT_TRUE(absl::IsUnavailable(added)) << added;
+    EXPECT_NE(added.message().find("open it again"), std::string::npos) << added;
+  }
+  EXPECT_TRUE(sale_->add_stock(7, 1).ok());
+  EXPECT_EQ(sale_->voucher(7).value()->voucher.stock, 4);
+}
+
 TEST_P(MoreLanesTest, OlderProcessKnowsOrderOfNewLane) {
   sale_ = open_with(2);
   const auto newer = open_with(4);
