@@ -100,7 +100,12 @@ absl::Status Sale::Parts::open(Backend& backend, absl::FunctionRef<absl::Status(
   }
   server_run.remember(*client);
   RETURN_IF_ERROR(vouchers.recover());
-  RETURN_IF_ERROR(ids.prepare());
+  const absl::Status prepared = ids.prepare();
+  if (absl::IsResourceExhausted(prepared)) {  // until tomorrow; what is sold is still to be stored
+    if (options.logger) log_error(*options.logger, std::string(prepared.message()));
+  } else {
+    RETURN_IF_ERROR(prepared);
+  }
   RETURN_IF_ERROR(archiving.finish().status());
   const auto refunds = changes.finish_refunds();
   if (!refunds.ok() && options.logger) {

@@ -6,6 +6,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/core/client/oom_script.h"
+#include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/core/client/thread_wait.h"
 #include "engine/recipes/ids/reserved_draw.lua.h"
@@ -60,8 +62,11 @@ Request IdDraws::make_request(Draw& draw) {
     draw.losses = dated.losses;
     return request;
   }
-  const std::string key = keys_.of(draw.day);
-  Request request = Request::of("EVAL", lua::kReservedDraw, 1, key, draw.size, draw.above);
+  return reserved_draw(draw, lua::kReservedDraw);
+}
+
+Request IdDraws::reserved_draw(const Draw& draw, std::string_view script) const {
+  Request request = Request::of("EVAL", script, 1, keys_.of(draw.day), draw.size, draw.above);
   if (draw.begins_at) request.add(*draw.begins_at);
   return request;
 }
@@ -121,18 +126,40 @@ absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t
   return absl::OkStatus();
 }
 
+/// Reserves counters after a loss, unless that was done. So attempts that fail use up one reservation.
+absl::Status IdDraws::cover_losses(std::int64_t day) {
+  RETURN_IF_ERROR(look_up(day));
+  {
+    const std::lock_guard lock(mutex_);
+    if (days_[day].losses_covered == losses_) return absl::OkStatus();
+  }
+  return reserve(day, 0, reservations_->reserved_at_once());
+}
+
 absl::Status IdDraws::raise_counter(Client& connection, std::int64_t day) {
   if (reservations_ == nullptr) return absl::OkStatus();
-  RETURN_IF_ERROR(look_up(day));
-  RETURN_IF_ERROR(reserve(day, 0, reservations_->reserved_at_once()));
+  const absl::Status covered = cover_losses(day);
+  const bool is_used_up = absl::IsResourceExhausted(covered);
+  if (!covered.ok() && !is_used_up) return covered;
   Draw draw;
   {
     const std::lock_guard lock(mutex_);
     draw = make_draw(day, 0);
   }
   draw.size = 0;
-  const Reply raised = connection.call(make_request(draw));
-  return raised.is_integer() ? absl::OkStatus() : to_status(raised, kDrawing);
+  if (is_used_up) draw.above = layout_.counter_max();  // nobody draws what others may have
+  draw.begins_at = draw.above;
+  Reply raised = connection.call(reserved_draw(draw, lua::kReservedDraw));
+  if (has_code(raised, redis_error_code::kOutOfMemory)) {  // those that free it connect here, too
+    static const std::string* const kWithoutMemory = new std::string(allow_oom(lua::kReservedDraw));
+    raised = connection.call(reserved_draw(draw, *kWithoutMemory));
+  }
+  if (raised.is_integer()) return absl::OkStatus();
+  if (has_code(raised, error_code::kOutcomeUnknown)) {
+    const std::lock_guard lock(mutex_);
+    ++losses_;  // others may draw from here: if the counter is lost now, it begins elsewhere
+  }
+  return to_status(raised, kDrawing);
 }
 
 std::optional<IdRange> IdDraws::take(std::int64_t day) {
@@ -249,7 +276,10 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
   constexpr int kDrawsMax = 4;
   Reply drawn = reply;
   for (int draws = 1;; ++draws) {
-    if (!drawn.is_integer()) return to_status(drawn, kDrawing);
+    if (!drawn.is_integer()) {
+      if (!has_code(drawn, error_code::kOutcomeUnknown)) keep_beginning(draw);
+      return to_status(drawn, kDrawing);
+    }
     const std::int64_t last = drawn.integer();
     const std::int64_t before = last - draw.size;
     if (last != 0 && before < 0) {
@@ -279,6 +309,13 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
     }
     drawn = client_.call(make_request(draw));
   }
+}
+
+/// Lets the next draw begin a lost counter where this one, which did not run, would have.
+void IdDraws::keep_beginning(const Draw& draw) {
+  const std::lock_guard lock(mutex_);
+  Day& day = days_[draw.day];
+  if (draw.losses_before == losses_ && !day.begins_at) day.begins_at = draw.begins_at;
 }
 
 /// Returns true if the keyspace may have lost the counter, so that the drawn counters are other

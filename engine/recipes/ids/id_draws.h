@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -66,7 +67,8 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
 
   /// Raises the day's counter above all reserved ones, if it is lower. For a ConnectionCheck, with
   /// reservations, after drop_ranges(): a process that began after a loss knows of none, and would
-  /// draw again what is used on this side.
+  /// draw again what is used on this side. If the day's counters are used up, nobody can draw more. Needs no
+  /// memory, and may be repeated after an error.
   absl::Status raise_counter(Client& connection, std::int64_t day);
 
   /// Assumes a loss before the next draws over `connection`. For a ConnectionCheck, without
@@ -102,9 +104,12 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   };
 
   [[nodiscard]] Request make_request(Draw& draw);
+  [[nodiscard]] Request reserved_draw(const Draw& draw, std::string_view script) const;
   Draw make_draw(std::int64_t day, std::int64_t count_min);
   absl::Status look_up(std::int64_t day);
   absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
+  absl::Status cover_losses(std::int64_t day);
+  void keep_beginning(const Draw& draw);
   /// Returns nothing while a range is ready or the draw has not ended.
   std::optional<absl::Status> result(std::int64_t day, std::uint64_t draws_ended_before);
   [[nodiscard]] std::uint64_t draws_ended();

@@ -13,6 +13,7 @@
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/random_name.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/core/client/oom_script.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/keyspace/lost_versions.h"
@@ -61,8 +62,7 @@ const Script& close_script() {
 
 /// Workers free memory, so they continue when memory is exhausted.
 LeasedScript make_leased(std::string_view text) {
-  return {.script = Script(std::string(text)),
-          .without_memory = Script(concat("#!lua flags=allow-oom\n", text))};
+  return {.script = Script(std::string(text)), .without_memory = Script(allow_oom(text))};
 }
 
 const LeasedScript& renew_script() {

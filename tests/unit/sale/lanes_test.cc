@@ -516,6 +516,22 @@ TEST_P(MoreLanesTest, OlderProcessFinishesNoVersionOfMoreLanes) {
   EXPECT_EQ(sale_->voucher(7).value()->voucher.stock, 4);
 }
 
+TEST_P(MoreLanesTest, LaneWithoutOrderIdsIsOpened) {
+  sale_ = open_with(2);
+  ASSERT_TRUE(sale_->publish(voucher(7, 10)).ok());
+  const int lane = sale_->lane_of(7).value().number;
+  ASSERT_EQ(lane, 1);
+  const OrderId order = bought(7, 1);
+  const std::int64_t day = backend_.clock().now_ms() / kDayMs;
+  ASSERT_TRUE(
+      backend_.orders().lanes()->reserve_ids_of(lane, day, counters_of_lane(lane).last, 1).ok());
+  sale_ = open_with(2);
+  EXPECT_EQ(sale_->buy(7, 2).detail, "the lane 1 has used all of its order ids of this day (UTC)");
+  store_all();
+  EXPECT_EQ(sale_->status(order).value().location, OrderLocation::kStored);
+  backend_.advance_ms(kDayMs);
+}
+
 TEST_P(MoreLanesTest, OlderProcessKnowsOrderOfNewLane) {
   sale_ = open_with(2);
   const auto newer = open_with(4);

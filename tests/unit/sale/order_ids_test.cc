@@ -28,6 +28,9 @@ namespace {
 
 IdOptions blocks_of(std::int64_t size) { return order_id_options(SaleKeys{}, size, {}); }
 
+constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
+constexpr char kCounter[] = "icr:order:20231114";
+
 class OrderIdsTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
   SaleBackend keyspace_{*GetParam()};  // without its database
@@ -40,12 +43,11 @@ class OrderIdsTest : public ::testing::TestWithParam<SaleBackendParam> {
     const std::vector<Order> batch = {{.id = id, .user = id, .voucher = 1}};
     ASSERT_TRUE(write_now(orders_, batch).ok());
   }
+  /// Returns the greatest reserved counter of the first day.
+  std::int64_t reserved() { return database_.reserve_ids(kStartDay, 0, 0).value(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Backends, OrderIdsTest, each_backend(), backend_name);
-
-constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
-constexpr char kCounter[] = "icr:order:20231114";
 
 TEST_P(OrderIdsTest, IdIsTimeAboveDailyCounter) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
@@ -234,6 +236,71 @@ TEST_P(OrderIdsTest, OlderCounterSparesBlocksOfOthers) {
   for (int i = 0; i < 900; ++i) EXPECT_TRUE(seen.insert(*first.next_id()).second);
 }
 
+TEST_P(OrderIdsTest, CounterIsRaisedThoughMemoryIsExhausted) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
+  ASSERT_TRUE(ids.next_id().ok());
+  ids.forget_draws();
+  client_("CONFIG", "SET", "maxmemory", 1);
+  EXPECT_EQ(ids.raise_counter(client_), absl::OkStatus());
+  client_("CONFIG", "SET", "maxmemory", 0);
+  EXPECT_EQ(client_("INCRBY", kCounter, 0), Reply::integer(IdReservations::kReservedAtOnce));
+}
+
+TEST_P(OrderIdsTest, FailedRaisesReserveOnce) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
+  ASSERT_TRUE(ids.next_id().ok());
+  client_("SET", kCounter, "text");
+  ids.forget_draws();
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(ids.raise_counter(client_).ok());
+  client_("SET", kCounter, 0);
+  EXPECT_EQ(ids.raise_counter(client_), absl::OkStatus());
+  EXPECT_EQ(reserved(), 2 * IdReservations::kReservedAtOnce);
+  EXPECT_EQ(kOrderIdLayout.counter_of(*ids.next_id()), IdReservations::kReservedAtOnce + 1);
+  EXPECT_EQ(reserved(), 2 * IdReservations::kReservedAtOnce);
+}
+
+TEST_P(OrderIdsTest, RefusedDrawsReserveOnce) {
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &reservations_);
+  client_("SET", "other", "data");
+  client_("CONFIG", "SET", "maxmemory", 1);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(absl::IsUnavailable(ids.next_id().status()));
+  client_("CONFIG", "SET", "maxmemory", 0);
+  EXPECT_EQ(kOrderIdLayout.counter_of(*ids.next_id()), 1);
+  EXPECT_EQ(reserved(), IdReservations::kReservedAtOnce);
+}
+
+/// An older counter must not give what others may have.
+TEST_P(OrderIdsTest, UsedUpReservationsEndDay) {
+  class Limited final : public IdReservations {
+   public:
+    explicit Limited(IdReservations& all) : all_(all) {}
+
+    absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) override {
+      return all_.greatest_id(below);
+    }
+    absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
+                                         std::int64_t count) override {
+      auto reserved = all_.reserve(day, above, count);
+      if (reserved.ok() && *reserved > kReservedAtOnce) return absl::ResourceExhaustedError("");
+      return reserved;
+    }
+
+   private:
+    IdReservations& all_;
+  };
+  Limited limited(reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &limited);
+  ASSERT_TRUE(ids.next_id().ok());
+  IdGenerator began_after_loss(keyspace_.keyspace(), blocks_of(10), &limited);
+  ASSERT_TRUE(began_after_loss.prepare().ok());
+  ids.forget_draws();
+  EXPECT_EQ(ids.raise_counter(client_), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(began_after_loss.next_id().status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(ids.next_id().status()));
+  keyspace_.advance_ms(kDayMs);
+  EXPECT_TRUE(ids.next_id().ok());
+}
+
 TEST_P(OrderIdsTest, DrawBeforeLossIsVoid) {
   IdGenerator* drawing = nullptr;
   std::string older;
@@ -256,14 +323,13 @@ TEST_P(OrderIdsTest, DrawBeforeLossIsVoid) {
 TEST_P(OrderIdsTest, OrderStoreIsReadOncePerReservation) {
   IdGenerator ids(keyspace_.keyspace(), blocks_of(100'000), &reservations_);
   ASSERT_TRUE(ids.prepare().ok());
-  const std::int64_t reserved = database_.reserve_ids(kStartDay, 0, 0).value();
-  EXPECT_EQ(reserved, IdReservations::kReservedAtOnce);
+  EXPECT_EQ(reserved(), IdReservations::kReservedAtOnce);
   std::vector<OrderId> many(IdReservations::kReservedAtOnce / 2);
   std::size_t count = 0;
   ASSERT_TRUE(ids.next_ids(many, count).ok());
-  EXPECT_EQ(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);
+  EXPECT_EQ(reserved(), IdReservations::kReservedAtOnce);
   ASSERT_TRUE(ids.next_ids(many, count).ok());
-  EXPECT_GT(database_.reserve_ids(kStartDay, 0, 0).value(), reserved);
+  EXPECT_GT(reserved(), IdReservations::kReservedAtOnce);
 }
 
 TEST_P(OrderIdsTest, ExhaustedCounterIsError) {

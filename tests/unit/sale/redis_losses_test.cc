@@ -246,6 +246,25 @@ TEST_F(RedisLossesTest, FullServerRefusesWithoutEffect) {
   EXPECT_EQ(lost(), 0);
 }
 
+TEST_F(RedisLossesTest, RestartedFullServerIsDrained) {
+  server_ = std::make_unique<RedisServer>(
+      RedisServerOptions{.append_only = true, .arguments = {"--maxmemory", "1"}});
+  const Request set_no_limit = Request::of("CONFIG", "SET", "maxmemory", 0);
+  ASSERT_EQ(ask(set_no_limit), Reply::ok());
+  open(patient());
+  buy(1, 5);
+  drain();
+  buy(6, 5);
+  server_->restart();  // with the limit
+  drain();
+  EXPECT_EQ(rows().size(), 10U);
+  const BuyResult refused = sale().buy(1, 11);
+  EXPECT_EQ(refused.outcome, Outcome::kOverloaded) << refused.detail;
+  ASSERT_EQ(ask(set_no_limit), Reply::ok());
+  sell_out_and_check();
+  EXPECT_EQ(lost(), 0);
+}
+
 TEST_F(RedisLossesTest, LoadingServerSellsOnceLoaded) {
   start(append_only());
   buy(1, 10);

@@ -81,7 +81,7 @@ class IdReservations {
   /// Raises the greatest reserved counter of `day` to `above` if it is lower, and then by `count`.
   /// Returns the new counter. The caller owns the last `count` counters up to and including it; no
   /// two calls reserve the same one. With `count` 0 nothing is recorded. May forget all days but
-  /// the last two.
+  /// the last two. kResourceExhausted: the day's counters are used up.
   virtual absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
                                                std::int64_t count) = 0;
 
