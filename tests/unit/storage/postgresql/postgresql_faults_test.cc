@@ -82,6 +82,31 @@ TEST_F(PostgresqlFaultsTest, DeadlockIsRunAgain) {
   EXPECT_EQ(store->count_live(1).value(), 4);
 }
 
+// Transactions are READ COMMITTED, whatever the database's default is: those of a second program, which would
+// fail serializable ones, fail none.
+TEST_F(PostgresqlFaultsTest, SerializableDefaultFailsNothing) {
+  const auto number = [&](const std::string& query) { return std::stoi(execute(query)); };
+  const std::string rollbacks =
+      "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
+  auto store = open_orders_at(with("options=-cdefault_transaction_isolation%3Dserializable"));
+  expect_writes(*store, 1);
+  const int before = number(rollbacks);
+  for (OrderId id = 2; id < 5; ++id) {
+    PostgresqlSession other(url_);
+    other.execute("BEGIN; UPDATE database_state SET checkpoint = checkpoint");
+    std::thread writer([&] { expect_writes(*store, id); });
+    wait_for_lock_wait();
+    other.execute("COMMIT");
+    writer.join();
+  }
+  EXPECT_EQ(store->count_live(1).value(), 4);
+  store.reset();  // a session counts its transactions by its end at the latest
+  while (number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rushgate' AND "
+                "datname = current_database()") > 0) {
+  }
+  EXPECT_EQ(number(rollbacks), before);
+}
+
 TEST_F(PostgresqlFaultsTest, LongLockIsNamed) {
   const auto store = open_orders_at(with("statement_timeout_ms=400"));
   {
