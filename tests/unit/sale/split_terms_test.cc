@@ -257,7 +257,7 @@ TEST_P(SplitTermsTest, MoreStockIsSoldToAllLists) {
   expect_audit_passes();
 }
 
-TEST_P(SplitTermsTest, ListOfAnotherProcessIsServedWithinASecond) {
+TEST_P(SplitTermsTest, ListOfOtherProcessIsServedWithinSecond) {
   Voucher voucher = split(3, {.per_user = 1});
   voucher.payment_ms = kPaymentMs;
   ASSERT_TRUE(sale_->publish(voucher).ok());
