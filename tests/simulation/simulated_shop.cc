@@ -281,7 +281,7 @@ void SimulatedShop::step() {
   } else if (choice < 95) {
     fail_database();
   } else if (choice < 96) {
-    change_stock();
+    add_stock();
   } else if (choice < 97) {
     deliver_late();
   } else {
@@ -350,13 +350,13 @@ void SimulatedShop::pay(Process& process, OrderId order, const BuyRequest& reque
   say(concat("pay ", order, ": ", change_outcome_name(result.outcome), " ", result.detail));
 }
 
-void SimulatedShop::change_stock() {
+void SimulatedShop::add_stock() {
   Process& process = choose_process();
   if (process.sale == nullptr) return;
   const VoucherId voucher = random_.between(1, options_.vouchers);
-  const std::int64_t more = random_.between(-3, 3);
-  const absl::Status changed = process.sale->add_stock(voucher, more);
-  say(concat("process ", process.number, " adds ", more, " to ", voucher, ": ", changed.message()));
+  const std::int64_t more = random_.between(1, 3);
+  const absl::Status added = process.sale->add_stock(voucher, more);
+  say(concat("process ", process.number, " adds ", more, " to ", voucher, ": ", added.message()));
 }
 
 void SimulatedShop::work() {

@@ -76,7 +76,7 @@ class SimulatedShop {
   void note_accepted(OrderId order, const BuyRequest& request, const std::vector<int>& losses);
   void pay_or_cancel();
   void pay(Process& process, OrderId order, const BuyRequest& request);
-  void change_stock();
+  void add_stock();
   void work();
   void end_process();
   void end_dying();
