@@ -452,14 +452,9 @@ absl::StatusOr<bool> Sale::Lanes::leave_waiting_list(VoucherId voucher, const Us
 }
 
 absl::StatusOr<std::vector<UserId>> Sale::Lanes::waiting_list(VoucherId voucher) {
-  constexpr std::size_t kPortion = 1'000;
-  std::vector<UserId> users;
-  for (std::int64_t after = 0;;) {
-    ASSIGN_OR_RETURN(auto portion, waiting_users(voucher, after, kPortion));
-    for (WaitingUser& waiting : portion) users.push_back(std::move(waiting.user));
-    if (portion.size() < kPortion) return users;
-    after = portion.back().arrival;
-  }
+  return read_waiting_list([&](std::int64_t after, std::size_t count_max) {
+    return waiting_users(voucher, after, count_max);
+  });
 }
 
 /// The arrivals of each list are numbered from 1 on: the numbers of several alternate.

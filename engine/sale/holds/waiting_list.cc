@@ -139,17 +139,23 @@ absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleK
                          .version = reply.elements()[2].integer()};
 }
 
-absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
-                                                      VoucherId voucher) {
+absl::StatusOr<std::vector<UserId>> read_waiting_list(ReadWaitingUsers read_page) {
   constexpr std::size_t kPortion = 1'000;
   std::vector<UserId> users;
   std::int64_t after = 0;
   while (true) {
-    ASSIGN_OR_RETURN(auto portion, read_waiting_users(client, keys, voucher, after, kPortion));
+    ASSIGN_OR_RETURN(auto portion, read_page(after, kPortion));
     for (WaitingUser& waiting : portion) users.push_back(std::move(waiting.user));
     if (portion.size() < kPortion) return users;
     after = portion.back().arrival;
   }
+}
+
+absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
+                                                      VoucherId voucher) {
+  return read_waiting_list([&](std::int64_t after, std::size_t count_max) {
+    return read_waiting_users(client, keys, voucher, after, count_max);
+  });
 }
 
 absl::StatusOr<std::vector<WaitingUser>> read_waiting_users(Client& client, const SaleKeys& keys,

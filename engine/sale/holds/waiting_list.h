@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <rushgate/client.h>
@@ -45,6 +46,11 @@ struct WaitingListLook {
 absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleKeys& keys,
                                                      VoucherId voucher);
 
+/// Reads a page of a waiting list, as read_waiting_users().
+using ReadWaitingUsers = absl::FunctionRef<absl::StatusOr<std::vector<WaitingUser>>(
+    std::int64_t after, std::size_t count_max)>;
+/// Returns the users on all pages, in their order.
+absl::StatusOr<std::vector<UserId>> read_waiting_list(ReadWaitingUsers read_page);
 /// Returns the users that wait, in the order of their arrival, read in bounded portions.
 absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,31 +54,29 @@ std::int64_t free_in_all(std::span<const LanePieces> lanes) {
   return free;
 }
 
-/// Returns the lane with most free pieces, other than this one; empty if none has any.
-std::optional<int> richest_but(int other, std::span<const LanePieces> lanes) {
+/// The lanes that may give pieces.
+enum class Givers : std::uint8_t { kAll, kWithoutWaiting };
+
+/// Returns the one with most free pieces, other than this lane; empty if none has any.
+std::optional<int> richest_but(int other, std::span<const LanePieces> lanes, Givers givers) {
   std::optional<int> richest;
   std::int64_t most = 0;
   for (int lane = 0; lane < static_cast<int>(lanes.size()); ++lane) {
     const LanePieces& pieces = lanes[static_cast<std::size_t>(lane)];
-    if (lane == other || !pieces.is_whole || pieces.free <= most) continue;
+    const bool may_give =
+        lane != other && pieces.is_whole && (givers == Givers::kAll || pieces.waiting == 0);
+    if (!may_give || pieces.free <= most) continue;
     most = pieces.free;
     richest = lane;
   }
   return richest;
 }
 
-/// As richest_but(), of the lanes where nobody waits.
-std::optional<int> richest_without_waiting(int other, std::span<const LanePieces> lanes) {
-  std::vector<LanePieces> givers(lanes.begin(), lanes.end());
-  for (LanePieces& lane : givers) lane.is_whole = lane.is_whole && lane.waiting == 0;
-  return richest_but(other, givers);
-}
-
 /// Returns the lane that gives pieces to a buyer on this one; empty if none has any. One whose users wait, which is
 /// about to sell them its pieces, comes last.
 std::optional<int> giver_to(int to, std::span<const LanePieces> lanes) {
-  const auto richest = richest_without_waiting(to, lanes);
-  return richest ? richest : richest_but(to, lanes);
+  const auto richest = richest_but(to, lanes, Givers::kWithoutWaiting);
+  return richest ? richest : richest_but(to, lanes, Givers::kAll);
 }
 
 /// Returns true if each lane can be reached, and none has anything of the voucher.
@@ -164,7 +163,8 @@ absl::Status PieceMover::serve_waiting(VoucherId voucher, int lanes,
     state.served_calls = state.calls_to_serve;
     const bool knew_list = state.has_list;
     ASSIGN_OR_RETURN(const Look now, look(state, voucher, lanes, /*may_rebuild=*/false));
-    if (now.is_nowhere) return absl::NotFoundError(concat(voucher_name(voucher), " is nowhere"));
+    if (is_nowhere(now.pieces))
+      return absl::NotFoundError(concat(voucher_name(voucher), " is nowhere"));
     if (!state.has_list) return absl::OkStatus();
     if (!knew_list) continue;
     ASSIGN_OR_RETURN(const bool has_finished, finish_moves(voucher, now.pieces));
@@ -183,7 +183,7 @@ absl::StatusOr<bool> PieceMover::move_to_waiting(VoucherId voucher,
   const auto needy = std::ranges::find_if(pieces, needs_pieces);
   if (needy == pieces.end()) return false;
   const int to = static_cast<int>(needy - pieces.begin());
-  const auto richest = richest_without_waiting(to, pieces);
+  const auto richest = richest_but(to, pieces, Givers::kWithoutWaiting);
   if (!richest) return false;
   const std::int64_t most = pieces[static_cast<std::size_t>(*richest)].free;
   RETURN_IF_ERROR(move(voucher, *richest, to, std::min(most, needy->waiting)).status());
@@ -209,7 +209,7 @@ absl::StatusOr<std::int64_t> PieceMover::gather(VoucherId voucher, int lanes, in
     if (has_finished) continue;
     missing = std::max<std::int64_t>(wanted - free, 0);
     if (missing == 0) {
-      const int richest = richest_but(to, now.pieces).value_or(to);
+      const int richest = richest_but(to, now.pieces, Givers::kAll).value_or(to);
       const std::int64_t most = now.pieces[static_cast<std::size_t>(richest)].free;
       RETURN_IF_ERROR(move(voucher, richest, to, std::min(most, wanted + more - here)).status());
       continue;
@@ -250,8 +250,7 @@ absl::StatusOr<PieceMover::Look> PieceMover::look(State& state, VoucherId vouche
     }
     if (!is_rebuilt) break;
   }
-  look.is_nowhere = is_nowhere(look.pieces);
-  state.has_list = !look.is_nowhere &&
+  state.has_list = !is_nowhere(look.pieces) &&
                    (!look.unread.ok() || std::ranges::any_of(look.pieces, &LanePieces::has_list));
   return look;
 }

@@ -91,7 +91,6 @@ class PieceMover {
   struct Look {
     std::vector<LanePieces> pieces = {};
     absl::Status unread = {};  // why one of them is not whole; OK: all are
-    bool is_nowhere = false;   // each can be reached, and none has anything of the voucher
   };
 
   State& state_of(VoucherId voucher);

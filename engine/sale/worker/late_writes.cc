@@ -76,8 +76,8 @@ absl::Status LateWrites::wait_for_other_lane(DecidedEntry& refused) {
   ASSIGN_OR_RETURN(const auto latest, stores_.vouchers.latest(refused.seen->voucher));
   if (!latest.has_value() || latest->voucher.lanes <= 1) return absl::OkStatus();
   const auto id = StreamId::parse(refused.entry->id);
-  ASSIGN_OR_RETURN(const auto now_ms,
-                   keyspace_time_ms(client_));  // the entry's id has that clock's
+  // The entry's id has the time of the keyspace's clock, too.
+  ASSIGN_OR_RETURN(const auto now_ms, keyspace_time_ms(client_));
   const std::int64_t waited_ms = now_ms - static_cast<std::int64_t>(id ? id->ms : 0);
   if (waited_ms <= kWaitMaxMs) {
     refused.may_need_earlier = true;

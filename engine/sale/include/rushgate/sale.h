@@ -41,8 +41,8 @@ struct SaleOptions {
   /// The number of lanes, at least: open() adds lanes to the order database until there are so many, up to
   /// kLanesMax. They stay, also if a later open() names fewer (docs/cluster.md). Vouchers that are on
   /// sale stay on their lane. More than 1 needs an order store with lanes (OrderStore::lanes()), and
-  /// excludes `admission` and `adopt`. 0: kLanesOnCluster if the sale
-  /// begins on a Redis Cluster, lanes are possible and `keys` have no tag; otherwise 1.
+  /// excludes `admission` and `adopt`. 0: kLanesOnCluster if the sale begins on a Redis Cluster, lanes are
+  /// possible and `keys` have no tag; otherwise 1.
   int lanes = 0;
   /// How long an idempotency key stands for its order, at most kRequestTtlMsMax (100 years).
   std::int64_t request_ttl_ms = std::int64_t{7} * 24 * 60 * 60 * 1'000;
