@@ -70,16 +70,21 @@ FaultyOrderStore::Plan FaultyOrderStore::next_write() {
 }
 
 // Without the mutex during the call: others may read while a batch is written.
-template <class Item, class Forward>
-absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_items(std::span<const Item> items,
-                                                                       Forward forward) {
+template <class Write>
+auto FaultyOrderStore::write_as_planned(Write write) -> decltype(write(Plan())) {
   const Plan plan = next_write();
   if (hook_) hook_(Point::kBeforeWrite);
   if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;
-  absl::StatusOr<Results> results = write_poisoned(items, plan, forward);
-  if (plan.fault && results.ok()) results = plan.fault->error;
-  if (hook_ && results.ok()) hook_(Point::kAfterWrite);
-  return results;
+  auto written = write(plan);
+  if (plan.fault && written.ok()) written = plan.fault->error;
+  if (hook_ && written.ok()) hook_(Point::kAfterWrite);
+  return written;
+}
+
+template <class Item, class Forward>
+absl::StatusOr<std::vector<OrderResult>> FaultyOrderStore::write_items(std::span<const Item> items,
+                                                                       Forward forward) {
+  return write_as_planned([&](const Plan& plan) { return write_poisoned(items, plan, forward); });
 }
 
 template <class Item, class Forward>
@@ -172,13 +177,9 @@ absl::StatusOr<int> FaultyOrderStore::put_on_lane(VoucherId voucher, int lane) {
 }
 
 absl::Status FaultyOrderStore::record_moved(const MovedPieces& moved, const BatchFence& fence) {
-  const Plan plan = next_write();
-  if (hook_) hook_(Point::kBeforeWrite);
-  if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;
-  absl::Status recorded = inner_->orders.lanes()->record_moved(moved, forwarded(fence));
-  if (plan.fault && recorded.ok()) recorded = plan.fault->error;
-  if (hook_ && recorded.ok()) hook_(Point::kAfterWrite);
-  return recorded;
+  return write_as_planned([&](const Plan& /*plan*/) {
+    return inner_->orders.lanes()->record_moved(moved, forwarded(fence));
+  });
 }
 
 absl::Status FaultyOrderStore::voucher_write_error() const {
