@@ -1,23 +1,20 @@
 // Stands in each page itself: if a file of the page does not come, because the server stops just then, the
-// page is loaded again once the server is back. If that does not help, ever later.
+// page is loaded again once the server is back. Each time in a row, it waits longer before that.
 {
-  let waitMs = 1000 * 2 ** Math.min(Number(sessionStorage.getItem('rushgate.loads') ?? 0), 6);
-  let isWaiting = false;
+  const COUNT = 'rushgate.loads';
+  const count = Number(sessionStorage.getItem(COUNT) ?? 0);
   const loadAgain = async () => {
-    await new Promise((resolve) => { setTimeout(resolve, waitMs); });
-    try {
-      if ((await fetch('/v1/server')).ok) {
-        sessionStorage.setItem('rushgate.loads', Number(sessionStorage.getItem('rushgate.loads') ?? 0) + 1);
-        location.reload();
-        return;
-      }
-    } catch { /* it is still away */ }
-    loadAgain();
+    await new Promise((resolve) => { setTimeout(resolve, 1000 * 2 ** Math.min(count, 6)); });
+    const reply = await fetch('/v1/server').catch(() => null);  // null: it is still away
+    if (!reply?.ok) return loadAgain();
+    sessionStorage.setItem(COUNT, count + 1);
+    location.reload();
   };
+  let isWhole = true;
   addEventListener('error', ({ target }) => {
-    if (isWaiting || !['SCRIPT', 'LINK'].includes(target.tagName)) return;
-    isWaiting = true;
+    if (!isWhole || !['SCRIPT', 'LINK'].includes(target.tagName)) return;
+    isWhole = false;
     loadAgain();
   }, true);
-  addEventListener('load', () => { if (!isWaiting) sessionStorage.removeItem('rushgate.loads'); });
+  addEventListener('load', () => { if (isWhole) sessionStorage.removeItem(COUNT); });
 }
