@@ -43,8 +43,8 @@ class BuggyClient final : public faults::ForwardingClient {
     const bool is_look = requests.size() > 1 && requests[0][0] == "HGETALL" &&
                          requests[1][0] == "GET";  // read_lane_pieces()
     if (bug_ != PlantedBug::kOneLaneIsSoldOut || !is_look) return replies;
-    for (std::size_t i = 1; i < replies.size(); i += 2) {
-      if (replies[i].is_text()) replies[i] = Reply::bulk("0");
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      if (requests[i][0] == "GET" && replies[i].is_text()) replies[i] = Reply::bulk("0");
     }
     return replies;
   }
