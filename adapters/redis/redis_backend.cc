@@ -79,7 +79,8 @@ absl::Status RedisBackend::health() const { return servers_->health(); }
 Capabilities RedisBackend::capabilities() const {
   const RedisOptions& options = runtime_->options();
   return {.confirms = options.confirm_replicas > 0,
-          .has_slots = !options.cluster.addresses.empty()};
+          .has_slots = !options.cluster.addresses.empty(),
+          .has_callback_thread = true};
 }
 
 void RedisBackend::add_native_scripts(std::span<const NamedScript> /*scripts*/) {}

@@ -127,7 +127,8 @@ absl::StatusOr<std::unique_ptr<Sale::Lanes>> Sale::Lanes::open(Backend& backend,
   if (lanes->mover_ != nullptr) {
     constexpr std::int64_t kServeEveryMs = 1'000;
     lanes->serving_timer_ = std::make_unique<RepeatingTimer>(
-        backend, [&clock = backend.clock()] { return clock.monotonic_ms() + kServeEveryMs; },
+        backend, "rg-lists",
+        [&clock = backend.clock()] { return clock.monotonic_ms() + kServeEveryMs; },
         [its = lanes.get()] { its->serve_now_and_then(); });
   }
   return lanes;

@@ -1,6 +1,8 @@
 // A sale with lanes on a real cluster: where its lanes are, and what faults of one node do to them.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,9 +12,11 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/cleanup/cleanup.h"
 #include "engine/core/client/info_value.h"
 #include "engine/core/client/key_slot.h"
 #include "tests/failover/failover_probe.h"
+#include "tests/support/hooked_backend.h"
 #include "tests/support/redis_server/redis_cluster.h"
 #include "tests/support/redis_server/sentinel_group.h"
 #include <rushgate/flash_sale.h>
@@ -173,6 +177,62 @@ TEST_F(ClusterLanesTest, NewConnectionComparesLanesOfItsNodeAlone) {
     const auto number = static_cast<std::size_t>(lane.number);
     EXPECT_EQ(after.at(number) > before.at(number), &master_of(lane) == &node) << lane.number;
   }
+}
+
+TEST_F(ClusterLanesTest, HungMasterDelaysNoIdsOfOtherLanes) {
+  const auto set_node_timeout = [](std::int64_t timeout_ms) {
+    for (std::size_t i = 0; i < cluster().nodes(); ++i) {
+      ask(cluster().node(i), Request::of("CONFIG", "SET", "cluster-node-timeout", timeout_ms));
+    }
+  };
+  set_node_timeout(1'000'000);  // the cluster is as patient as the client
+  const absl::Cleanup restore = [&] { set_node_timeout(RedisCluster::kNodeTimeoutMs); };
+
+  RedisServer* hung = nullptr;
+  std::string looked_at;
+  std::atomic<bool> is_ready = false;  // both are set
+  std::atomic<bool> is_paused = false;
+  std::atomic<bool> has_replied = false;
+  std::promise<void> paused;
+  const auto is_look = [&](const Request& request) {
+    return is_ready && request[0] == "HGETALL" && request[1] == looked_at;
+  };
+  const auto pause_once = [&](const Request& request) {
+    if (!is_look(request) || is_paused.exchange(true)) return;
+    hung->pause();
+    paused.set_value();
+  };
+  const auto note_reply = [&](const Request& request, const Reply& /*reply*/) {
+    if (is_paused && is_look(request)) has_replied = true;
+  };
+  const auto patient =
+      RedisBackend::open(*RedisOptions::from_url(cluster().url() + "?command_timeout_ms=60000"));
+  ASSERT_TRUE(patient.ok()) << patient.status();
+  HookedBackend backend(**patient, {.before = pause_once, .after = note_reply});
+  auto sale = Sale::open(backend, orders_, {.id_block_size = 1}).value();
+
+  constexpr VoucherId kWithList = 100;
+  ASSERT_TRUE(sale->publish({.id = kWithList,
+                             .stock = kLanesOnCluster,
+                             .end_ms = kForEverMs,
+                             .waiting_max = kLanesOnCluster,
+                             .lanes = kLanesOnCluster})
+                  .ok());
+  std::vector<VoucherId> others;
+  hung = &master_of(sale->lanes()[1]);
+  for (VoucherId id = 1; id <= kLanesOnCluster; ++id) {
+    ASSERT_TRUE(sale->publish({.id = id, .stock = 100, .end_ms = kForEverMs}).ok());
+    if (&master_of(sale->lane_of(id).value()) != hung) others.push_back(id);
+  }
+  looked_at = sale->lanes()[1].keys.voucher(kWithList);
+  is_ready = true;
+  paused.get_future().wait();  // by the timer that serves the waiting lists
+  for (std::int64_t user = 1; user <= 20; ++user) {
+    for (const VoucherId id : others) ASSERT_EQ(sale->buy(id, user).outcome, Outcome::kAccepted);
+  }
+  EXPECT_FALSE(has_replied) << "they waited for the hung master";
+  auto closed = std::async(std::launch::async, [&] { sale.reset(); });
+  hung->resume();
 }
 
 /// A sale on a cluster one of whose masters dies.

@@ -155,6 +155,11 @@ class OneThreadBackend final : public ForwardingBackend {
     return std::make_unique<OneThreadClient>(ForwardingBackend::open_client(options));
   }
   [[nodiscard]] const Clock& clock() const override { return clock_; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    Capabilities capabilities = ForwardingBackend::capabilities();
+    capabilities.has_callback_thread = false;
+    return capabilities;
+  }
 
  private:
   const Clock& clock_;

@@ -7,11 +7,21 @@
 
 namespace rushgate {
 
-/// Names the calling thread. All threads of the library begin with "rg-".
-template <std::size_t kBytes>
-void name_this_thread(const char (&name)[kBytes]) {
-  static_assert(kBytes <= 16, "Linux keeps 15 bytes of a name");
-  pthread_setname_np(pthread_self(), name);
-}
+/// A string literal. All threads of the library begin with "rg-".
+class ThreadName {
+ public:
+  template <std::size_t kBytes>
+  constexpr ThreadName(const char (&name)[kBytes]) : name_(name) {  // NOLINT(google-explicit-constructor)
+    static_assert(kBytes <= 16, "Linux keeps 15 bytes of a name");
+  }
+
+  [[nodiscard]] const char* c_str() const { return name_; }
+
+ private:
+  const char* name_;
+};
+
+/// Names the calling thread.
+inline void name_this_thread(ThreadName name) { pthread_setname_np(pthread_self(), name.c_str()); }
 
 }  // namespace rushgate

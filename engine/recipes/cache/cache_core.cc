@@ -255,7 +255,7 @@ void CacheCore::load_in_background(const Names& names, Cache::Loader loader, OnF
   {
     const std::lock_guard lock(mutex_);
     if (!is_closed_) {
-      if (!thread_) thread_ = std::make_unique<BackgroundThread>();
+      if (!thread_) thread_ = std::make_unique<BackgroundThread>("rg-cache");
       return thread_->run(std::move(task));
     }
   }

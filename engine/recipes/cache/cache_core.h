@@ -12,8 +12,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/core/base/background_thread.h"
 #include "engine/core/base/random.h"
-#include "engine/recipes/cache/background_thread.h"
 #include "engine/recipes/cache/first_level.h"
 #include "engine/recipes/locks/lock_channels.h"
 #include <rushgate/backend.h>

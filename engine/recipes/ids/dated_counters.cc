@@ -40,12 +40,15 @@ Request DatedCounters::make_request(Draw& draw) {
                      losses_covered_ < possible_losses_ ? 1 : 0, above > 0 ? above + gap : 0);
 }
 
+bool DatedCounters::is_last(const Reply& reply) {
+  return reply.elements().size() != 2 ||
+         reply.elements()[0].integer() != lua::dated_draw::kOtherDay;
+}
+
 absl::StatusOr<IdRange> DatedCounters::complete(Client& client, Draw draw, Reply reply) {
   constexpr int kDrawsMax = 4;
   for (int draws = 1;; ++draws) {
-    const bool is_pair = reply.elements().size() == 2;
-    if (!is_pair || reply.elements()[0].integer() != lua::dated_draw::kOtherDay)
-      return read(draw, reply);
+    if (is_last(reply)) return read(draw, reply);
     if (draws == kDrawsMax) {
       return absl::UnavailableError("ids: the server's clock jumps from day to day");
     }

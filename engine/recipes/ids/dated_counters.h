@@ -40,6 +40,8 @@ class DatedCounters {
   /// Returns the request for `draw.size` counters of the current day.
   Request make_request(Draw& draw);
 
+  /// Returns false if complete() draws once more after this reply.
+  [[nodiscard]] static bool is_last(const Reply& reply);
   /// Makes a range of the reply. Draws once more if the server's clock shows another day.
   absl::StatusOr<IdRange> complete(Client& client, Draw draw, Reply reply);
 

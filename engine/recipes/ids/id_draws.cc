@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -33,7 +34,7 @@ absl::StatusOr<std::int64_t> ask_reservations(
 
 IdDraws::IdDraws(Client& client, const WaitMethod* wait, IdReservations* reservations,
                  const Clock& clock, IdLayout layout, const CounterKeys& keys,
-                 std::int64_t block_size)
+                 std::int64_t block_size, bool has_callback_thread)
     : client_(client),
       wait_(wait_method(wait)),
       reservations_(reservations),
@@ -42,11 +43,15 @@ IdDraws::IdDraws(Client& client, const WaitMethod* wait, IdReservations* reserva
       keys_(keys),
       dated_(layout, keys, clock),
       size_max_(block_size * kGrowthMax),
-      size_(block_size) {}
+      size_(block_size) {
+  if (has_callback_thread) thread_ = std::make_unique<BackgroundThread>("rg-ids");
+}
 
 void IdDraws::close() {
+  std::unique_ptr<BackgroundThread> thread;  // ends without the lock, which its task takes
   const std::lock_guard lock(use_mutex_);
   is_closed_ = true;
+  thread.swap(thread_);
 }
 
 void IdDraws::drop_ranges() {
@@ -186,9 +191,7 @@ void IdDraws::ask(std::int64_t day, std::int64_t count_min) {
   // Not under the lock: without threads the completion runs before this returns.
   Request request = make_request(draw);
   client_.submit(std::move(request), [self = shared_from_this(), draw](const Reply& reply) {
-    const std::lock_guard in_use(self->use_mutex_);
-    if (self->is_closed_) return;
-    self->end(draw, self->complete(draw, reply));
+    self->receive(draw, reply);
   });
 }
 
@@ -258,6 +261,38 @@ IdDraws::Draw IdDraws::make_draw(std::int64_t day, std::int64_t count_min) {
           .sent_at_ms = clock_.monotonic_ms()};
 }
 
+/// Takes the reply to a draw that ask() began, on the thread of the completions.
+void IdDraws::receive(const Draw& draw, const Reply& reply) {
+  if (can_complete_at_once(draw, reply) || !finish_on_thread(draw, reply)) finish(draw, reply);
+}
+
+/// Returns false if there is no thread for it.
+bool IdDraws::finish_on_thread(const Draw& draw, const Reply& reply) {
+  const std::lock_guard lock(use_mutex_);
+  if (thread_ == nullptr) return false;
+  try {
+    thread_->run([self = shared_from_this(), draw, reply] { self->finish(draw, reply); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // the system has none to spare
+  }
+}
+
+void IdDraws::finish(const Draw& draw, const Reply& reply) {
+  const std::lock_guard in_use(use_mutex_);
+  if (!is_closed_) end(draw, complete(draw, reply));
+}
+
+/// Returns false if complete() asks the database, or the keyspace once more.
+bool IdDraws::can_complete_at_once(const Draw& draw, const Reply& reply) {
+  if (reservations_ == nullptr) return DatedCounters::is_last(reply);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!days_[draw.day].is_looked_up) return false;
+  }
+  return read_reserved(draw, reply).has_value();
+}
+
 absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
   auto range = reservations_ != nullptr
                    ? complete_reserved(draw, reply)
@@ -269,38 +304,20 @@ absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
 /// Makes a range of the counter's reply. Draws once more if the counter was lost, or not reserved.
 absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply) {
   RETURN_IF_ERROR(look_up(draw.day));
-  {
-    const std::lock_guard lock(mutex_);
-    draw.above = std::max(draw.above, days_[draw.day].stored);
-  }
   constexpr int kDrawsMax = 4;
   Reply drawn = reply;
   for (int draws = 1;; ++draws) {
-    if (!drawn.is_integer()) {
-      if (!has_code(drawn, error_code::kOutcomeUnknown)) keep_beginning(draw);
-      return to_status(drawn, kDrawing);
-    }
-    const std::int64_t last = drawn.integer();
-    const std::int64_t before = last - draw.size;
-    if (last != 0 && before < 0) {
-      return absl::FailedPreconditionError("ids: the counter " + keys_.of(draw.day) + " held " +
-                                           std::to_string(before));
-    }
-    if (last > layout_.counter_max()) {
-      return absl::ResourceExhaustedError("ids: the counter " + keys_.of(draw.day) + " is at " +
-                                          std::to_string(last) + ", and a day has " +
-                                          std::to_string(layout_.counter_max()) + " ids");
-    }
-    const bool is_reserved = last != 0 && before >= draw.above && last <= draw.reserved;
-    if (is_reserved && !may_be_lost(draw)) {
-      return IdRange{.next = before + 1, .end = last + 1};
+    if (auto range = read_reserved(draw, drawn)) {
+      const bool did_not_run = !drawn.is_integer() && !has_code(drawn, error_code::kOutcomeUnknown);
+      if (did_not_run) keep_beginning(draw);
+      return *std::move(range);
     }
     if (draws == kDrawsMax) {
       return absl::UnavailableError("ids: the counter " + keys_.of(draw.day) +
                                     " is being set to something else again and again");
     }
-    RETURN_IF_ERROR(
-        reserve(draw.day, last, std::max(reservations_->reserved_at_once(), 2 * draw.size)));
+    RETURN_IF_ERROR(reserve(draw.day, drawn.integer(),
+                            std::max(reservations_->reserved_at_once(), 2 * draw.size)));
     {
       const std::lock_guard lock(mutex_);
       const bool is_asked = draw.is_asked;
@@ -311,18 +328,36 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
   }
 }
 
+/// Returns the result of a draw of a day that is looked up; nothing if the counters may be others', too.
+std::optional<absl::StatusOr<IdRange>> IdDraws::read_reserved(const Draw& draw,
+                                                              const Reply& reply) {
+  if (!reply.is_integer()) return to_status(reply, kDrawing);
+  const std::int64_t last = reply.integer();
+  const std::int64_t before = last - draw.size;
+  if (last != 0 && before < 0) {
+    return absl::FailedPreconditionError("ids: the counter " + keys_.of(draw.day) + " held " +
+                                         std::to_string(before));
+  }
+  if (last > layout_.counter_max()) {
+    return absl::ResourceExhaustedError("ids: the counter " + keys_.of(draw.day) + " is at " +
+                                        std::to_string(last) + ", and a day has " +
+                                        std::to_string(layout_.counter_max()) + " ids");
+  }
+  const std::lock_guard lock(mutex_);
+  const Day& day = days_[draw.day];
+  const bool is_reserved =
+      last != 0 && before >= std::max(draw.above, day.stored) && last <= draw.reserved;
+  // The keyspace may have lost the counter, so that the drawn counters are other draws', too.
+  const bool may_be_lost = draw.losses_before < losses_ || day.losses_covered < losses_;
+  if (!is_reserved || may_be_lost) return std::nullopt;
+  return IdRange{.next = before + 1, .end = last + 1};
+}
+
 /// Lets the next draw begin a lost counter where this one, which did not run, would have.
 void IdDraws::keep_beginning(const Draw& draw) {
   const std::lock_guard lock(mutex_);
   Day& day = days_[draw.day];
   if (draw.losses_before == losses_ && !day.begins_at) day.begins_at = draw.begins_at;
-}
-
-/// Returns true if the keyspace may have lost the counter, so that the drawn counters are other
-/// draws', too.
-bool IdDraws::may_be_lost(const Draw& draw) {
-  const std::lock_guard lock(mutex_);
-  return draw.losses_before < losses_ || days_[draw.day].losses_covered < losses_;
 }
 
 void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {

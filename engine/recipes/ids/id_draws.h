@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/core/base/background_thread.h"
 #include "engine/recipes/ids/dated_counters.h"
 #include "engine/recipes/ids/day_name.h"
 #include "engine/recipes/ids/id_range.h"
@@ -38,9 +39,11 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   static constexpr std::int64_t kBusyMs = 100;
   static constexpr std::int64_t kGrowthMax = 64;
 
-  /// `reservations` may be null. `wait` is that of the client's options. Owns nothing.
+  /// `reservations` may be null. `wait` is that of the client's options. `has_callback_thread`: of the backend's
+  /// capabilities. Owns nothing.
   IdDraws(Client& client, const WaitMethod* wait, IdReservations* reservations, const Clock& clock,
-          IdLayout layout, const CounterKeys& keys, std::int64_t block_size);
+          IdLayout layout, const CounterKeys& keys, std::int64_t block_size,
+          bool has_callback_thread);
 
   /// Reads the state that the first draw of `day` needs from the reservations, unless it is known.
   /// Reserves counters if the keyspace has no counter. So the day's first draw needs no
@@ -115,12 +118,16 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   [[nodiscard]] std::uint64_t draws_ended();
   void wait_for_end(std::uint64_t ended_before);
   void draw_here(std::int64_t day, std::int64_t count_min);
-  bool may_be_lost(const Draw& draw);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
   /// Adds a drawn range to its day. Call it with mutex_ held.
   void add(std::int64_t to_day, const IdRange& range);
+  void receive(const Draw& draw, const Reply& reply);
+  bool finish_on_thread(const Draw& draw, const Reply& reply);
+  void finish(const Draw& draw, const Reply& reply);
+  [[nodiscard]] bool can_complete_at_once(const Draw& draw, const Reply& reply);
   absl::StatusOr<IdRange> complete(Draw draw, const Reply& reply);
   absl::StatusOr<IdRange> complete_reserved(Draw draw, const Reply& reply);
+  std::optional<absl::StatusOr<IdRange>> read_reserved(const Draw& draw, const Reply& reply);
 
   Client& client_;
   const WaitMethod& wait_;
@@ -142,8 +149,12 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   absl::Status failure_;                     // of the last draw that ended …
   std::int64_t failed_day_ = 0;              // … and its day
 
-  std::mutex use_mutex_;    // held while a completion uses the client or the reservations
-  bool is_closed_ = false;  // guarded by use_mutex_
+  std::mutex use_mutex_;  // held while a completion uses the client or the reservations
+  // Guarded by use_mutex_:
+  bool is_closed_ = false;
+  /// For what may wait for long after a draw: the completions of other generators must not wait for that. Null: the
+  /// backend has no thread for them either.
+  std::unique_ptr<BackgroundThread> thread_;
 };
 
 }  // namespace rushgate

@@ -83,7 +83,8 @@ IdGenerator::IdGenerator(Backend& backend, IdOptions options, IdReservations* re
       client_(backend.open_client(options_.client)),
       draws_(std::make_shared<IdDraws>(
           *client_, options_.client.wait, reservations, clock_, options_.layout,
-          CounterKeys{options_.key_prefix, options_.day_pattern}, options_.block_size)),
+          CounterKeys{options_.key_prefix, options_.day_pattern}, options_.block_size,
+          backend.capabilities().has_callback_thread)),
       blocks_(std::make_shared<Blocks>()),
       cursor_(blocks_->cursor) {
   if (reservations_ != nullptr) return;

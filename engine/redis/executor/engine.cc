@@ -62,7 +62,9 @@ void Engine::advance_ms(std::int64_t duration_ms) {
 absl::Status Engine::health() const { return executor_->health(); }
 
 Capabilities Engine::capabilities() const {
-  return {.runs_native_scripts = true, .waits_for_disk = executor_->keeps_on_disk()};
+  return {.runs_native_scripts = true,
+          .waits_for_disk = executor_->keeps_on_disk(),
+          .has_callback_thread = !executor_->is_manual()};
 }
 
 void Engine::add_native_scripts(std::span<const NamedScript> scripts) {

@@ -13,7 +13,7 @@ LeaseTimer::LeaseTimer(Backend& backend, KeyspaceOwner& owner,
       owner_(owner),
       logger_(std::move(logger)),
       timer_(
-          backend,
+          backend, "rg-lease",
           [&backend, &owner] { return owner.renewal_after(backend.clock().monotonic_ms()); },
           [this] { renew(); }) {}
 

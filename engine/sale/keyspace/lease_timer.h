@@ -27,7 +27,7 @@ class LeaseTimer {
   const std::unique_ptr<Client> client_;
   KeyspaceOwner& owner_;
   const std::shared_ptr<spdlog::logger> logger_;
-  bool was_lost_ = false;  // of the timer's thread
+  bool was_lost_ = false;  // for the timer's calls
   const RepeatingTimer timer_;
 };
 

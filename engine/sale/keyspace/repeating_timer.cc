@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/core/base/background_thread.h"
+
 namespace rushgate {
 
 struct RepeatingTimer::State {
@@ -10,22 +12,33 @@ struct RepeatingTimer::State {
         std::function<void()> its_act)
       : backend(its_backend), next_ms(std::move(its_next_ms)), act(std::move(its_act)) {}
 
+  void fire();
+  void run();
+
   Backend& backend;
   const std::function<std::int64_t()> next_ms;
   const std::function<void()> act;
-  std::mutex mutex;  // held during a call; guards is_closed
+  std::unique_ptr<BackgroundThread> thread = nullptr;  // null: `act` runs where the timer fires
+  std::mutex mutex;  // held during a call without a thread; guards the next two members
   bool is_closed = false;
+  bool is_running = false;  // on the thread
 };
 
-RepeatingTimer::RepeatingTimer(Backend& backend, std::function<std::int64_t()> next_ms,
-                               std::function<void()> act)
+RepeatingTimer::RepeatingTimer(Backend& backend, ThreadName thread,
+                               std::function<std::int64_t()> next_ms, std::function<void()> act)
     : state_(std::make_shared<State>(backend, std::move(next_ms), std::move(act))) {
+  if (backend.capabilities().has_callback_thread) {
+    state_->thread = std::make_unique<BackgroundThread>(thread);
+  }
   schedule(state_);
 }
 
 RepeatingTimer::~RepeatingTimer() {
-  const std::lock_guard lock(state_->mutex);
-  state_->is_closed = true;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->is_closed = true;
+  }
+  state_->thread.reset();
 }
 
 void RepeatingTimer::schedule(const std::shared_ptr<State>& state) {
@@ -35,8 +48,26 @@ void RepeatingTimer::schedule(const std::shared_ptr<State>& state) {
     const std::lock_guard lock(still_there->mutex);
     if (still_there->is_closed) return;
     schedule(still_there);
-    still_there->act();
+    still_there->fire();
   });
+}
+
+/// The caller holds the mutex.
+void RepeatingTimer::State::fire() {
+  if (thread == nullptr) return act();
+  if (is_running) return;
+  thread->run([this] { run(); });
+  is_running = true;
+}
+
+/// Runs on the thread.
+void RepeatingTimer::State::run() {
+  try {
+    act();
+  } catch (...) {  // as on the backend's thread
+  }
+  const std::lock_guard lock(mutex);
+  is_running = false;
 }
 
 }  // namespace rushgate

@@ -1,11 +1,13 @@
 // Order ids: the recipe, with reservations in an order database.
 #include "engine/sale/stores/order_ids.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string>
@@ -17,6 +19,7 @@
 
 #include "engine/core/base/time_units.h"
 #include "engine/recipes/ids/id_draws.h"
+#include "tests/support/barrier.h"
 #include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
 #include <rushgate/ids.h>
@@ -446,6 +449,29 @@ TEST_P(OrderIdsThreadsTest, CallersNeverReadOrderStore) {
   EXPECT_GT(reads_here.exchange(0), 0);
   for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(ids.next_id().ok());
   EXPECT_EQ(reads_here, 0);
+}
+
+TEST_P(OrderIdsThreadsTest, SlowDatabaseDelaysNoOtherDraws) {
+  testing::Barrier slow;
+  slow.close();
+  orders_.before_every_read([&] { slow.pass(); });
+  IdGenerator waiting(keyspace_.keyspace(), blocks_of(16), &reservations_);
+  auto late = std::async(std::launch::async, [&] { return waiting.next_id(); });
+  slow.await(1);
+
+  MemoryOrderStore other_database;
+  OrderIdReservations other_reservations(other_database);
+  IdGenerator other(keyspace_.keyspace(), order_id_options({.id_prefix = "other:"}, 16, {}),
+                    &other_reservations);
+  auto drawn = std::async(std::launch::async, [&] {
+    return std::ranges::all_of(std::views::iota(0, 1'000),
+                               [&](int) { return other.next_id().ok(); });
+  });
+  constexpr std::chrono::seconds kPatience{60};  // generous: the machine may be busy
+  EXPECT_EQ(drawn.wait_for(kPatience), std::future_status::ready);
+  slow.open();
+  EXPECT_TRUE(drawn.get());
+  EXPECT_TRUE(late.get().ok());
 }
 
 TEST_P(OrderIdsThreadsTest, CallbackDrawsWithoutBlocking) {

@@ -19,6 +19,7 @@ struct Capabilities {
   bool waits_for_disk = false;       // Client::sync() returns after an fsync
   bool confirms = false;             // ClientOptions::confirms has an effect
   bool has_slots = false;            // a Redis Cluster: the keys of a request must share a slot
+  bool has_callback_thread = false;  // false: callbacks run on the threads of the callers
 };
 
 /// Opens sessions. Thread-safe. A client may outlive the backend that opened it; its calls then
@@ -26,7 +27,9 @@ struct Capabilities {
 ///
 /// Completions, messages and timers are the callbacks of a backend. They run one at a time on one
 /// thread of the backend, and may use any client, also with blocking calls. While such a call
-/// waits, no other callback of this backend runs. A callback must not destroy the backend.
+/// waits, no other callback of this backend runs: what may wait for long needs a thread of its own.
+/// A backend that has no thread runs them on the threads of its callers, for tests that are the same
+/// in each run. A callback must not destroy the backend.
 class Backend {
  public:
   virtual ~Backend() = default;

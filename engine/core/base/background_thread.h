@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/functional/any_invocable.h"
+#include "engine/core/base/thread_name.h"
 
 namespace rushgate {
 
@@ -15,17 +16,19 @@ class BackgroundThread {
  public:
   using Task = absl::AnyInvocable<void()>;
 
-  BackgroundThread() = default;
+  explicit BackgroundThread(ThreadName name) : name_(name) {}
   /// Blocks until all queued tasks have run.
   ~BackgroundThread();
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;
 
+  /// Throws std::system_error, and does nothing, if the system has no thread to spare.
   void run(Task task);
 
  private:
   void serve();
 
+  const ThreadName name_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:

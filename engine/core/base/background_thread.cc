@@ -1,8 +1,6 @@
-#include "engine/recipes/cache/background_thread.h"
+#include "engine/core/base/background_thread.h"
 
 #include <utility>
-
-#include "engine/core/base/thread_name.h"
 
 namespace rushgate {
 
@@ -17,13 +15,13 @@ BackgroundThread::~BackgroundThread() {
 
 void BackgroundThread::run(Task task) {
   const std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(task));
   if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
+  tasks_.push_back(std::move(task));
   changed_.notify_one();
 }
 
 void BackgroundThread::serve() {
-  name_this_thread("rg-cache");
+  name_this_thread(name_);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return is_ending_ || !tasks_.empty(); });
