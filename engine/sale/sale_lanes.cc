@@ -188,6 +188,11 @@ OtherLanes Sale::Lanes::other_lanes() {
                 if (done.ok()) note_stock(voucher.id);
                 return done;
               },
+          .follow =
+              [=, this](const Voucher& voucher) {
+                return for_each(voucher.id, voucher.lanes,
+                                [&](VoucherBook& book) { return book.follow_here(voucher.id); });
+              },
           .gather = [=, this](const Voucher& voucher, std::int64_t wanted,
                               std::int64_t spare) -> absl::StatusOr<std::int64_t> {
             RETURN_IF_ERROR(check(voucher.id, voucher.lanes));

@@ -10,6 +10,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
+#include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/holds/waiting_list.h"
@@ -54,14 +55,6 @@ absl::Status check_on_lanes(const Voucher& before, const Voucher& changed) {
   return absl::InvalidArgumentError(
       concat(voucher_name(before.id), ": its limits per user and day cannot change, as it is on ",
              before.lanes, " lanes"));
-}
-
-/// Returns what does not allow more pieces to be sold.
-std::string describe_room(const Voucher& voucher) {
-  const bool is_limited =
-      voucher.lanes > 1 && voucher.limits.total > 0 && voucher.limits.total < voucher.stock;
-  return is_limited ? concat("a total limit of ", voucher.limits.total)
-                    : concat("a stock of ", voucher.stock);
 }
 
 // A change that never ends may be waiting for the caller, such as the check of a connection.
@@ -152,22 +145,27 @@ absl::Status VoucherBook::finish_pending() {
   return absl::OkStatus();
 }
 
-/// Rebuilds vouchers that are closed, or have no terms or no stock.
+/// Rebuilds vouchers that are closed, or have no terms or no stock, and those of another version.
 absl::Status VoucherBook::rebuild_lost(std::vector<VoucherVersion> on_sale) {
   std::vector<Request> requests;
   for (const VoucherVersion& version : on_sale) {
     const VoucherId id = version.voucher.id;
-    requests.push_back(Request::of("HEXISTS", keys_.voucher(id), "closed"));
+    requests.push_back(Request::of("HMGET", keys_.voucher(id), "closed", "version"));
     requests.push_back(Request::of("EXISTS", keys_.voucher(id), keys_.stock(id)));
   }
+  constexpr std::string_view kLooking = "looking at the vouchers";
   const std::vector<Reply> replies = client_.pipeline(requests);
   for (std::size_t i = 0; i < on_sale.size(); ++i) {
-    const Reply& closed = replies[2 * i];
+    const VoucherId id = on_sale[i].voucher.id;
+    const Reply& terms = replies[2 * i];
     const Reply& keys = replies[2 * i + 1];
-    if (closed == Reply::integer(0) && keys == Reply::integer(2)) continue;
-    absl::Status rebuilt = closed.is_error() ? to_status(closed, "looking at the vouchers")
-                           : keys.is_error() ? to_status(keys, "looking at the vouchers")
-                                             : rebuilder_.rebuild(on_sale[i]);
+    const bool is_read = terms.is_aggregate() && terms.elements().size() == 2 && keys.is_integer();
+    const bool is_whole = is_read && terms.elements()[0].is_nil() && keys.integer() == 2;
+    const Reply version = Reply::bulk(std::to_string(on_sale[i].version));
+    if (is_whole && terms.elements()[1] == version) continue;
+    absl::Status rebuilt = !is_read   ? to_status(terms.is_error() ? terms : keys, kLooking)
+                           : is_whole ? follow(id)
+                                      : rebuilder_.rebuild(id);
     if (absl::IsUnavailable(rebuilt)) return rebuilt;
     log(on_sale[i], rebuilt);
   }
@@ -249,7 +247,8 @@ absl::Status VoucherBook::refuse_unknown(VoucherId voucher) {
 
 absl::Status VoucherBook::publish_locked(const Voucher& voucher,
                                          std::optional<std::int64_t> expected_version) {
-  constexpr int kTries = 100;  // each fails only because another process published
+  // Each fails only because another process published, or because a rebuild found more pieces sold.
+  constexpr int kTries = 100;
   for (int i = 1;; ++i) {
     ASSIGN_OR_RETURN(const auto latest, finish_latest(voucher.id));
     ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(voucher.id));
@@ -272,8 +271,13 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     version.voucher = voucher;
     version.version = latest.has_value() ? latest->version + 1 : 1;
     const absl::Status recorded = stores_.vouchers.record_pending(version);
-    if (recorded.ok()) return apply(version);
-    if (!absl::IsFailedPrecondition(recorded) || i == kTries) return recorded;
+    if (recorded.ok()) {
+      absl::Status applied = apply(version);
+      if (!absl::IsCancelled(applied)) return applied;
+      if (i == kTries) return absl::FailedPreconditionError(applied.message());
+    } else if (!absl::IsFailedPrecondition(recorded) || i == kTries) {
+      return recorded;
+    }
   }
 }
 
@@ -296,14 +300,25 @@ bool VoucherBook::is_elsewhere(const VoucherVersion& version) const {
   return version.voucher.lanes > 1 && stores_.orders.lane() != 0;
 }
 
-/// Puts the version in force, and records that. Of a voucher on several lanes, first on the others, unless the
-/// lane 0 may refuse it: a smaller stock is taken from there. What was interrupted is repeated as long as it is
-/// pending.
+/// Puts the version in force, and records that. What was interrupted is repeated as long as it is pending. kCancelled: a
+/// rebuild has refused it.
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
-  if (version.voucher.lanes == 1) {
-    RETURN_IF_ERROR(put_in_force(version));
-    return record_applied(version);
+  absl::Status applied = put_in_force_everywhere(version);
+  if (applied.ok()) applied = record_applied(version);
+  // A lane may have put it in force after it was refused, or have been rebuilt with an earlier one before it was applied.
+  if (absl::IsCancelled(applied)) log(version, follow(version.voucher.id));
+  const bool is_decided =
+      applied.ok() || absl::IsCancelled(applied) || absl::IsFailedPrecondition(applied);
+  if (is_decided && version.voucher.lanes > 1 && options_.other_lanes) {
+    log(version, options_.other_lanes->follow(version.voucher));
   }
+  return applied;
+}
+
+/// Of a voucher on several lanes, first on the others, unless the lane 0 may refuse it: a smaller stock is taken from
+/// there.
+absl::Status VoucherBook::put_in_force_everywhere(const VoucherVersion& version) {
+  if (version.voucher.lanes == 1) return put_in_force(version);
   if (!options_.other_lanes) {
     return absl::FailedPreconditionError(concat(
         voucher_name(version.voucher.id), " is on several lanes, and the sale is being moved"));
@@ -313,8 +328,7 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
       in_force.has_value() && pieces_for_sale(version.voucher) < pieces_for_sale(in_force->voucher);
   if (is_smaller) RETURN_IF_ERROR(put_in_force(version));
   RETURN_IF_ERROR(options_.other_lanes->put_in_force(version));
-  if (!is_smaller) RETURN_IF_ERROR(put_in_force(version));
-  return record_applied(version);
+  return is_smaller ? absl::OkStatus() : put_in_force(version);
 }
 
 absl::Status VoucherBook::check_place(VoucherId voucher, bool is_new) {
@@ -334,6 +348,31 @@ absl::Status VoucherBook::put_in_force_here(const VoucherVersion& version) {
   RETURN_IF_ERROR(put_in_force(version));
   RETURN_IF_ERROR(owner_.seal(client_));
   return forget_copies(version.voucher.id);
+}
+
+absl::Status VoucherBook::follow_here(VoucherId voucher) {
+  VoucherChange change(changing_);
+  if (!change.wait(kPatience)) return is_changing();
+  return follow(voucher);
+}
+
+/// Brings the keyspace to the version in force, if it has an older one, or one that was refused. A pending one stays.
+absl::Status VoucherBook::follow(VoucherId voucher) {
+  const Reply reply = client_("HGET", keys_.voucher(voucher), "version");
+  if (reply.is_nil()) return absl::OkStatus();
+  const auto known = reply.is_text() ? parse_int64(reply.text()) : std::nullopt;
+  if (!known) return to_status(reply, "looking at " + voucher_name(voucher));
+  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(voucher));
+  const auto in_force = version_in_force(versions);
+  if (!in_force || *known == in_force->version) return absl::OkStatus();
+  if (*known > in_force->version) {
+    const bool is_refused = std::ranges::any_of(versions, [&](const VoucherVersion& version) {
+      return version.version == *known && version.state == VoucherVersion::State::kRefused;
+    });
+    return is_refused ? rebuilder_.rebuild_whole(voucher) : absl::OkStatus();
+  }
+  RETURN_IF_ERROR(put_in_force(*in_force));
+  return forget_copies(voucher);
 }
 
 absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
@@ -364,14 +403,14 @@ absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
       return absl::OkStatus();
     }
     case voucher_scripts::kRefused:
-      return refuse(version, concat(count, " more are sold than ", describe_room(version.voucher),
-                                    " allows"));
+      return refuse(version, describe_lack_of_stock(version.voucher, detail.front()));
     case voucher_scripts::kTooManyBuyers:
-      return refuse(version, "it has " + count + " buyers, and the limit per user can no longer " +
-                                 "come up from 1 when there are more than " +
-                                 std::to_string(options_.buyers_converted_max));
+      return refuse(version, concat(voucher_name(id), ": it has ", count,
+                                    " buyers, and the limit per user can no longer come up from 1 "
+                                    "when there are more than ",
+                                    options_.buyers_converted_max));
     case voucher_scripts::kForeign:
-      return refuse(version, describe_foreign(version, detail));
+      return refuse(version, concat(voucher_name(id), ": ", describe_foreign(version, detail)));
     case voucher_scripts::kAnothers:
       return owner_.refusal(client_);
     default:
@@ -453,15 +492,16 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
         break;
       case voucher_scripts::kMissing:
       case voucher_scripts::kRebuilding:
-        prepared = rebuilder_.rebuild(in_force.value_or(version));
+        prepared = rebuilder_.rebuild(version.voucher.id);
         break;
       case voucher_scripts::kNeedsDays:
-        prepared = rebuilder_.rebuild(version, &*in_force);
+        prepared = rebuilder_.rebuild_whole(version.voucher.id);
         break;
       default:
         return result;
     }
     if (!prepared.ok()) return prepared;
+    RETURN_IF_ERROR(check_kept(version));
   }
 }
 
@@ -486,9 +526,23 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
 absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
   // The database must never record as applied a version that a power cut could remove from the log.
   RETURN_IF_ERROR(owner_.seal(client_));
-  const absl::Status resolved = stores_.vouchers.resolve(version.voucher.id, version.version,
-                                                         VoucherVersion::State::kApplied, {});
-  return resolved.ok() ? forget_copies(version.voucher.id) : resolved;
+  const VoucherId id = version.voucher.id;
+  const absl::Status resolved =
+      stores_.vouchers.resolve(id, version.version, VoucherVersion::State::kApplied, {});
+  if (absl::IsFailedPrecondition(resolved)) RETURN_IF_ERROR(check_kept(version));
+  return resolved.ok() ? forget_copies(id) : resolved;
+}
+
+/// Returns kCancelled, with the recorded reason, if a rebuild has refused the version.
+absl::Status VoucherBook::check_kept(const VoucherVersion& version) const {
+  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(version.voucher.id));
+  for (const VoucherVersion& recorded : versions) {
+    const bool is_it = recorded.version == version.version;
+    if (is_it && recorded.state == VoucherVersion::State::kRefused) {
+      return absl::CancelledError(recorded.reason);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
@@ -497,8 +551,7 @@ absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
 
 /// Records that the version is refused. Of a voucher on several lanes, only the first may do that: the others
 /// have it already, or will.
-absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& why) const {
-  const std::string reason = voucher_name(version.voucher.id) + ": " + why;
+absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& reason) const {
   if (is_elsewhere(version)) {
     return absl::FailedPreconditionError(
         concat(reason, " (on the lane ", stores_.orders.lane(), ")"));
@@ -513,8 +566,9 @@ absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::strin
 absl::Status VoucherBook::rebuild(VoucherId voucher) {
   const VoucherChange change(changing_);  // purchases come here: they do not wait
   if (!change.is_ours()) return absl::AbortedError(voucher_name(voucher) + " is being rebuilt");
-  const auto in_force = find_in_force(voucher);
-  return in_force.ok() ? rebuilder_.rebuild(*in_force) : in_force.status();
+  RETURN_IF_ERROR(find_in_force(voucher).status());
+  RETURN_IF_ERROR(rebuilder_.rebuild(voucher));
+  return follow(voucher);
 }
 
 /// Returns the version in force. A first one may be pending, if its process ended after it had put it
@@ -541,9 +595,10 @@ absl::StatusOr<RestoredOrders> VoucherBook::restore(VoucherId voucher,
                                                     std::span<const LostOrder> lost) {
   const VoucherChange change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
-  ASSIGN_OR_RETURN(const auto in_force, find_in_force(voucher));
+  RETURN_IF_ERROR(find_in_force(voucher).status());
   LostOrders orders(lost);
-  RETURN_IF_ERROR(rebuilder_.rebuild(in_force, nullptr, &orders));
+  RETURN_IF_ERROR(rebuilder_.rebuild_whole(voucher, &orders));
+  RETURN_IF_ERROR(follow(voucher));
   return orders.restored;
 }
 

@@ -33,6 +33,8 @@ struct OtherLanes {
   std::function<absl::Status(VoucherId, int lanes, bool is_new)> check_places = {};
   /// Puts a version in force there, by VoucherBook::put_in_force_here().
   std::function<absl::Status(const VoucherVersion&)> put_in_force = {};
+  /// As VoucherBook::follow_here(), of each.
+  std::function<absl::Status(const Voucher&)> follow = {};
   /// As PieceMover::gather(), to the lane 0.
   std::function<absl::StatusOr<std::int64_t>(const Voucher&, std::int64_t wanted,
                                              std::int64_t spare)>
@@ -75,6 +77,9 @@ class VoucherBook {
   /// Puts a recorded version of a voucher on several lanes in force on this one, which is not the first. The
   /// first one records it as applied after that.
   absl::Status put_in_force_here(const VoucherVersion& version);
+  /// Brings a voucher in the keyspace to its version in force, if it has another one: it was rebuilt while that was
+  /// published, or refused.
+  absl::Status follow_here(VoucherId voucher);
   /// Returns an error if the keyspace cannot be reached, or another system has made the keys of a voucher that is
   /// new.
   absl::Status check_place(VoucherId voucher, bool is_new);
@@ -116,7 +121,9 @@ class VoucherBook {
   absl::Status change(VoucherId voucher, absl::FunctionRef<absl::Status(Voucher&)> edit);
   absl::Status publish_locked(const Voucher& voucher, std::optional<std::int64_t> expected_version);
   absl::Status apply(const VoucherVersion& version);
+  absl::Status put_in_force_everywhere(const VoucherVersion& version);
   absl::Status put_in_force(const VoucherVersion& version);
+  absl::Status follow(VoucherId voucher);
   [[nodiscard]] bool is_elsewhere(const VoucherVersion& version) const;
   absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, const VoucherVersion& here,
                                          bool may_create);
@@ -132,7 +139,8 @@ class VoucherBook {
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);
   absl::Status forget_copies(VoucherId voucher) const;
-  absl::Status refuse(const VoucherVersion& version, const std::string& why) const;
+  absl::Status check_kept(const VoucherVersion& version) const;
+  absl::Status refuse(const VoucherVersion& version, const std::string& reason) const;
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 
   Client& client_;

@@ -62,11 +62,16 @@ VoucherRebuilder::VoucherRebuilder(Client& client, const SaleStores& stores, Key
                                    const SaleKeys& keys)
     : client_(client), stores_(stores), owner_(owner), keys_(keys), name_(random_name()) {}
 
-absl::Status VoucherRebuilder::rebuild(const VoucherVersion& version, const VoucherVersion* before,
-                                       LostOrders* lost) {
-  const VoucherId id = version.voucher.id;
+absl::Status VoucherRebuilder::rebuild(VoucherId voucher) {
+  return begin_and_load(voucher, /*lost=*/nullptr, /*even_if_whole=*/false);
+}
+
+absl::Status VoucherRebuilder::rebuild_whole(VoucherId voucher, LostOrders* lost) {
+  return begin_and_load(voucher, lost, /*even_if_whole=*/true);
+}
+
+absl::Status VoucherRebuilder::begin_and_load(VoucherId id, LostOrders* lost, bool even_if_whole) {
   const std::string token = name_ + ':' + std::to_string(++rebuilds_);
-  const bool even_if_whole = before != nullptr || lost != nullptr;
   // Copies of a database have one identity: only the copy with the lease rebuilds.
   RETURN_IF_ERROR(owner_.renew_lease(client_));
   auto begun = begin_rebuild(id, token, even_if_whole);
@@ -81,7 +86,7 @@ absl::Status VoucherRebuilder::rebuild(const VoucherVersion& version, const Vouc
   if (!begun.ok()) return begun.status();
   switch (*begun) {
     case voucher_scripts::kDone:
-      return load(version, before, token, lost);
+      return load(id, token, lost);
     case voucher_scripts::kAlreadyDone:
       return absl::OkStatus();
     case voucher_scripts::kAnothers:
@@ -241,11 +246,9 @@ absl::Status VoucherRebuilder::add_lost(const Limits& limits, std::int64_t stock
   return absl::OkStatus();
 }
 
-/// Gives the rebuild up if the voucher was archived after its versions were read. Archiving removes
-/// the keys of a rebuild that began before it.
-absl::Status VoucherRebuilder::check_kept(VoucherId voucher, const std::string& token) {
-  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(voucher));
-  if (!versions.empty()) return absl::OkStatus();
+/// Gives up the rebuild of a voucher without a version: it was archived meanwhile. Archiving removes the keys of a
+/// rebuild that began before it.
+absl::Status VoucherRebuilder::give_up(VoucherId voucher, const std::string& token) {
   const std::vector<std::string> names = {keys_.voucher(voucher), keys_.held()};
   const std::vector<std::string> arguments = {token, std::to_string(voucher)};
   const auto abandoned = read_voucher_outcome(
@@ -254,16 +257,45 @@ absl::Status VoucherRebuilder::check_kept(VoucherId voucher, const std::string& 
   return abandoned.ok() ? not_on_sale(voucher) : abandoned.status();
 }
 
-absl::Status VoucherRebuilder::load(const VoucherVersion& version, const VoucherVersion* before,
-                                    const std::string& token, LostOrders* lost) {
-  const VoucherId id = version.voucher.id;
-  RETURN_IF_ERROR(check_kept(id, token));
+/// Returns the version that a rebuild puts in force: the one in force, or a pending one. The process that publishes it
+/// may have put it in force in what was lost, and be about to record that. Of a voucher on several lanes, the first
+/// lane decides about it.
+std::optional<VoucherVersion> VoucherRebuilder::choose(
+    const std::vector<VoucherVersion>& versions) const {
+  auto in_force = version_in_force(versions);
+  const VoucherVersion& latest = versions.back();
+  if (latest.state != VoucherVersion::State::kPending) return in_force;
+  const bool is_decided_here = latest.voucher.lanes == 1 || stores_.orders.lane() == 0;
+  return is_decided_here || !in_force ? latest : in_force;
+}
+
+/// Refuses a pending version with too little stock, unless it was applied meanwhile.
+absl::Status VoucherRebuilder::refuse(const VoucherVersion& version, std::int64_t missing) {
+  const absl::Status refused =
+      stores_.vouchers.resolve(version.voucher.id, version.version, VoucherVersion::State::kRefused,
+                               describe_lack_of_stock(version.voucher, missing));
+  return absl::IsFailedPrecondition(refused) ? absl::OkStatus() : refused;
+}
+
+absl::Status VoucherRebuilder::load(VoucherId id, const std::string& token, LostOrders* lost) {
+  // Read while the voucher is closed: a version that was put in force before is recorded, at least as pending.
+  ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(id));
+  if (versions.empty()) return give_up(id, token);
+  const auto chosen = choose(versions);
+  if (!chosen) return give_up(id, token);
+  const VoucherVersion& version = *chosen;
   ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));
   // Read after the database was fenced: what is recorded later is not in the keyspace yet.
   ASSIGN_OR_RETURN(const MovedFields moved, read_moved(stores_.orders, version.voucher));
-  ASSIGN_OR_RETURN(const VoucherVersion here, read_on_lane(stores_, version));
+  const VoucherVersion here = on_lane(version, stores_.orders.lane(), versions);
   const std::int64_t stock = here.voucher.stock + moved.balance;
-  if (before != nullptr && stock < buyers.taken) return load(*before, nullptr, token, lost);
+  const std::int64_t wanted = buyers.taken + (lost != nullptr ? lost->pieces() : 0);
+  const bool may_be_refused =
+      version.state == VoucherVersion::State::kPending && version_in_force(versions).has_value();
+  if (may_be_refused && stock < wanted) {
+    RETURN_IF_ERROR(refuse(version, wanted - stock));
+    return load(id, token, lost);
+  }
   if (lost != nullptr) {
     RETURN_IF_ERROR(add_lost(here.voucher.limits, stock, token, buyers, *lost));
   }

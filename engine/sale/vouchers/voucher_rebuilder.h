@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
@@ -32,6 +34,14 @@ struct LostOrders {
     for (const LostOrder& one : lost) left.emplace(one.order.id, &one);
   }
 
+  /// Returns the pieces of those that are left, and were not buried already.
+  [[nodiscard]] std::int64_t pieces() const {
+    std::int64_t pieces = 0;
+    for (const auto& [id, order] : left)
+      pieces += order->letter.empty() ? order->order.quantity : 0;
+    return pieces;
+  }
+
   absl::btree_map<OrderId, const LostOrder*> left;  // that no store was found to have yet
   RestoredOrders restored;
 };
@@ -49,14 +59,16 @@ class VoucherRebuilder {
   VoucherRebuilder(Client& client, const SaleStores& stores, KeyspaceOwner& owner,
                    const SaleKeys& keys);
 
-  /// Rebuilds a closed or lost voucher. With `before`, the version in force: rebuilds a whole voucher
-  /// too, to put `version` in force. If `version` has less stock than was sold, `before` stays. With
-  /// `lost`: rebuilds a whole voucher too, to restore these orders as far as its stock and limits
-  /// allow. kAborted: another process is rebuilding it.
-  absl::Status rebuild(const VoucherVersion& version, const VoucherVersion* before = nullptr,
-                       LostOrders* lost = nullptr);
+  /// Rebuilds a closed or lost voucher. Puts a pending version in force, which is refused if it has less stock than was
+  /// sold, and otherwise the recorded one. Of a voucher on several lanes, the first lane decides about a pending version,
+  /// and the others follow (VoucherBook::follow()). kAborted: another process is rebuilding it. kNotFound: it has no such
+  /// version.
+  absl::Status rebuild(VoucherId voucher);
+  /// As rebuild(), also if nothing is missing. Restores lost orders, as far as stock and limits allow.
+  absl::Status rebuild_whole(VoucherId voucher, LostOrders* lost = nullptr);
 
  private:
+  absl::Status begin_and_load(VoucherId voucher, LostOrders* lost, bool even_if_whole);
   absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
                                              bool even_if_whole);
   absl::Status renew(VoucherId voucher, const std::string& token);
@@ -65,9 +77,11 @@ class VoucherRebuilder {
   absl::StatusOr<bool> append(const LostOrder& lost, const std::string& token);
   absl::Status add_lost(const Limits& limits, std::int64_t stock, const std::string& token,
                         RebuiltBuyers& buyers, LostOrders& lost);
-  absl::Status check_kept(VoucherId voucher, const std::string& token);
-  absl::Status load(const VoucherVersion& version, const VoucherVersion* before,
-                    const std::string& token, LostOrders* lost);
+  absl::Status give_up(VoucherId voucher, const std::string& token);
+  [[nodiscard]] std::optional<VoucherVersion> choose(
+      const std::vector<VoucherVersion>& versions) const;
+  absl::Status refuse(const VoucherVersion& version, std::int64_t missing);
+  absl::Status load(VoucherId voucher, const std::string& token, LostOrders* lost);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
                                    const RebuiltBuyers& buyers);
   absl::StatusOr<bool> load_requests(VoucherId voucher, const std::string& token,

@@ -17,6 +17,14 @@ absl::Status not_on_sale(VoucherId id) {
   return absl::NotFoundError("there is no voucher " + std::to_string(id));
 }
 
+std::string describe_lack_of_stock(const Voucher& voucher, std::int64_t missing) {
+  const bool is_limited =
+      voucher.lanes > 1 && voucher.limits.total > 0 && voucher.limits.total < voucher.stock;
+  const std::string room = is_limited ? concat("a total limit of ", voucher.limits.total)
+                                      : concat("a stock of ", voucher.stock);
+  return concat(voucher_name(voucher.id), ": ", missing, " more are sold than ", room, " allows");
+}
+
 std::vector<std::string_view> as_views(const std::vector<std::string>& strings) {
   return {strings.begin(), strings.end()};
 }

@@ -20,6 +20,9 @@ absl::Status being_rebuilt(VoucherId id);
 /// Returns the kNotFound error of a voucher that has no version in force.
 absl::Status not_on_sale(VoucherId id);
 
+/// Returns why a version is refused of which `missing` more pieces were sold than it has.
+std::string describe_lack_of_stock(const Voucher& voucher, std::int64_t missing);
+
 /// Returns a script's reply: an outcome (voucher_scripts.h), and its numbers.
 absl::StatusOr<std::vector<std::int64_t>> read_voucher_result(const Reply& reply,
                                                               std::string_view doing);

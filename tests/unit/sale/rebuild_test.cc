@@ -1,6 +1,10 @@
 // Interrupted rebuilds, on every backend.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/sale/model/voucher_terms.h"
@@ -138,6 +142,102 @@ TEST_P(RebuildTest, LongRebuildKeepsItsClaim) {
   backend_.orders().at_every_point(nullptr);
   EXPECT_EQ(portions, 3);
   EXPECT_EQ((*other)->buy(1, 1).outcome, Outcome::kSoldOut);
+}
+
+/// Publishes with a process that is interrupted between putting a version in force and recording that. Another
+/// process rebuilds the voucher then.
+class RebuiltWhilePublishedTest : public RebuildTest {
+ protected:
+  /// Runs `happens` there, once.
+  absl::Status add_stock(std::int64_t delta, std::function<void()> happens) {
+    bool is_in_force = false;
+    const auto before = [&](const Request&) {
+      if (is_in_force && happens) std::exchange(happens, nullptr)();
+    };
+    const auto after = [&](const Request& request, const Reply&) {
+      is_in_force =
+          is_in_force || std::ranges::count(request.views(), SaleKeys{}.applied_versions());
+    };
+    HookedBackend publishing(backend_.keyspace(), {.before = before, .after = after});
+    return open_sale(publishing)->add_stock(1, delta);
+  }
+  /// Buys with these users, and returns how many have got a piece.
+  int sell(std::int64_t first_user, int users) {
+    int sold = 0;
+    for (std::int64_t user = first_user; user < first_user + users; ++user) {
+      sold += buy(1, user) == Outcome::kAccepted ? 1 : 0;
+    }
+    return sold;
+  }
+  void lose_voucher() {
+    backend_.client()("DEL", "seckill:stock:1", "seckill:order:1", "seckill:voucher:1");
+  }
+  void expect_sold(std::int64_t pieces) {
+    drain();
+    EXPECT_EQ(backend_.orders().count_live(1).value(), pieces);
+    EXPECT_EQ(sale_->voucher(1).value()->voucher.stock, pieces);
+    EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kIdle);
+    EXPECT_TRUE(sale_->dead_letters()->empty());
+    expect_audit_passes();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, RebuiltWhilePublishedTest, each_backend(), backend_name);
+
+TEST_P(RebuiltWhilePublishedTest, PendingVersionIsPutInForce) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  EXPECT_EQ(sell(1, 3), 3);
+  const absl::Status published = add_stock(-2, [this] {
+    lose_voucher();
+    EXPECT_EQ(sell(11, 6), 4);
+  });
+  EXPECT_TRUE(published.ok()) << published;
+  EXPECT_EQ(sell(21, 1), 0);
+  expect_sold(7);
+}
+
+TEST_P(RebuiltWhilePublishedTest, VersionIsRefusedIfMoreWasSold) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  EXPECT_EQ(sell(1, 3), 3);
+  const absl::Status published = add_stock(-2, [this] {
+    // A keyspace that has lost the new version sells on.
+    backend_.client()("HSET", "seckill:voucher:1", "version", 1, "published", 9);
+    backend_.client()("INCRBY", "seckill:stock:1", 2);
+    EXPECT_EQ(sell(11, 5), 5);
+    lose_voucher();
+    EXPECT_EQ(sell(21, 2), 1);
+  });
+  EXPECT_TRUE(absl::IsFailedPrecondition(published)) << published;
+  EXPECT_EQ(published.message(), "voucher 1: 2 more are sold than a stock of 7 allows");
+  expect_sold(9);
+}
+
+TEST_P(RebuiltWhilePublishedTest, RefusedVersionIsTakenBack) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  EXPECT_EQ(sell(1, 3), 3);
+  const absl::Status published = add_stock(-2, [this] {
+    const absl::Status refused = backend_.orders().vouchers()->resolve(
+        1, 2, VoucherVersion::State::kRefused, "a rebuild found more");
+    EXPECT_TRUE(refused.ok()) << refused;
+  });
+  EXPECT_TRUE(published.ok()) << "by the next version: " << published;
+  EXPECT_EQ(sell(11, 9), 4);
+  expect_sold(7);
+}
+
+TEST_P(RebuiltWhilePublishedTest, NextProcessTakesRefusedVersionBack) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  Voucher dearer = voucher(1, 9);
+  dearer.price_cents = 999;
+  VoucherStore& vouchers = *backend_.orders().vouchers();
+  ASSERT_TRUE(sale_->publish(dearer).ok());
+  backend_.client()("HSET", "seckill:voucher:1", "version", 3, "price", 1'999);
+  dearer.price_cents = 1'999;
+  ASSERT_TRUE(vouchers.record_pending({.voucher = dearer, .version = 3}).ok());
+  ASSERT_TRUE(vouchers.resolve(1, 3, VoucherVersion::State::kRefused, "too many sold").ok());
+  restart();
+  EXPECT_EQ(backend_.client()("HGET", "seckill:voucher:1", "price"), Reply::bulk("999"));
+  EXPECT_EQ(sell(1, 10), 9);
+  expect_sold(9);
 }
 
 TEST_P(RebuildTest, PublicationDuringRebuildIsAborted) {

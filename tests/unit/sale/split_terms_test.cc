@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -156,6 +158,93 @@ TEST_P(SplitTermsTest, TooSmallStockIsRefusedWhileLaneSells) {
   EXPECT_TRUE(closed.ok()) << closed;
   store_all();
   expect_audit_passes();
+}
+
+/// Publishes with a process that is interrupted when the last lane has a version, before that is recorded.
+class SplitVersionTest : public SplitTermsTest {
+ protected:
+  /// Runs `happens` there, once.
+  absl::Status add_stock(std::int64_t delta, std::function<void()> happens) {
+    bool has_version = false;
+    const auto before = [&](const Request&) {
+      if (has_version && happens) std::exchange(happens, nullptr)();
+    };
+    const auto after = [&](const Request& request, const Reply&) {
+      has_version = has_version || (names(request, keys_of(kSplitLanes - 1).applied_versions()) &&
+                                    names(request, keys_of(kSplitLanes - 1).stock(kSplit)));
+    };
+    HookedBackend publishing(backend_.keyspace(), {.before = before, .after = after});
+    return open_sale(publishing)->add_stock(kSplit, delta);
+  }
+  void refuse_version(std::int64_t version) {
+    const absl::Status refused = backend_.orders().vouchers()->resolve(
+        kSplit, version, VoucherVersion::State::kRefused, "a rebuild found more sold");
+    EXPECT_TRUE(refused.ok()) << refused;
+  }
+  void expect_version(std::string_view version) {
+    for (int lane = 0; lane < kSplitLanes; ++lane) {
+      EXPECT_EQ(backend_.client()("HGET", keys_of(lane).voucher(kSplit), "version"),
+                Reply::bulk(std::string(version)))
+          << "on the lane " << lane;
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, SplitVersionTest, each_backend_without_lanes(), backend_name);
+
+TEST_P(SplitVersionTest, RebuiltLaneFollowsVersion) {
+  publish(9);
+  const absl::Status published = add_stock(6, [this] {
+    lose_keys_of(2);
+    bought(user_of(2));
+  });
+  ASSERT_TRUE(published.ok()) << published;
+  expect_version("2");
+  expect_sold_out_after(14, 1'000);
+}
+
+TEST_P(SplitVersionTest, LaneFollowsVersionOfEndedProcess) {
+  publish(9);
+  EXPECT_THROW(static_cast<void>(add_stock(
+                   6,
+                   [this] {
+                     EXPECT_TRUE(backend_.orders()
+                                     .vouchers()
+                                     ->resolve(kSplit, 2, VoucherVersion::State::kApplied, "")
+                                     .ok());
+                     backend_.client()("HSET", keys_of(2).voucher(kSplit), "version", 1,
+                                       "published", 3);
+                     backend_.client()("DECRBY", keys_of(2).stock(kSplit), 2);
+                     throw Killed();
+                   })),
+               Killed);
+  restart();
+  expect_version("2");
+  expect_sold_out_after(15, 1'000);
+}
+
+TEST_P(SplitVersionTest, VersionThatRebuildRefusesIsPublishedAnew) {
+  publish(9);
+  const absl::Status published = add_stock(-2, [this] {
+    EXPECT_EQ(sell_out(), 7);
+    refuse_version(2);
+  });
+  EXPECT_TRUE(published.ok()) << "since the pieces were taken back: " << published;
+  expect_version("3");
+  expect_sold_out_after(0, 2'000);
+}
+
+TEST_P(SplitVersionTest, RefusedVersionIsTakenBack) {
+  publish(9);
+  EXPECT_THROW(static_cast<void>(add_stock(-2,
+                                           [this] {
+                                             refuse_version(2);
+                                             throw Killed();
+                                           })),
+               Killed);
+  expect_version("2");
+  restart();
+  expect_version("1");
+  expect_sold_out_after(9, 1'000);
 }
 
 // ---- The total limit ----
