@@ -7,6 +7,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
 #include "engine/core/client/command_keys.h"
+#include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/split/piece_mover.h"
 #include <rushgate/order_rules.h>
 
@@ -34,10 +35,20 @@ bool has_part(const Request& request, std::string_view part) {
   });
 }
 
+bool runs(const Request& request, const Script& script) {
+  return request.size() > 1 && (request[1] == script.sha1() || request[1] == script.text());
+}
+
+/// Returns true if a request moves pieces, which names the keys of a purchase, too.
+bool moves_pieces(const Request& request) {
+  return runs(request, voucher_scripts::take_pieces()) ||
+         runs(request, voucher_scripts::put_pieces());
+}
+
 /// Returns true if a request sells. No client sends that again unless its caller says so.
 bool is_purchase(const Request& request) {
   return request[0].starts_with("EVAL") && has_part(request, ":stock:") &&
-         has_part(request, "stream.orders");
+         has_part(request, "stream.orders") && !moves_pieces(request);
 }
 
 /// Returns true if a request is submitted, and not called: its reply comes while the engine is at work.
@@ -156,6 +167,7 @@ void SimulatedShop::replace(std::unique_ptr<Process>& process) {
 
 Fault SimulatedShop::choose_fault(Process& process, const Request& request) {
   if (process.is_dying) return Fault::kRequestLost;
+  if (runs(request, voucher_scripts::take_pieces())) note_lane_that_gives(request);
   // A transaction is lost or executed as a whole: it is one message.
   if (request[0] == "MULTI") process.is_in_transaction = true;
   if (process.is_in_transaction) {
@@ -175,11 +187,18 @@ Fault SimulatedShop::choose_fault(Process& process, const Request& request) {
   return fault;
 }
 
+void SimulatedShop::note_lane_that_gives(const Request& request) {
+  if (!sought_) return;
+  for (const int lane : lanes_of(*sought_)) {
+    if (first_key(request) == SaleKeys{}.of_lane(lane).voucher(*sought_)) lane_at_work_ = lane;
+  }
+}
+
 /// Where a process waits for somebody else.
 void SimulatedShop::pass_point(Process& process) {
   if (!is_disturbed_ || waiting_ != nullptr || process.is_dying || is_advancing_) return;
   const std::size_t choice = random_.below(100);
-  if (choice < 20) {
+  if (choice < (is_moving() ? 50U : 20U)) {
     interrupt(process);
   } else if (choice < 22) {
     say(concat("process ", process.number, " dies"));
@@ -194,7 +213,7 @@ void SimulatedShop::pass_point(Process& process) {
 void SimulatedShop::interrupt(const Process& waiting) {
   waiting_ = &waiting;
   say(concat("process ", waiting.number, " waits"));
-  if (options_.masters_lose && random_.chance(40)) lose_lane_at_work();
+  if (options_.masters_lose && random_.chance(is_moving() ? 80 : 40)) lose_lane_at_work();
   for (std::int64_t left = random_.between(1, 5); left > 0; --left) {
     const std::size_t choice = random_.below(100);
     if (choice < 45) {
@@ -225,9 +244,10 @@ void SimulatedShop::lose_lane_at_work() {
                random_.chance(50) ? Comeback::kEmpty : Comeback::kAsReplicated);
   for (int i = 0; i < kPurchases; ++i) {
     Process& process = choose_process();
-    const VoucherId voucher = random_.between(1, options_.vouchers);
+    VoucherId voucher = random_.between(1, options_.vouchers);
     const bool is_there = std::ranges::count(lanes_of(voucher), lane) > 0;
-    if (process.sale != nullptr) buy(process, is_there || !sought_ ? voucher : *sought_);
+    if (sought_ && (!is_there || random_.chance(50))) voucher = *sought_;
+    if (process.sale != nullptr) buy(process, voucher);
   }
 }
 
@@ -307,7 +327,9 @@ void SimulatedShop::buy(Process& process, VoucherId voucher) {
   const std::vector<int> losses = losses_;
   const std::int64_t began_ms = cluster_.now_ms();
   const std::optional<VoucherId> sought_before = std::exchange(sought_, voucher);
+  const std::optional<int> at_work_before = std::exchange(lane_at_work_, std::nullopt);
   const BuyResult result = process.sale->buy(request);
+  lane_at_work_ = at_work_before;
   sought_ = sought_before;
   say(concat("process ", process.number, " sells ", request.voucher, " to ", request.user.text(),
              ": ", outcome_name(result.outcome), " ", result.order, " ", result.detail));

@@ -67,6 +67,7 @@ class SimulatedShop {
   bool open(Process& process);
   void replace(std::unique_ptr<Process>& process);
   [[nodiscard]] faults::FaultyBackend::Fault choose_fault(Process& process, const Request& request);
+  void note_lane_that_gives(const Request& request);
   void pass_point(Process& process);
   void interrupt(const Process& waiting);
   void lose_lane_at_work();
@@ -102,6 +103,8 @@ class SimulatedShop {
   void say(const std::string& event);
   void blame(const std::string& fault);
 
+  /// Returns true if pieces were taken out of a lane, and are to be recorded.
+  [[nodiscard]] bool is_moving() const { return sought_ && lane_at_work_; }
   [[nodiscard]] int random_master();
   [[nodiscard]] int master_of_lane(int lane) const;
   [[nodiscard]] std::vector<int> lanes_of(VoucherId voucher);
@@ -120,7 +123,7 @@ class SimulatedShop {
   bool is_advancing_ = false;         // timers run
   const Process* waiting_ = nullptr;  // the process that waits while others act
   std::optional<VoucherId> sought_ = {};  // the voucher that somebody is buying now
-  std::optional<int> lane_at_work_ = {};  // the lane of the worker that works now
+  std::optional<int> lane_at_work_ = {};  // of the worker that works now, or that gives pieces
   bool is_database_up_ = true;
   std::vector<std::int64_t> down_since_ms_;  // of each master
   std::vector<int> losses_;  // of each lane: how often its master came back with less
