@@ -71,7 +71,7 @@ FaultyOrderStore::Plan FaultyOrderStore::next_write() {
 
 // Without the mutex during the call: others may read while a batch is written.
 template <class Write>
-auto FaultyOrderStore::write_as_planned(Write write) -> decltype(write(Plan())) {
+auto FaultyOrderStore::write_as_planned(Write write) -> decltype(write(std::declval<Plan>())) {
   const Plan plan = next_write();
   if (hook_) hook_(Point::kBeforeWrite);
   if (plan.fault && plan.fault->kept == Kept::kNo) return plan.fault->error;

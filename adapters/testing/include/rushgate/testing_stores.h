@@ -386,7 +386,7 @@ class FaultyOrderStore : public OrderStore,
   Plan next_write();
   // `write` takes the plan of this write, and returns a status or a value with one.
   template <class Write>
-  auto write_as_planned(Write write) -> decltype(write(Plan()));
+  auto write_as_planned(Write write) -> decltype(write(std::declval<Plan>()));
   // Item is Order or OrderEvent. `forward` writes items to the other store.
   template <class Item, class Forward>
   absl::StatusOr<Results> write_items(std::span<const Item> items, Forward forward);
