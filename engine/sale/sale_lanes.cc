@@ -173,31 +173,35 @@ OtherLanes Sale::Lanes::other_lanes() {
     }
     return absl::OkStatus();
   };
-  return {.check_places =
-              [=](VoucherId voucher, int lanes, bool is_new) {
-                return for_each(voucher, lanes, [&](VoucherBook& book) {
-                  return book.check_place(voucher, is_new);
-                });
-              },
-          .put_in_force =
-              [=, this](const VoucherVersion& version) {
-                const Voucher& voucher = version.voucher;
-                absl::Status done = for_each(voucher.id, voucher.lanes, [&](VoucherBook& book) {
-                  return book.put_in_force_here(version);
-                });
-                if (done.ok()) note_stock(voucher.id);
-                return done;
-              },
-          .follow =
-              [=, this](const Voucher& voucher) {
-                return for_each(voucher.id, voucher.lanes,
-                                [&](VoucherBook& book) { return book.follow_here(voucher.id); });
-              },
-          .gather = [=, this](const Voucher& voucher, std::int64_t wanted,
-                              std::int64_t spare) -> absl::StatusOr<std::int64_t> {
-            RETURN_IF_ERROR(check(voucher.id, voucher.lanes));
-            return mover_->gather(voucher.id, voucher.lanes, 0, wanted, spare);
-          }};
+  return {
+      .check_places =
+          [=](VoucherId voucher, int lanes, bool is_new) {
+            return for_each(voucher, lanes,
+                            [&](VoucherBook& book) { return book.check_place(voucher, is_new); });
+          },
+      .put_in_force =
+          [=, this](const VoucherVersion& version) {
+            const Voucher& voucher = version.voucher;
+            absl::Status done = for_each(voucher.id, voucher.lanes, [&](VoucherBook& book) {
+              return book.put_in_force_here(version);
+            });
+            if (done.ok()) note_stock(voucher.id);
+            return done;
+          },
+      .follow = [=, this](const Voucher& voucher) -> absl::Status {
+        RETURN_IF_ERROR(check(voucher.id, voucher.lanes));
+        absl::Status followed;
+        for (int lane = 1; lane < voucher.lanes; ++lane) {
+          const auto parts = at(lane);
+          followed.Update(parts.ok() ? (*parts)->vouchers.follow_here(voucher.id) : parts.status());
+        }
+        return followed;
+      },
+      .gather = [=, this](const Voucher& voucher, std::int64_t wanted,
+                          std::int64_t spare) -> absl::StatusOr<std::int64_t> {
+        RETURN_IF_ERROR(check(voucher.id, voucher.lanes));
+        return mover_->gather(voucher.id, voucher.lanes, 0, wanted, spare);
+      }};
 }
 
 absl::Status Sale::Lanes::rebuild_on(int lane, VoucherId voucher) {

@@ -377,7 +377,9 @@ void SimulatedShop::add_stock() {
   if (process.sale == nullptr) return;
   const VoucherId voucher = random_.between(1, options_.vouchers);
   const std::int64_t more = random_.between(-3, 3);
+  const std::optional<VoucherId> sought_before = std::exchange(sought_, voucher);
   const absl::Status added = process.sale->add_stock(voucher, more);
+  sought_ = sought_before;
   say(concat("process ", process.number, " adds ", more, " to ", voucher, ": ", added.message()));
 }
 

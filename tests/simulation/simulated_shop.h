@@ -122,7 +122,7 @@ class SimulatedShop {
   bool is_disturbed_ = false;         // false: no faults, and nobody acts while another one waits
   bool is_advancing_ = false;         // timers run
   const Process* waiting_ = nullptr;  // the process that waits while others act
-  std::optional<VoucherId> sought_ = {};  // the voucher that somebody is buying now
+  std::optional<VoucherId> sought_ = {};  // the voucher that somebody is buying or changing now
   std::optional<int> lane_at_work_ = {};  // of the worker that works now, or that gives pieces
   bool is_database_up_ = true;
   std::vector<std::int64_t> down_since_ms_;  // of each master

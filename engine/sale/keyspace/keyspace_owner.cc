@@ -334,7 +334,7 @@ absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
 }
 
 // Drawn after the writes: a keyspace that forgets one of them forgets this too.
-absl::Status KeyspaceOwner::seal(Client& client) {
+absl::StatusOr<std::int64_t> KeyspaceOwner::seal(Client& client) {
   constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
   for (int i = 1;; ++i) {
     ASSIGN_OR_RETURN(const auto fence, draw_fence(client));
@@ -342,7 +342,8 @@ absl::Status KeyspaceOwner::seal(Client& client) {
     if (absl::IsAborted(written) && i < kTries) continue;
     RETURN_IF_ERROR(written);
     ASSIGN_OR_RETURN(const auto batch, recorded_with(fence));
-    return tell_recorded(client, batch);
+    RETURN_IF_ERROR(tell_recorded(client, batch));
+    return fence.epoch;
   }
 }
 
@@ -520,7 +521,7 @@ absl::StatusOr<DatabaseState> KeyspaceOwner::catch_up(Client& client) {
     return to_status(rewound, "catching the order database up");
   }
   // A database that loses the versions again has to be behind.
-  if (versions > 0) RETURN_IF_ERROR(seal(client));
+  if (versions > 0) RETURN_IF_ERROR(seal(client).status());
   if (options_.logger) {
     log_warning(
         *options_.logger,

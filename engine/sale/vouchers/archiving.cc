@@ -149,10 +149,10 @@ absl::Status Archiving::remove_keys(Client& client, VoucherId voucher) {
 /// Makes a loss of the removals noticeable. A keyspace that was emptied meanwhile has nothing to
 /// remove.
 absl::Status Archiving::seal(Client& client) {
-  absl::Status sealed = owner_.seal(client);
+  absl::Status sealed = owner_.seal(client).status();
   if (!absl::IsNotFound(sealed)) return sealed;
   const absl::Status verified = owner_.verify(client);
-  return verified.ok() ? owner_.seal(client) : verified;
+  return verified.ok() ? owner_.seal(client).status() : verified;
 }
 
 absl::Status Archiving::move(VoucherId voucher) {

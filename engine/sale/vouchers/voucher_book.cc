@@ -176,7 +176,7 @@ void VoucherBook::log(const VoucherVersion& version, const absl::Status& failure
   if (failure.ok() || !options_.logger) return;
   log_error(*options_.logger,
             concat("version ", version.version, " of voucher ", version.voucher.id,
-                   " could not be recovered: ", failure.message()));
+                   " is not in force everywhere: ", failure.message()));
 }
 
 // ---- Publishing ----
@@ -305,11 +305,10 @@ bool VoucherBook::is_elsewhere(const VoucherVersion& version) const {
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
   absl::Status applied = put_in_force_everywhere(version);
   if (applied.ok()) applied = record_applied(version);
-  // A lane may have put it in force after it was refused, or have been rebuilt with an earlier one before it was applied.
-  if (absl::IsCancelled(applied)) log(version, follow(version.voucher.id));
-  const bool is_decided =
-      applied.ok() || absl::IsCancelled(applied) || absl::IsFailedPrecondition(applied);
-  if (is_decided && version.voucher.lanes > 1 && options_.other_lanes) {
+  if (absl::IsUnavailable(applied)) return applied;
+  // A rebuild may have put it in force before it was refused, or an earlier one before it was applied.
+  if (!applied.ok()) log(version, follow(version.voucher.id));
+  if (version.voucher.lanes > 1 && options_.other_lanes) {
     log(version, options_.other_lanes->follow(version.voucher));
   }
   return applied;
@@ -318,7 +317,7 @@ absl::Status VoucherBook::apply(const VoucherVersion& version) {
 /// Of a voucher on several lanes, first on the others, unless the lane 0 may refuse it: a smaller stock is taken from
 /// there.
 absl::Status VoucherBook::put_in_force_everywhere(const VoucherVersion& version) {
-  if (version.voucher.lanes == 1) return put_in_force(version);
+  if (version.voucher.lanes == 1) return put_in_force_and_seal(version);
   if (!options_.other_lanes) {
     return absl::FailedPreconditionError(concat(
         voucher_name(version.voucher.id), " is on several lanes, and the sale is being moved"));
@@ -326,9 +325,9 @@ absl::Status VoucherBook::put_in_force_everywhere(const VoucherVersion& version)
   ASSIGN_OR_RETURN(const auto in_force, stores_.vouchers.applied(version.voucher.id));
   const bool is_smaller =
       in_force.has_value() && pieces_for_sale(version.voucher) < pieces_for_sale(in_force->voucher);
-  if (is_smaller) RETURN_IF_ERROR(put_in_force(version));
+  if (is_smaller) RETURN_IF_ERROR(put_in_force_and_seal(version));
   RETURN_IF_ERROR(options_.other_lanes->put_in_force(version));
-  return is_smaller ? absl::OkStatus() : put_in_force(version);
+  return is_smaller ? absl::OkStatus() : put_in_force_and_seal(version);
 }
 
 absl::Status VoucherBook::check_place(VoucherId voucher, bool is_new) {
@@ -345,9 +344,21 @@ absl::Status VoucherBook::check_place(VoucherId voucher, bool is_new) {
 absl::Status VoucherBook::put_in_force_here(const VoucherVersion& version) {
   VoucherChange change(changing_);
   if (!change.wait(kPatience)) return is_changing();
-  RETURN_IF_ERROR(put_in_force(version));
-  RETURN_IF_ERROR(owner_.seal(client_));
+  RETURN_IF_ERROR(put_in_force_and_seal(version));
   return forget_copies(version.voucher.id);
+}
+
+/// Puts the version in force so that a keyspace which loses it is noticed, and rebuilt. The database must never record as
+/// applied a version that a keyspace may have lost unnoticed.
+absl::Status VoucherBook::put_in_force_and_seal(const VoucherVersion& version) {
+  constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
+  for (int i = 1;; ++i) {
+    ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
+    RETURN_IF_ERROR(put_in_force(version));
+    ASSIGN_OR_RETURN(const auto epoch, owner_.seal(client_));
+    if (epoch == state.epoch) return absl::OkStatus();
+    if (i == kTries) return being_rebuilt(version.voucher.id);
+  }
 }
 
 absl::Status VoucherBook::follow_here(VoucherId voucher) {
@@ -356,7 +367,7 @@ absl::Status VoucherBook::follow_here(VoucherId voucher) {
   return follow(voucher);
 }
 
-/// Brings the keyspace to the version in force, if it has an older one, or one that was refused. A pending one stays.
+/// Rebuilds the voucher if it has a version older than the one in force, or one that was refused. A pending one stays.
 absl::Status VoucherBook::follow(VoucherId voucher) {
   const Reply reply = client_("HGET", keys_.voucher(voucher), "version");
   if (reply.is_nil()) return absl::OkStatus();
@@ -365,13 +376,11 @@ absl::Status VoucherBook::follow(VoucherId voucher) {
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(voucher));
   const auto in_force = version_in_force(versions);
   if (!in_force || *known == in_force->version) return absl::OkStatus();
-  if (*known > in_force->version) {
-    const bool is_refused = std::ranges::any_of(versions, [&](const VoucherVersion& version) {
-      return version.version == *known && version.state == VoucherVersion::State::kRefused;
-    });
-    return is_refused ? rebuilder_.rebuild_whole(voucher) : absl::OkStatus();
-  }
-  RETURN_IF_ERROR(put_in_force(*in_force));
+  const bool is_refused = std::ranges::any_of(versions, [&](const VoucherVersion& version) {
+    return version.version == *known && version.state == VoucherVersion::State::kRefused;
+  });
+  if (*known > in_force->version && !is_refused) return absl::OkStatus();
+  RETURN_IF_ERROR(rebuilder_.rebuild_whole(voucher));
   return forget_copies(voucher);
 }
 
@@ -500,8 +509,8 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
       default:
         return result;
     }
-    if (!prepared.ok()) return prepared;
-    RETURN_IF_ERROR(check_kept(version));
+    RETURN_IF_ERROR(check_not_refused(version));
+    RETURN_IF_ERROR(prepared);
   }
 }
 
@@ -524,17 +533,15 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::run_apply(const VoucherVe
 }
 
 absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
-  // The database must never record as applied a version that a power cut could remove from the log.
-  RETURN_IF_ERROR(owner_.seal(client_));
   const VoucherId id = version.voucher.id;
   const absl::Status resolved =
       stores_.vouchers.resolve(id, version.version, VoucherVersion::State::kApplied, {});
-  if (absl::IsFailedPrecondition(resolved)) RETURN_IF_ERROR(check_kept(version));
+  if (absl::IsFailedPrecondition(resolved)) RETURN_IF_ERROR(check_not_refused(version));
   return resolved.ok() ? forget_copies(id) : resolved;
 }
 
 /// Returns kCancelled, with the recorded reason, if a rebuild has refused the version.
-absl::Status VoucherBook::check_kept(const VoucherVersion& version) const {
+absl::Status VoucherBook::check_not_refused(const VoucherVersion& version) const {
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(version.voucher.id));
   for (const VoucherVersion& recorded : versions) {
     const bool is_it = recorded.version == version.version;

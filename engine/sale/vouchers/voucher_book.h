@@ -77,8 +77,8 @@ class VoucherBook {
   /// Puts a recorded version of a voucher on several lanes in force on this one, which is not the first. The
   /// first one records it as applied after that.
   absl::Status put_in_force_here(const VoucherVersion& version);
-  /// Brings a voucher in the keyspace to its version in force, if it has another one: it was rebuilt while that was
-  /// published, or refused.
+  /// Brings a voucher to its version in force, if it has another one: it was rebuilt while that was published, or
+  /// refused.
   absl::Status follow_here(VoucherId voucher);
   /// Returns an error if the keyspace cannot be reached, or another system has made the keys of a voucher that is
   /// new.
@@ -91,8 +91,8 @@ class VoucherBook {
 
   /// Rebuilds a voucher of which the keyspace has lost something. Free stock = published − live
   /// orders − admitted orders not yet stored; the buyers come from both. Admission is closed
-  /// meanwhile. Changes nothing if nothing is missing. kNotFound: no such voucher; kAborted:
-  /// another process is rebuilding it.
+  /// meanwhile. Decides about a version that is being published (VoucherRebuilder::rebuild()). Changes
+  /// nothing if nothing is missing. kNotFound: no such voucher; kAborted: another process is rebuilding it.
   absl::Status rebuild(VoucherId voucher);
 
   /// Rebuilds a voucher of which the keyspace has lost a hold or an idempotency key. Errors: as
@@ -123,6 +123,7 @@ class VoucherBook {
   absl::Status apply(const VoucherVersion& version);
   absl::Status put_in_force_everywhere(const VoucherVersion& version);
   absl::Status put_in_force(const VoucherVersion& version);
+  absl::Status put_in_force_and_seal(const VoucherVersion& version);
   absl::Status follow(VoucherId voucher);
   [[nodiscard]] bool is_elsewhere(const VoucherVersion& version) const;
   absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, const VoucherVersion& here,
@@ -139,7 +140,7 @@ class VoucherBook {
                                              std::span<const std::int64_t> detail) const;
   absl::Status record_applied(const VoucherVersion& version);
   absl::Status forget_copies(VoucherId voucher) const;
-  absl::Status check_kept(const VoucherVersion& version) const;
+  absl::Status check_not_refused(const VoucherVersion& version) const;
   absl::Status refuse(const VoucherVersion& version, const std::string& reason) const;
   void log(const VoucherVersion& version, const absl::Status& failure) const;
 

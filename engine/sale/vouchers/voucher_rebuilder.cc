@@ -262,6 +262,7 @@ absl::Status VoucherRebuilder::give_up(VoucherId voucher, const std::string& tok
 /// lane decides about it.
 std::optional<VoucherVersion> VoucherRebuilder::choose(
     const std::vector<VoucherVersion>& versions) const {
+  if (versions.empty()) return std::nullopt;
   auto in_force = version_in_force(versions);
   const VoucherVersion& latest = versions.back();
   if (latest.state != VoucherVersion::State::kPending) return in_force;
@@ -269,7 +270,7 @@ std::optional<VoucherVersion> VoucherRebuilder::choose(
   return is_decided_here || !in_force ? latest : in_force;
 }
 
-/// Refuses a pending version with too little stock, unless it was applied meanwhile.
+/// Records that a pending version is refused, unless it was applied meanwhile.
 absl::Status VoucherRebuilder::refuse(const VoucherVersion& version, std::int64_t missing) {
   const absl::Status refused =
       stores_.vouchers.resolve(version.voucher.id, version.version, VoucherVersion::State::kRefused,
@@ -278,9 +279,19 @@ absl::Status VoucherRebuilder::refuse(const VoucherVersion& version, std::int64_
 }
 
 absl::Status VoucherRebuilder::load(VoucherId id, const std::string& token, LostOrders* lost) {
+  constexpr int kTries = 10;  // each fails because a version with less stock was being published
+  for (int i = 1; i <= kTries; ++i) {
+    ASSIGN_OR_RETURN(const bool is_loaded, try_load(id, token, lost));
+    if (is_loaded) return absl::OkStatus();
+  }
+  return being_rebuilt(id);
+}
+
+/// Returns false if a pending version was refused, or applied meanwhile.
+absl::StatusOr<bool> VoucherRebuilder::try_load(VoucherId id, const std::string& token,
+                                                LostOrders* lost) {
   // Read while the voucher is closed: a version that was put in force before is recorded, at least as pending.
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(id));
-  if (versions.empty()) return give_up(id, token);
   const auto chosen = choose(versions);
   if (!chosen) return give_up(id, token);
   const VoucherVersion& version = *chosen;
@@ -290,11 +301,13 @@ absl::Status VoucherRebuilder::load(VoucherId id, const std::string& token, Lost
   const VoucherVersion here = on_lane(version, stores_.orders.lane(), versions);
   const std::int64_t stock = here.voucher.stock + moved.balance;
   const std::int64_t wanted = buyers.taken + (lost != nullptr ? lost->pieces() : 0);
-  const bool may_be_refused =
-      version.state == VoucherVersion::State::kPending && version_in_force(versions).has_value();
-  if (may_be_refused && stock < wanted) {
+  const auto in_force = version_in_force(versions);
+  const bool withdraws =
+      in_force && pieces_for_sale(version.voucher) < pieces_for_sale(in_force->voucher);
+  if (withdraws && version.state == VoucherVersion::State::kPending && stock < wanted) {
+    RETURN_IF_ERROR(renew(id, token));
     RETURN_IF_ERROR(refuse(version, wanted - stock));
-    return load(id, token, lost);
+    return false;
   }
   if (lost != nullptr) {
     RETURN_IF_ERROR(add_lost(here.voucher.limits, stock, token, buyers, *lost));
@@ -327,8 +340,8 @@ absl::Status VoucherRebuilder::load(VoucherId id, const std::string& token, Lost
                                                     as_views(names), as_views(arguments)),
                                         concat("opening voucher ", id)));
   if (finished != voucher_scripts::kDone) return being_rebuilt(id);
-  return version.voucher.waiting_max > 0 ? serve_waiting_list(client_, keys_, id)
-                                         : absl::OkStatus();
+  if (version.voucher.waiting_max > 0) RETURN_IF_ERROR(serve_waiting_list(client_, keys_, id));
+  return true;
 }
 
 /// Renews the claim, at least once, and makes `buyers` the voucher's. Returns false if the claim is

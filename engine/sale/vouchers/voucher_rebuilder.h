@@ -59,10 +59,10 @@ class VoucherRebuilder {
   VoucherRebuilder(Client& client, const SaleStores& stores, KeyspaceOwner& owner,
                    const SaleKeys& keys);
 
-  /// Rebuilds a closed or lost voucher. Puts a pending version in force, which is refused if it has less stock than was
-  /// sold, and otherwise the recorded one. Of a voucher on several lanes, the first lane decides about a pending version,
-  /// and the others follow (VoucherBook::follow()). kAborted: another process is rebuilding it. kNotFound: it has no such
-  /// version.
+  /// Rebuilds a closed or lost voucher with its version in force, or with a pending one. A pending one with less stock is
+  /// refused if more pieces were sold. Of a voucher on several lanes, the first lane decides so, and the others keep the
+  /// version in force, until they follow (VoucherBook::follow_here()). kAborted: another process is rebuilding it.
+  /// kNotFound: it has no version, or none but refused ones.
   absl::Status rebuild(VoucherId voucher);
   /// As rebuild(), also if nothing is missing. Restores lost orders, as far as stock and limits allow.
   absl::Status rebuild_whole(VoucherId voucher, LostOrders* lost = nullptr);
@@ -82,6 +82,7 @@ class VoucherRebuilder {
       const std::vector<VoucherVersion>& versions) const;
   absl::Status refuse(const VoucherVersion& version, std::int64_t missing);
   absl::Status load(VoucherId voucher, const std::string& token, LostOrders* lost);
+  absl::StatusOr<bool> try_load(VoucherId voucher, const std::string& token, LostOrders* lost);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
                                    const RebuiltBuyers& buyers);
   absl::StatusOr<bool> load_requests(VoucherId voucher, const std::string& token,

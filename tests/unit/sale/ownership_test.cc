@@ -312,7 +312,7 @@ TEST_P(CopiedDatabaseTest, FullKeyspaceLearnsRecordedCheckpoint) {
   KeyspaceOwner owner(SaleStores(backend_.orders()), SaleKeys{}, {.is_shared = true});
   ASSERT_TRUE(owner.verify(client).ok());
   client("CONFIG", "SET", "maxmemory", 1);
-  const absl::Status sealed = owner.seal(client);
+  const absl::Status sealed = owner.seal(client).status();
   client("CONFIG", "SET", "maxmemory", 0);
   EXPECT_TRUE(sealed.ok()) << sealed;
   EXPECT_EQ(client("HGET", SaleKeys{}.stream_owner(), "recorded"),

@@ -211,6 +211,24 @@ TEST_P(RebuiltWhilePublishedTest, VersionIsRefusedIfMoreWasSold) {
   expect_sold(9);
 }
 
+class RolledBackWhilePublishedTest : public RebuiltWhilePublishedTest {};
+INSTANTIATE_TEST_SUITE_P(Backends, RolledBackWhilePublishedTest,
+                         each_backend_that(&SaleBackendKind::is_server), backend_name);
+
+/// The server comes back with every checkpoint that the database knows, and without the version.
+TEST_P(RolledBackWhilePublishedTest, VersionIsPutInForceAgain) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  EXPECT_EQ(sell(1, 3), 3);
+  save();
+  const absl::Status published = add_stock(-2, [this] {
+    roll_back();
+    EXPECT_EQ(sell(11, 1), 1) << "by the version before";
+  });
+  EXPECT_TRUE(published.ok()) << published;
+  EXPECT_EQ(sell(21, 6), 3);
+  expect_sold(7);
+}
+
 TEST_P(RebuiltWhilePublishedTest, RefusedVersionIsTakenBack) {
   ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
   EXPECT_EQ(sell(1, 3), 3);
