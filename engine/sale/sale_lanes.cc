@@ -175,9 +175,9 @@ OtherLanes Sale::Lanes::other_lanes() {
   };
   return {
       .check_places =
-          [=](VoucherId voucher, int lanes, bool is_new) {
-            return for_each(voucher, lanes,
-                            [&](VoucherBook& book) { return book.check_place(voucher, is_new); });
+          [=](const Voucher& voucher, const Voucher* before) {
+            return for_each(voucher.id, voucher.lanes,
+                            [&](VoucherBook& book) { return book.check_place(voucher, before); });
           },
       .put_in_force =
           [=, this](const VoucherVersion& version) {

@@ -39,7 +39,8 @@ if now.version then
   local stock = redis.call('GET', stock_key)
   if not stock then return {MISSING} end
   free = tonumber(stock) + new.published - now.published
-  if free < 0 then return {REFUSED, -free} end
+  -- After losses more may be sold than the present stock. That refuses only a smaller one.
+  if free < 0 and new.published < tonumber(now.published) then return {REFUSED, -free} end
   admitted = now.admitted or now.published - stock
   local days_changed = new.per_day > 0 and
                        (tonumber(now.per_day or 0) <= 0 or tonumber(now.offset or 0) ~= new.offset)
@@ -80,7 +81,7 @@ end
 -- False if it has to stay a hash.
 local function make_set()
   local count = redis.call('HLEN', buyers)
-  local pieces = admitted + (now.given_back or 0) - (now.withheld or 0)
+  local pieces = admitted + (now.given_back or 0) - (now.withheld or 0) + (now.moved or 0)
   if count > converted_max or count ~= pieces then return false end
   collectgarbage()
   local values = redis.call('HGETALL', buyers)

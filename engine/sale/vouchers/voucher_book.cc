@@ -47,16 +47,6 @@ absl::Status check_lanes(const Voucher& before, const Voucher& changed) {
                                            " for good, not ", changed.lanes));
 }
 
-/// Returns the error of a change that the lanes of a voucher cannot make one by one.
-absl::Status check_on_lanes(const Voucher& before, const Voucher& changed) {
-  Limits limits = changed.limits;
-  limits.total = before.limits.total;  // changes the pieces for sale
-  if (before.lanes == 1 || before.limits == limits) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      concat(voucher_name(before.id), ": its limits per user and day cannot change, as it is on ",
-             before.lanes, " lanes"));
-}
-
 // A change that never ends may be waiting for the caller, such as the check of a connection.
 constexpr std::chrono::seconds kPatience{10};
 
@@ -260,11 +250,10 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     if (in_force.has_value() && in_force->voucher == voucher) return forget_copies(voucher.id);
     // Processes remember the lanes, even of a version that was refused.
     if (latest.has_value()) RETURN_IF_ERROR(check_lanes(latest->voucher, voucher));
-    if (in_force.has_value()) RETURN_IF_ERROR(check_on_lanes(in_force->voucher, voucher));
     if (voucher.lanes > 1 && options_.other_lanes) {
-      const bool is_new = !in_force.has_value();
-      RETURN_IF_ERROR(check_place(voucher.id, is_new));
-      RETURN_IF_ERROR(options_.other_lanes->check_places(voucher.id, voucher.lanes, is_new));
+      const Voucher* const before = in_force.has_value() ? &in_force->voucher : nullptr;
+      RETURN_IF_ERROR(check_place(voucher, before));
+      RETURN_IF_ERROR(options_.other_lanes->check_places(voucher, before));
     }
 
     VoucherVersion version;
@@ -330,15 +319,34 @@ absl::Status VoucherBook::put_in_force_everywhere(const VoucherVersion& version)
   return is_smaller ? absl::OkStatus() : put_in_force_and_seal(version);
 }
 
-absl::Status VoucherBook::check_place(VoucherId voucher, bool is_new) {
-  const Reply known = client_("HEXISTS", keys_.voucher(voucher), "version");
-  if (!known.is_integer()) return to_status(known, "looking for " + voucher_name(voucher));
-  if (known.integer() == 1 || !is_new) return absl::OkStatus();
-  const Reply others = client_("EXISTS", keys_.stock(voucher), keys_.buyers(voucher));
-  if (!others.is_integer()) return to_status(others, "looking for " + voucher_name(voucher));
+absl::Status VoucherBook::check_place(const Voucher& voucher, const Voucher* before) {
+  const VoucherId id = voucher.id;
+  const std::string looking = "looking for " + voucher_name(id);
+  const Reply known = client_("HMGET", keys_.voucher(id), "version", "counted");
+  if (known.elements().size() != 2) return to_status(known, looking);
+  const bool is_known = known.elements()[0].is_text();
+  const bool is_counted = known.elements()[1].text() == "1";
+  if (before != nullptr) {
+    const bool is_to_be_counted = is_known && !is_counted && voucher.limits.per_user != 1;
+    if (!is_to_be_counted) return absl::OkStatus();
+    const Reply buyers = client_("SCARD", keys_.buyers(id));
+    if (!buyers.is_integer()) return to_status(buyers, looking);
+    if (buyers.integer() <= options_.buyers_converted_max) return absl::OkStatus();
+    return absl::FailedPreconditionError(describe_too_many_buyers(id, buyers.integer()));
+  }
+  if (is_known) return absl::OkStatus();
+  const Reply others = client_("EXISTS", keys_.stock(id), keys_.buyers(id));
+  if (!others.is_integer()) return to_status(others, looking);
   if (others.integer() == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(concat(voucher_name(voucher), ": another system made ",
-                                              keys_.stock(voucher), " or ", keys_.buyers(voucher)));
+  return absl::FailedPreconditionError(concat(voucher_name(id), ": another system made ",
+                                              keys_.stock(id), " or ", keys_.buyers(id)));
+}
+
+std::string VoucherBook::describe_too_many_buyers(VoucherId voucher, std::int64_t count) const {
+  return concat(voucher_name(voucher), ": it has ", count,
+                " buyers, and the limit per user can no longer come up from 1 when there are more "
+                "than ",
+                options_.buyers_converted_max);
 }
 
 absl::Status VoucherBook::put_in_force_here(const VoucherVersion& version) {
@@ -391,7 +399,6 @@ absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
   ASSIGN_OR_RETURN(const auto result, apply_or_gather(version, here, in_force));
 
   const auto detail = std::span(result).subspan(1);
-  const std::string count = detail.empty() ? "?" : std::to_string(detail.front());
   switch (result.front()) {
     case voucher_scripts::kDone:
     case voucher_scripts::kAlreadyDone: {
@@ -414,10 +421,7 @@ absl::Status VoucherBook::put_in_force(const VoucherVersion& version) {
     case voucher_scripts::kRefused:
       return refuse(version, describe_lack_of_stock(version.voucher, detail.front()));
     case voucher_scripts::kTooManyBuyers:
-      return refuse(version, concat(voucher_name(id), ": it has ", count,
-                                    " buyers, and the limit per user can no longer come up from 1 "
-                                    "when there are more than ",
-                                    options_.buyers_converted_max));
+      return refuse(version, describe_too_many_buyers(id, detail.front()));
     case voucher_scripts::kForeign:
       return refuse(version, concat(voucher_name(id), ": ", describe_foreign(version, detail)));
     case voucher_scripts::kAnothers:
@@ -503,8 +507,12 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
       case voucher_scripts::kRebuilding:
         prepared = rebuilder_.rebuild(version.voucher.id);
         break;
+      case voucher_scripts::kTooManyBuyers:
+        // On several lanes, others may have the version. Before, check_place() found fewer buyers.
+        if (version.voucher.lanes == 1) return result;
+        [[fallthrough]];
       case voucher_scripts::kNeedsDays:
-        prepared = rebuilder_.rebuild_whole(version.voucher.id);
+        prepared = rebuilder_.rebuild_with(version);
         break;
       default:
         return result;

@@ -30,7 +30,7 @@ namespace rushgate {
 /// What the lane 0 asks of the other lanes of a voucher that is on several.
 struct OtherLanes {
   /// As VoucherBook::check_place(), of each.
-  std::function<absl::Status(VoucherId, int lanes, bool is_new)> check_places = {};
+  std::function<absl::Status(const Voucher&, const Voucher* before)> check_places = {};
   /// Puts a version in force there, by VoucherBook::put_in_force_here().
   std::function<absl::Status(const VoucherVersion&)> put_in_force = {};
   /// As VoucherBook::follow_here(), of each.
@@ -80,9 +80,10 @@ class VoucherBook {
   /// Brings a voucher to its version in force, if it has another one: it was rebuilt while that was published, or
   /// refused.
   absl::Status follow_here(VoucherId voucher);
-  /// Returns an error if the keyspace cannot be reached, or another system has made the keys of a voucher that is
-  /// new.
-  absl::Status check_place(VoucherId voucher, bool is_new);
+  /// Returns an error if a voucher on several lanes cannot be published on this one: the keyspace cannot be reached,
+  /// another system has made the keys of a new one, or more buyers would have to be counted than this does.
+  /// `before`: the terms in force; null: it is new.
+  absl::Status check_place(const Voucher& voucher, const Voucher* before);
 
   /// As Sale::add_stock().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
@@ -135,6 +136,7 @@ class VoucherBook {
                                                const VoucherVersion& here,
                                                const std::optional<VoucherVersion>& in_force);
   absl::Status finish_adoption(const Voucher& voucher);
+  [[nodiscard]] std::string describe_too_many_buyers(VoucherId voucher, std::int64_t count) const;
   absl::Status refuse_unknown(VoucherId voucher);
   [[nodiscard]] std::string describe_foreign(const VoucherVersion& version,
                                              std::span<const std::int64_t> detail) const;

@@ -63,15 +63,22 @@ VoucherRebuilder::VoucherRebuilder(Client& client, const SaleStores& stores, Key
     : client_(client), stores_(stores), owner_(owner), keys_(keys), name_(random_name()) {}
 
 absl::Status VoucherRebuilder::rebuild(VoucherId voucher) {
-  return begin_and_load(voucher, /*lost=*/nullptr, /*even_if_whole=*/false);
+  return begin_and_load({.voucher = voucher}, /*even_if_whole=*/false);
 }
 
 absl::Status VoucherRebuilder::rebuild_whole(VoucherId voucher, LostOrders* lost) {
-  return begin_and_load(voucher, lost, /*even_if_whole=*/true);
+  return begin_and_load({.voucher = voucher, .lost = lost}, /*even_if_whole=*/true);
 }
 
-absl::Status VoucherRebuilder::begin_and_load(VoucherId id, LostOrders* lost, bool even_if_whole) {
-  const std::string token = name_ + ':' + std::to_string(++rebuilds_);
+absl::Status VoucherRebuilder::rebuild_with(const VoucherVersion& pending) {
+  return begin_and_load({.voucher = pending.voucher.id, .publishing = pending.version},
+                        /*even_if_whole=*/true);
+}
+
+absl::Status VoucherRebuilder::begin_and_load(Work work, bool even_if_whole) {
+  work.token = name_ + ':' + std::to_string(++rebuilds_);
+  const VoucherId id = work.voucher;
+  const std::string& token = work.token;
   // Copies of a database have one identity: only the copy with the lease rebuilds.
   RETURN_IF_ERROR(owner_.renew_lease(client_));
   auto begun = begin_rebuild(id, token, even_if_whole);
@@ -86,7 +93,7 @@ absl::Status VoucherRebuilder::begin_and_load(VoucherId id, LostOrders* lost, bo
   if (!begun.ok()) return begun.status();
   switch (*begun) {
     case voucher_scripts::kDone:
-      return load(id, token, lost);
+      return load(work);
     case voucher_scripts::kAlreadyDone:
       return absl::OkStatus();
     case voucher_scripts::kAnothers:
@@ -260,14 +267,15 @@ absl::Status VoucherRebuilder::give_up(VoucherId voucher, const std::string& tok
 /// Returns the version that a rebuild puts in force: the one in force, or a pending one. The process that publishes it
 /// may have put it in force in what was lost, and be about to record that. Of a voucher on several lanes, the first
 /// lane decides about it.
-std::optional<VoucherVersion> VoucherRebuilder::choose(
-    const std::vector<VoucherVersion>& versions) const {
+std::optional<VoucherVersion> VoucherRebuilder::choose(const std::vector<VoucherVersion>& versions,
+                                                       std::int64_t publishing) const {
   if (versions.empty()) return std::nullopt;
   auto in_force = version_in_force(versions);
   const VoucherVersion& latest = versions.back();
   if (latest.state != VoucherVersion::State::kPending) return in_force;
   const bool is_decided_here = latest.voucher.lanes == 1 || stores_.orders.lane() == 0;
-  return is_decided_here || !in_force ? latest : in_force;
+  const bool is_chosen = is_decided_here || latest.version == publishing || !in_force;
+  return is_chosen ? latest : in_force;
 }
 
 /// Records that a pending version is refused, unless it was applied meanwhile.
@@ -278,21 +286,21 @@ absl::Status VoucherRebuilder::refuse(const VoucherVersion& version, std::int64_
   return absl::IsFailedPrecondition(refused) ? absl::OkStatus() : refused;
 }
 
-absl::Status VoucherRebuilder::load(VoucherId id, const std::string& token, LostOrders* lost) {
+absl::Status VoucherRebuilder::load(const Work& work) {
   constexpr int kTries = 10;  // each fails because a version with less stock was being published
   for (int i = 1; i <= kTries; ++i) {
-    ASSIGN_OR_RETURN(const bool is_loaded, try_load(id, token, lost));
+    ASSIGN_OR_RETURN(const bool is_loaded, try_load(work));
     if (is_loaded) return absl::OkStatus();
   }
-  return being_rebuilt(id);
+  return being_rebuilt(work.voucher);
 }
 
 /// Returns false if a pending version was refused, or applied meanwhile.
-absl::StatusOr<bool> VoucherRebuilder::try_load(VoucherId id, const std::string& token,
-                                                LostOrders* lost) {
+absl::StatusOr<bool> VoucherRebuilder::try_load(const Work& work) {
+  const auto& [id, lost, publishing, token] = work;
   // Read while the voucher is closed: a version that was put in force before is recorded, at least as pending.
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(id));
-  const auto chosen = choose(versions);
+  const auto chosen = choose(versions, publishing);
   if (!chosen) return give_up(id, token);
   const VoucherVersion& version = *chosen;
   ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));

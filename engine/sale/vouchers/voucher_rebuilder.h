@@ -66,9 +66,19 @@ class VoucherRebuilder {
   absl::Status rebuild(VoucherId voucher);
   /// As rebuild(), also if nothing is missing. Restores lost orders, as far as stock and limits allow.
   absl::Status rebuild_whole(VoucherId voucher, LostOrders* lost = nullptr);
+  /// As rebuild_whole(). Puts this pending version in force also on a lane that would follow.
+  absl::Status rebuild_with(const VoucherVersion& pending);
 
  private:
-  absl::Status begin_and_load(VoucherId voucher, LostOrders* lost, bool even_if_whole);
+  /// A rebuild.
+  struct Work {
+    VoucherId voucher = 0;
+    LostOrders* lost = nullptr;   // null: none
+    std::int64_t publishing = 0;  // the pending version of rebuild_with(); 0: none
+    std::string token = {};
+  };
+
+  absl::Status begin_and_load(Work work, bool even_if_whole);
   absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
                                              bool even_if_whole);
   absl::Status renew(VoucherId voucher, const std::string& token);
@@ -78,11 +88,11 @@ class VoucherRebuilder {
   absl::Status add_lost(const Limits& limits, std::int64_t stock, const std::string& token,
                         RebuiltBuyers& buyers, LostOrders& lost);
   absl::Status give_up(VoucherId voucher, const std::string& token);
-  [[nodiscard]] std::optional<VoucherVersion> choose(
-      const std::vector<VoucherVersion>& versions) const;
+  [[nodiscard]] std::optional<VoucherVersion> choose(const std::vector<VoucherVersion>& versions,
+                                                     std::int64_t publishing) const;
   absl::Status refuse(const VoucherVersion& version, std::int64_t missing);
-  absl::Status load(VoucherId voucher, const std::string& token, LostOrders* lost);
-  absl::StatusOr<bool> try_load(VoucherId voucher, const std::string& token, LostOrders* lost);
+  absl::Status load(const Work& work);
+  absl::StatusOr<bool> try_load(const Work& work);
   absl::StatusOr<bool> load_buyers(VoucherId voucher, const std::string& token,
                                    const RebuiltBuyers& buyers);
   absl::StatusOr<bool> load_requests(VoucherId voucher, const std::string& token,

@@ -67,6 +67,36 @@ class SplitTermsTest : public SplitVoucherFixture,
       pieces -= quantity;
     }
   }
+  /// A backend to which publishing on a lane does not get through.
+  auto without_versions_on(int lane) {
+    return std::make_unique<faults::FaultyBackend>(
+        backend_.keyspace(), [this, lane](const Request& request) {
+          return names(request, keys_of(lane).applied_versions())
+                     ? faults::FaultyBackend::Fault::kRequestLost
+                     : faults::FaultyBackend::Fault::kNone;
+        });
+  }
+  /// Returns a field of the voucher on each lane.
+  std::vector<std::string> terms(std::string_view field) {
+    std::vector<std::string> values;
+    for (int lane = 0; lane < kSplitLanes; ++lane) {
+      values.push_back(backend_.client()("HGET", keys_of(lane).voucher(kSplit), field).text());
+    }
+    return values;
+  }
+  /// Expects that users of each lane, from `nth` on, buy so many pieces one by one and no more.
+  void expect_limit(int pieces, int nth, Outcome refusal = Outcome::kLimitReached) {
+    for (int lane = 0; lane < kSplitLanes; ++lane) {
+      for (int i = 0; i < pieces; ++i) bought(user_of(lane, nth));
+      EXPECT_EQ(buy(kSplit, user_of(lane, nth)), refusal) << lane;
+    }
+  }
+  /// Its scripts convert at most two buyers.
+  std::unique_ptr<Sale> open_sale_for_two_buyers(Backend& keyspace) {
+    return Sale::open(keyspace, backend_.orders(),
+                      {.lanes = kSplitLanes, .buyers_converted_max = 2})
+        .value();
+  }
   void cancel(OrderId order) {
     EXPECT_EQ(sale_->cancel(order, "", "user").outcome, ChangeOutcome::kDone);
   }
@@ -245,6 +275,91 @@ TEST_P(SplitVersionTest, RefusedVersionIsTakenBack) {
   restart();
   expect_version("1");
   expect_sold_out_after(9, 1'000);
+}
+
+TEST_P(SplitTermsTest, OversoldLaneRefusesOnlyLessStock) {
+  publish(3);
+  backend_.client()("SET", keys_of(0).stock(kSplit), -2);
+  Voucher changed = split(3);
+  changed.price_cents = 700;
+  EXPECT_EQ(sale_->publish(changed), absl::OkStatus());
+  EXPECT_THAT(terms("price"), ElementsAre("700", "700", "700"));
+  EXPECT_EQ(sale_->add_stock(kSplit, 3), absl::OkStatus());
+  EXPECT_THAT(free_on_all(), ElementsAre(-1, 2, 2));
+  expect_refused(sale_->add_stock(kSplit, -4), "1 more are sold than a stock of 2 allows");
+  EXPECT_EQ(sale_->close(kSplit), absl::OkStatus());
+}
+
+// ---- Limits per user ----
+
+TEST_P(SplitTermsTest, LimitPerUserChanges) {
+  publish(60, {.per_user = 1});
+  expect_limit(1, 0);
+  publish(60, {.per_user = 3});
+  expect_limit(2, 0);
+  store_all();
+  lose_keys_of(1);
+  expect_limit(0, 0);
+  expect_limit(3, 1);
+  publish(60, {.per_user = 0});
+  for (int lane = 0; lane < kSplitLanes; ++lane) bought(user_of(lane));
+  publish(60, {.per_user = 1});
+  expect_limit(0, 0);
+  expect_limit(1, 2);
+  expect_sold_out_after(60 - 8 * kSplitLanes, 1'000);
+}
+
+TEST_P(SplitTermsTest, LimitPerDayChanges) {
+  publish(60, {.per_user = 0});
+  for (int lane = 0; lane < kSplitLanes; ++lane) bought(user_of(lane));
+  publish(60, {.per_user = 0, .per_user_day = 2});
+  expect_limit(1, 0, Outcome::kDayLimitReached);
+  publish(60, {.per_user = 0, .per_user_day = 3, .utc_offset_minutes = 60});
+  expect_limit(1, 0, Outcome::kDayLimitReached);
+  expect_limit(3, 1, Outcome::kDayLimitReached);
+  publish(60, {.per_user = 4});
+  expect_limit(1, 0);
+  expect_sold_out_after(60 - 7 * kSplitLanes, 1'000);
+}
+
+TEST_P(SplitTermsTest, InterruptedLimitIsFinished) {
+  publish(30, {.per_user = 1});
+  expect_limit(1, 0);
+  const auto interrupted = without_versions_on(2);
+  EXPECT_TRUE(absl::IsUnavailable(open_sale(*interrupted)->publish(split(30, {.per_user = 2}))));
+  EXPECT_THAT(terms("per_user"), ElementsAre("1", "2", "1"));
+  restart();
+  EXPECT_THAT(terms("per_user"), ElementsAre("2", "2", "2"));
+  expect_limit(1, 0);
+  expect_sold_out_after(30 - 2 * kSplitLanes, 1'000);
+}
+
+TEST_P(SplitTermsTest, TooManyBuyersOnLaneRefuseLimit) {
+  publish(30, {.per_user = 1});
+  for (int nth = 0; nth < 3; ++nth) bought(user_of(2, nth));
+  const std::unique_ptr<Sale> sale = open_sale_for_two_buyers(backend_.keyspace());
+  expect_refused(sale->publish(split(30, {.per_user = 2})), "it has 3 buyers");
+  EXPECT_THAT(terms("per_user"), ElementsAre("1", "1", "1"));
+  EXPECT_EQ(backend_.orders().vouchers()->latest(kSplit).value()->version, 1);
+}
+
+TEST_P(SplitTermsTest, LaneWithTooManyLateBuyersGetsLimit) {
+  publish(30, {.per_user = 1});
+  bool has_bought = false;
+  faults::FaultyBackend selling(backend_.keyspace(), [&](const Request& request) {
+    if (names(request, keys_of(1).applied_versions()) && !std::exchange(has_bought, true)) {
+      for (int nth = 0; nth < 3; ++nth) bought(user_of(2, nth));
+    }
+    return faults::FaultyBackend::Fault::kNone;
+  });
+  const std::unique_ptr<Sale> sale = open_sale_for_two_buyers(selling);
+  EXPECT_EQ(sale->publish(split(30, {.per_user = 2})), absl::OkStatus());
+  EXPECT_TRUE(has_bought);
+  for (int nth = 0; nth < 3; ++nth) {
+    bought(user_of(2, nth));
+    EXPECT_EQ(buy(kSplit, user_of(2, nth)), Outcome::kLimitReached);
+  }
+  expect_sold_out_after(24, 1'000);
 }
 
 // ---- The total limit ----
