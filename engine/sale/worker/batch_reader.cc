@@ -7,6 +7,7 @@
 #include "engine/core/base/concat.h"
 #include "engine/core/base/log.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/core/client/oom_script.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/group_make.lua.h"
@@ -24,6 +25,11 @@ constexpr std::size_t kReadPerCall = 1'000;
 
 const Script& make_group_script() {
   static const Script* const kScript = new Script(lua::kGroupMake);
+  return *kScript;
+}
+
+const Script& make_group_without_memory_script() {
+  static const Script* const kScript = new Script(allow_oom(lua::kGroupMake));
   return *kScript;
 }
 
@@ -65,10 +71,12 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
   const std::string owner = keys_.stream_owner();
   const std::string_view names[] = {keys_.order_stream, owner};
   const std::string_view arguments[] = {keys_.group, identity};
-  const Reply made = client_.run(make_group_script(), names, arguments);
-  // When memory is short, Redis does not report that the group exists. Reading does.
-  const bool may_exist = has_code(made, redis_error_code::kOutOfMemory);
-  if (made.is_error() && !may_exist) return to_status(made, "creating the workers' group");
+  Reply made = client_.run(make_group_script(), names, arguments);
+  if (has_code(made,
+               redis_error_code::kOutOfMemory)) {  // also if the group exists; workers free memory
+    made = client_.run(make_group_without_memory_script(), names, arguments);
+  }
+  if (made.is_error()) return to_status(made, "creating the workers' group");
   if (made == Reply::integer(0)) {
     return absl::UnavailableError("the keyspace lost its writes just now");
   }

@@ -53,6 +53,16 @@ TEST_P(BuyingTest, ShortMemoryPreventsWholePurchase) {
   expect_audit_passes();
 }
 
+TEST_P(BuyingTest, FirstWorkerStoresWhileMemoryIsShort) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  const OrderId order = sale_->buy(1, 101).order;
+  ASSERT_EQ(backend_.client()("CONFIG", "SET", "maxmemory", 1), Reply::ok());
+  drain();  // it makes the workers' group
+  EXPECT_EQ(sale_->status(order).value().location, OrderLocation::kStored);
+  ASSERT_EQ(backend_.client()("CONFIG", "SET", "maxmemory", 0), Reply::ok());
+  expect_audit_passes();
+}
+
 TEST_P(BuyingTest, UnpublishedVoucherIsUnknown) { EXPECT_EQ(buy(77, 1), Outcome::kUnknownVoucher); }
 
 TEST_P(BuyingTest, PurchasesOutsideWindowAreRefused) {
