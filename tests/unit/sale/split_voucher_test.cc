@@ -234,6 +234,16 @@ TEST_P(SplitVoucherTest, ChangeThatLanesCannotMakeIsRefused) {
   expect_audit_passes();
 }
 
+TEST_P(SplitVoucherTest, AuditCountsVoucherOnce) {
+  publish(6);
+  bought(user_of(1));
+  ASSERT_TRUE(sale_->publish(voucher(kSplit + 1, 5)).ok());
+  AuditProgress last;
+  ASSERT_TRUE(sale_->audit([&](const AuditProgress& progress) { last = progress; }).ok());
+  EXPECT_EQ(last.vouchers, 2);
+  EXPECT_EQ(last.vouchers_checked, 2);
+}
+
 TEST_P(SplitVoucherTest, InterruptedPublicationIsFinished) {
   publish(6);
   backend_.orders().fail_voucher_writes(absl::UnavailableError("the database is away"));
