@@ -51,15 +51,15 @@ std::string count_or_nothing(const std::optional<std::int64_t>& count) {
 }
 
 std::string summary_table(const std::vector<VoucherSummary>& summaries) {
-  TextTable table("rlrrrrllr");
+  TextTable table("rlrrrrllrr");
   table.add({"voucher", "title", "stock", "free", "admitted", "price", "begins at", "ends at",
-             "version"});
+             "lanes", "version"});
   for (const VoucherSummary& summary : summaries) {
     const Voucher& voucher = summary.voucher;
     table.add({std::to_string(voucher.id), voucher.title, grouped(voucher.stock),
                count_or_nothing(summary.free), count_or_nothing(summary.admitted),
                grouped(voucher.price_cents), format_utc(voucher.begin_ms), end_text(voucher),
-               std::to_string(summary.version)});
+               std::to_string(voucher.lanes), std::to_string(summary.version)});
   }
   return table.text();
 }

@@ -15,6 +15,7 @@
 namespace rushgate {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 /// Vouchers 1 to 4 on four lanes, and an order of user 7 for each.
@@ -46,6 +47,14 @@ TEST_F(LanesProgramTest, CommandsSeeOrdersOfAllLanes) {
   EXPECT_EQ(run("close", {"3"}).exit_code, kExitOk);
   EXPECT_EQ(run("archive", {"3"}).exit_code, kExitOk);
   EXPECT_EQ(run("audit").exit_code, kExitOk);
+}
+
+TEST_F(LanesProgramTest, TableOfVouchersShowsLanes) {
+  ASSERT_TRUE(
+      open_sale_here()->publish({.id = 5, .stock = 9, .end_ms = kNeverEndsMs, .lanes = 3}).ok());
+  EXPECT_THAT(run("vouchers").out, ContainsRegex("lanes  version\n"));
+  EXPECT_THAT(run("vouchers").out, ContainsRegex("\n      4 .*  1        1\n"));
+  EXPECT_THAT(run("vouchers").out, ContainsRegex("\n      5 .*  3        1\n"));
 }
 
 TEST_F(LanesProgramTest, HeldSaleIsReadInAllLanes) {
