@@ -132,10 +132,7 @@ int run_strategies(const StrategiesArguments& arguments) {
   return has_surprise(*results) ? kExitNegative : kExitOk;
 }
 
-int run_child() {
-  comparison::run_job();
-  return kExitOk;
-}
+int run_child() { return comparison::run_job() ? kExitOk : kExitFailure; }
 
 }  // namespace
 

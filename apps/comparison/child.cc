@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace rushgate::comparison {
 namespace {
 
@@ -87,11 +89,12 @@ bool Child::read(absl::FunctionRef<void(const std::string& line)> handle) {
   return true;
 }
 
-bool Child::wait() {
+std::string Child::wait() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
   pid_ = -1;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return WEXITSTATUS(status) == 0 ? "" : fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
 }  // namespace rushgate::comparison

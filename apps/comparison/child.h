@@ -30,8 +30,8 @@ class Child {
   [[nodiscard]] int output() const { return output_; }
   /// Waits for output and passes it to `handle` line by line. Returns false at its end.
   bool read(absl::FunctionRef<void(const std::string& line)> handle);
-  /// Waits until the child has ended. Returns true if it ended with success.
-  bool wait();
+  /// Waits until the child has ended. Returns how, if that was not with success; otherwise nothing.
+  std::string wait();
 
  private:
   void write_line(std::string line) const;

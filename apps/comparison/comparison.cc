@@ -226,19 +226,24 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
     // Later processes find the voucher published.
     bool is_ready = false;
     while (!is_ready) {
-      const bool goes_on = children.back()->read(
-          [&](const std::string& line) { is_ready = is_ready || line == kReadyLine; });
+      const bool goes_on = children.back()->read([&](const std::string& line) {
+        is_ready = is_ready || line == kReadyLine;
+        if (const auto error = after(kErrorWord, line)) sold.error = *error;
+      });
       if (!goes_on) break;
     }
     job.publish = false;
   }
   for (const auto& child : children) child->begin();
   RETURN_IF_ERROR(listen(children, sold, show));
+  if (!sold.error.empty()) {
+    return absl::InternalError(fmt::format("strategy {}: {}", first.strategy, sold.error));
+  }
   for (const auto& child : children) {
-    const bool succeeded = child->wait();
-    if (succeeded || sold.reached_half) continue;
+    const std::string fault = child->wait();
+    if (fault.empty() || sold.reached_half) continue;
     return absl::InternalError(
-        fmt::format("strategy {}: the selling process ended with an error", first.strategy));
+        fmt::format("strategy {}: the selling process ended with {}", first.strategy, fault));
   }
   return sold;
 }
@@ -264,6 +269,8 @@ absl::Status Comparison::listen(std::vector<std::unique_ptr<Child>>& children, S
       sold.result.p50_ns = std::max(sold.result.p50_ns, result.p50_ns);
       sold.result.p99_ns = std::max(sold.result.p99_ns, result.p99_ns);
       sold.result.stock_left = result.stock_left;
+    } else if (const auto error = after(kErrorWord, line)) {
+      sold.error = *error;
     } else if (line == kHalfLine && !sold.reached_half) {
       sold.reached_half = true;
       children[number]->kill();

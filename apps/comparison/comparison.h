@@ -84,6 +84,7 @@ class Comparison {
     std::map<std::int64_t, std::int64_t> promised = {};
     JobResult result = {};
     bool reached_half = false;
+    std::string error = {};  // of a process that failed
   };
   Comparison(const ComparisonOptions& options, std::vector<const strategies::StrategyKind*> kinds)
       : options_(options), kinds_(std::move(kinds)) {}

@@ -49,9 +49,10 @@ struct JobResult {
 // Lines that a child writes to stdout. It reads its job as one line from stdin. It starts to sell
 // when it reads another line.
 inline constexpr char kReadyLine[] = "ready";
-inline constexpr char kHalfLine[] = "half";    // request to be killed now
-inline constexpr char kAcceptedWord[] = "a ";  // the user whose purchase is accepted
-inline constexpr char kServedWord[] = "p ";    // then how many clicks were served so far
-inline constexpr char kEndWord[] = "end ";     // then JobResult::line()
+inline constexpr char kHalfLine[] = "half";     // request to be killed now
+inline constexpr char kAcceptedWord[] = "a ";   // the user whose purchase is accepted
+inline constexpr char kServedWord[] = "p ";     // then how many clicks were served so far
+inline constexpr char kEndWord[] = "end ";      // then JobResult::line()
+inline constexpr char kErrorWord[] = "error ";  // then why it fails
 
 }  // namespace rushgate::comparison

@@ -146,10 +146,7 @@ class Clicks {
   std::exception_ptr error_;
 };
 
-}  // namespace
-
-void run_job() {
-  const Job job = Job::from_line(next_line());
+void run(const Job& job) {
   const strategies::StrategyKind* const kind = strategies::find_strategy(job.strategy);
   if (kind == nullptr) throw std::invalid_argument("no strategy " + job.strategy);
   std::optional<SharedMemory> memory;
@@ -181,6 +178,20 @@ void run_job() {
   strategy->finish();
   result.stock_left = strategy->stock_left();
   report(kEndWord + result.line());
+}
+
+}  // namespace
+
+bool run_job() {
+  try {
+    run(Job::from_line(next_line()));
+    return true;
+  } catch (const std::exception& error) {
+    std::string why = error.what();
+    std::ranges::replace(why, '\n', ' ');
+    report(kErrorWord + why);
+    return false;
+  }
 }
 
 }  // namespace rushgate::comparison

@@ -3,8 +3,7 @@
 
 namespace rushgate::comparison {
 
-/// Reads a job from stdin, runs it, and reports on stdout (job.h). Exceptions of the strategy
-/// propagate.
-void run_job();
+/// Reads a job from stdin, runs it, and reports on stdout (job.h). Returns false if it fails.
+bool run_job();
 
 }  // namespace rushgate::comparison

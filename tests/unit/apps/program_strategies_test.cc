@@ -254,6 +254,17 @@ TEST(StrategiesRedisProgramTest, ComparisonLeavesNoKeysOnRedis) {
   EXPECT_EQ(keys, Reply::array({Reply::bulk("theirs")})) << to_debug_string(keys);
 }
 
+TEST(StrategiesRedisProgramTest, ErrorOfSellingProcessIsTold) {
+  const testing::RedisServer server({.arguments = {"--maxmemory", "1"}});
+  for (const char* const letter : {"h", "o"}) {
+    const ProgramResult result =
+        run_program(strategies_of_small_rush({"--only", letter, "--redis", server.url()}));
+    EXPECT_EQ(result.exit_code, kExitFailure);
+    EXPECT_THAT(result.err, HasSubstr(std::string("strategy ") + letter + ": "));
+    EXPECT_THAT(result.err, HasSubstr("OOM"));
+  }
+}
+
 TEST(StrategiesRedisProgramTest, MissingServerIsFailure) {
   testing::RedisServer server;
   server.kill();
