@@ -90,12 +90,13 @@ absl::StatusOr<VoucherEvidence> read_voucher(Client& client, const SaleStores& s
       version = on_lane(std::move(version), stores.orders.lane(), whole);
     }
     evidence.version_fault = find_fault(evidence.versions);
+    auto& versions = evidence.versions;
     const auto refused =
-        std::ranges::stable_partition(evidence.versions, [](const VoucherVersion& version) {
+        std::stable_partition(versions.begin(), versions.end(), [](const VoucherVersion& version) {
           return version.state != VoucherVersion::State::kRefused;
         });
-    evidence.refused_versions.assign(refused.begin(), refused.end());
-    evidence.versions.erase(refused.begin(), refused.end());
+    evidence.refused_versions.assign(refused, versions.end());
+    versions.erase(refused, versions.end());
     const VoucherCounters& counters = evidence.snapshot.counters;
     const auto in_force = find_version_in_force(evidence.versions, counters);
     if (!counters.version || is_in_force(in_force, counters) || look == kLooksMax) return evidence;
