@@ -145,7 +145,10 @@ constexpr Harmless kColumns[] = {
     {"voucher_versions.restock", "version < 2 OR (?1 <> 0) = (restock <> 0)", kFormer},
     {"voucher_versions.restore_allowance", "version < 2 OR (?1 <> 0) = (restore_allowance <> 0)",
      kFormer},
-    {"voucher_versions.state", "?1 = 0", "a publication that the next opening finishes"},
+    {"voucher_versions.state",
+     "?1 = 0 OR (?1 = 2 AND version < (SELECT max(version) FROM voucher_versions AS v WHERE "
+     "v.voucher_id = voucher_versions.voucher_id))",
+     "a publication that the next opening finishes, or a version of a lost keyspace"},
     {"voucher_versions.stock", "version < 2", kFormer},
     {"voucher_versions.title", "", kCopy},
     {"voucher_versions.utc_offset_minutes", "version < 2", kFormer},
