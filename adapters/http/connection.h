@@ -77,8 +77,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 /// A thread of the server, with its connections.
 struct Loop {
-  Loop(SaleService& service_, const HttpServerOptions& options_, OpenConnections& open_)
-      : service(service_), options(options_), open(open_) {}
+  Loop(SaleService& sale_service, const HttpServerOptions& server_options, OpenConnections& counted)
+      : service(sale_service), options(server_options), open(counted) {}
 
   SaleService& service;
   const HttpServerOptions& options;

@@ -81,7 +81,8 @@ class ClusterSale {
     const double sold = masters_us();
     const double seller = cpu_seconds();
     store();
-    const auto purchases = static_cast<double>(count / kFibers * kFibers);
+    const auto whole = count / kFibers * kFibers;
+    const auto purchases = static_cast<double>(whole);
     return {.master = (sold - before) / purchases,
             .master_stored = (masters_us() - sold) / purchases,
             .seller = (seller - begin) * kMicroseconds / purchases,

@@ -64,8 +64,8 @@ std::string drawn(const json& report, const std::string& name) {
 std::vector<double> values(const std::string& svg, const std::string& shape,
                            const std::string& attribute) {
   std::vector<double> found;
-  for (const std::string& value :
-       testing::find_all(svg, "<" + shape + " [^>]*\\b" + attribute + "=\"([0-9.]+)\"")) {
+  const std::string pattern = "<" + shape + " [^>]*\\b" + attribute + "=\"([0-9.]+)\"";
+  for (const std::string& value : testing::find_all(svg, pattern)) {
     found.push_back(std::stod(value));
   }
   return found;

@@ -20,8 +20,8 @@ namespace rushgate {
 namespace {
 
 Engine& engine() {
-  static const std::unique_ptr<Engine> opened = *Engine::open(std::make_unique<MemoryStore>());
-  return *opened;
+  static const std::unique_ptr<Engine> kOpened = *Engine::open(std::make_unique<MemoryStore>());
+  return *kOpened;
 }
 
 /// Uses a new counter each time, so that the ids of a day are never exhausted.
@@ -38,7 +38,7 @@ std::unique_ptr<IdGenerator> shared_ids;
 void next_id(benchmark::State& state) {
   if (state.thread_index() == 0) shared_ids = new_generator();
   for (auto _ : state) {
-    const auto id = shared_ids->next_id();
+    auto id = shared_ids->next_id();
     if (!id.ok()) state.SkipWithError(id.status().ToString().c_str());
     benchmark::DoNotOptimize(id);
   }
@@ -71,10 +71,10 @@ BENCHMARK(scramble);
 // ---- Locks ----
 
 Backend& redis() {
-  static const rushgate::testing::RedisServer server;
-  static const std::unique_ptr<Backend> opened =
-      *RedisBackend::open(*RedisOptions::from_url(server.url()));
-  return *opened;
+  static const rushgate::testing::RedisServer kServer;
+  static const std::unique_ptr<Backend> kOpened =
+      *RedisBackend::open(*RedisOptions::from_url(kServer.url()));
+  return *kOpened;
 }
 
 /// Uses one manager per backend, as a single process does.
@@ -114,7 +114,7 @@ void get_or_load(benchmark::State& state, Cache& cache) {
   const auto load = [] { return absl::StatusOr<Cache::Value>(std::string(200, 'v')); };
   std::size_t next = 0;
   for (auto _ : state) {
-    const auto value = cache.get_or_load(keys[next], load);
+    auto value = cache.get_or_load(keys[next], load);
     if (!value.ok()) state.SkipWithError(value.status().ToString().c_str());
     benchmark::DoNotOptimize(value);
     if (++next == kKeys) next = 0;
@@ -123,17 +123,17 @@ void get_or_load(benchmark::State& state, Cache& cache) {
 }
 
 void get_from_first_level(benchmark::State& state) {
-  static const auto cache =
+  static const auto kCache =
       *Cache::create(engine(), {.key_prefix = "copied:", .first_level = {.entries_max = 10'000}});
-  get_or_load(state, *cache);
+  get_or_load(state, *kCache);
 }
 void get_embedded(benchmark::State& state) {
-  static const auto cache = *Cache::create(engine());
-  get_or_load(state, *cache);
+  static const auto kCache = *Cache::create(engine());
+  get_or_load(state, *kCache);
 }
 void get_redis(benchmark::State& state) {
-  static const auto cache = *Cache::create(redis());
-  get_or_load(state, *cache);
+  static const auto kCache = *Cache::create(redis());
+  get_or_load(state, *kCache);
 }
 BENCHMARK(get_from_first_level)->UseRealTime();
 BENCHMARK(get_from_first_level)->Threads(2)->UseRealTime();
@@ -150,7 +150,7 @@ void take(benchmark::State& state, Limiter& limiter) {
   for (std::size_t i = 0; i < kUsers; ++i) users.push_back("user:" + std::to_string(i));
   std::size_t next = 0;
   for (auto _ : state) {
-    const auto permission = limiter.take(users[next]);
+    auto permission = limiter.take(users[next]);
     if (!permission.ok()) state.SkipWithError(permission.status().ToString().c_str());
     benchmark::DoNotOptimize(permission);
     if (++next == kUsers) next = 0;
@@ -170,57 +170,57 @@ SlidingWindowOptions window_of(SlidingWindowOptions::Kind kind) {
 }
 
 void bucket_grants(benchmark::State& state) {
-  static const auto limiter = *TokenBucket::create(engine(), granting());
-  take(state, *limiter);
+  static const auto kLimiter = *TokenBucket::create(engine(), granting());
+  take(state, *kLimiter);
 }
 void bucket_refuses(benchmark::State& state) {
-  static const auto limiter = *TokenBucket::create(engine(), refusing());
-  take(state, *limiter);
+  static const auto kLimiter = *TokenBucket::create(engine(), refusing());
+  take(state, *kLimiter);
 }
 void bucket_grants_in_batches(benchmark::State& state) {
   constexpr std::size_t kBatch = 64;
-  static const auto limiter = *TokenBucket::create(engine(), granting());
+  static const auto kLimiter = *TokenBucket::create(engine(), granting());
   std::vector<std::string> users;
   for (std::size_t i = 0; i < kBatch; ++i) users.push_back("user:" + std::to_string(i));
   const std::vector<std::string_view> names(users.begin(), users.end());
   for (auto _ : state) {
-    const auto permissions = limiter->take_all(names);
+    auto permissions = kLimiter->take_all(names);
     if (!permissions[0].ok()) state.SkipWithError(permissions[0].status().ToString().c_str());
     benchmark::DoNotOptimize(permissions);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
 }
 void bucket_redis(benchmark::State& state) {
-  static const auto limiter = *TokenBucket::create(redis(), granting());
-  take(state, *limiter);
+  static const auto kLimiter = *TokenBucket::create(redis(), granting());
+  take(state, *kLimiter);
 }
 void window_exact(benchmark::State& state) {
-  static const auto limiter =
+  static const auto kLimiter =
       *SlidingWindow::create(engine(), window_of(SlidingWindowOptions::Kind::kExact));
-  take(state, *limiter);
+  take(state, *kLimiter);
 }
 /// Lets each of a thousand users take any number.
 void window_grants(benchmark::State& state) {
-  static const auto limiter =
+  static const auto kLimiter =
       *SlidingWindow::create(engine(), {.key_prefix = "many:",
                                         .kind = SlidingWindowOptions::Kind::kApproximate,
                                         .maximum = SlidingWindow::kMaximumMax,
                                         .window_ms = 60'000});
-  take(state, *limiter);
+  take(state, *kLimiter);
 }
 /// Does the same with windows of about a hundred grants: each new grant displaces an old one.
 void window_exact_grants(benchmark::State& state) {
-  static const auto limiter =
+  static const auto kLimiter =
       *SlidingWindow::create(engine(), {.key_prefix = "many-exact:",
                                         .kind = SlidingWindowOptions::Kind::kExact,
                                         .maximum = SlidingWindow::kExactMaximumMax,
                                         .window_ms = 100});
-  take(state, *limiter);
+  take(state, *kLimiter);
 }
 void window_approximate(benchmark::State& state) {
-  static const auto limiter =
+  static const auto kLimiter =
       *SlidingWindow::create(engine(), window_of(SlidingWindowOptions::Kind::kApproximate));
-  take(state, *limiter);
+  take(state, *kLimiter);
 }
 BENCHMARK(bucket_grants)->UseRealTime();
 BENCHMARK(bucket_grants)->Threads(2)->UseRealTime();

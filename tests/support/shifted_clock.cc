@@ -12,8 +12,8 @@
 namespace {
 
 std::time_t seconds_ahead() {
-  static const std::time_t ahead = std::atoll(std::getenv("RUSHGATE_CLOCK_AHEAD_S"));
-  return ahead;
+  static const std::time_t kAhead = std::atoll(std::getenv("RUSHGATE_CLOCK_AHEAD_S"));
+  return kAhead;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 namespace rushgate {
-namespace {
 
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
@@ -11,8 +10,6 @@ std::optional<unsigned> hex_digit(char c) {
   if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::string> percent_decoded(std::string_view part) {
   std::string decoded;

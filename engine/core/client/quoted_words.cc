@@ -1,10 +1,10 @@
 #include "engine/core/client/quoted_words.h"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "engine/core/base/percent_encoding.h"
 
 namespace rushgate {
 namespace {
@@ -12,13 +12,6 @@ namespace {
 // As in Redis, several spaces may separate two words.
 bool is_space(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 bool ends_word(char c) { return std::string_view(" \n\r\t").find(c) != std::string_view::npos; }
-
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
-  if (lower >= 'a' && lower <= 'f') return lower - 'a' + 10;
-  return std::nullopt;
-}
 
 class Words {
  public:

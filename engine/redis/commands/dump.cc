@@ -151,7 +151,7 @@ constexpr CommandSpec kDumpCommands[] = {
      .complexity = kRestoreComplexity},
 };
 
-constexpr CommandSpec kClusterCommands[] = {
+constexpr CommandSpec kClusterDumpCommands[] = {
     {.name = "restore-asking",
      .function = restore_command,
      .arity = -4,
@@ -165,6 +165,6 @@ constexpr CommandSpec kClusterCommands[] = {
 }  // namespace
 
 CommandFamily dump_commands() { return {CommandGroup::kGeneric, kDumpCommands}; }
-CommandFamily cluster_dump_commands() { return {CommandGroup::kServer, kClusterCommands}; }
+CommandFamily cluster_dump_commands() { return {CommandGroup::kServer, kClusterDumpCommands}; }
 
 }  // namespace rushgate

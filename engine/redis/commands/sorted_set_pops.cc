@@ -21,23 +21,23 @@
 namespace rushgate {
 namespace {
 
-enum class End { kMin, kMax };
+enum class ScoreEnd { kMin, kMax };
 
 /// Removes up to `count` members. The key is removed with its last member.
-std::vector<Reply> pop(const CommandContext& context, std::string_view key, Object& object, End end,
-                       std::int64_t count, bool nested) {
+std::vector<Reply> pop(const CommandContext& context, std::string_view key, Object& object,
+                       ScoreEnd end, std::int64_t count, bool nested) {
   const SortedSetValue& value = object.sorted_set();
   std::size_t left = std::min(value.size(), static_cast<std::size_t>(count));
   std::vector<Reply> popped;
   popped.reserve(nested ? left : 2 * left);
   for (; left > 0; --left) {
-    const ScoredElement element = value.at(end == End::kMin ? 0 : value.size() - 1);
+    const ScoredElement element = value.at(end == ScoreEnd::kMin ? 0 : value.size() - 1);
     const std::string member(element.member);  // copied: the record is written after the removal
     append_pair(popped, member, element.score, nested);
     sorted_sets::remove(context.db(), object, member);
   }
   if (!popped.empty()) {
-    context.notify(kSortedSetEvents, end == End::kMin ? "zpopmin" : "zpopmax", key);
+    context.notify(kSortedSetEvents, end == ScoreEnd::kMin ? "zpopmin" : "zpopmax", key);
     context.notify_if_removed(key);
   }
   return popped;
@@ -45,7 +45,7 @@ std::vector<Reply> pop(const CommandContext& context, std::string_view key, Obje
 
 // ---- ZPOPMIN and ZPOPMAX ----
 
-Reply pop_members(CommandContext& context, End end) {
+Reply pop_members(CommandContext& context, ScoreEnd end) {
   if (context.size() > 3) return errors::syntax();
   const bool has_count = context.size() == 3;
   const auto count = has_count ? parse_int64(context[2]) : 1;
@@ -61,7 +61,7 @@ Reply pop_members(CommandContext& context, End end) {
 /// The arguments of a pop, and the form of its reply.
 struct PopRequest {
   std::vector<std::string_view> keys;
-  End end = End::kMin;
+  ScoreEnd end = ScoreEnd::kMin;
   std::int64_t count = 1;
   bool nested = false;  // [key, [[member, score], …]] instead of [key, member, score]
 };
@@ -118,7 +118,7 @@ PopRequest read_pop_request(Arguments& arguments) {
   for (std::int64_t i = 0; arguments.ok() && i < keys; ++i)
     request.keys.push_back(arguments.next());
   if (arguments.accept("MAX")) {
-    request.end = End::kMax;
+    request.end = ScoreEnd::kMax;
   } else if (!arguments.accept("MIN")) {
     arguments.fail(errors::syntax());
   }
@@ -130,16 +130,16 @@ PopRequest read_pop_request(Arguments& arguments) {
 }
 
 /// Runs BZPOPMIN or BZPOPMAX: the keys, then the timeout.
-Reply pop_one_or_wait(CommandContext& context, End end) {
+Reply pop_one_or_wait(CommandContext& context, ScoreEnd end) {
   PopRequest request;
   request.end = end;
   request.keys.assign(context.request().begin() + 1, context.request().end() - 1);
   return pop_or_wait(context, std::move(request), context[context.size() - 1]);
 }
 
-Reply zpopmin_command(CommandContext& context) { return pop_members(context, End::kMin); }
+Reply zpopmin_command(CommandContext& context) { return pop_members(context, ScoreEnd::kMin); }
 
-Reply zpopmax_command(CommandContext& context) { return pop_members(context, End::kMax); }
+Reply zpopmax_command(CommandContext& context) { return pop_members(context, ScoreEnd::kMax); }
 
 Reply zmpop_command(CommandContext& context) {
   Arguments arguments(context.request());
@@ -149,9 +149,9 @@ Reply zmpop_command(CommandContext& context) {
   return pop_first(context, request, reply) ? reply : Reply::nil_array();
 }
 
-Reply bzpopmin_command(CommandContext& context) { return pop_one_or_wait(context, End::kMin); }
+Reply bzpopmin_command(CommandContext& context) { return pop_one_or_wait(context, ScoreEnd::kMin); }
 
-Reply bzpopmax_command(CommandContext& context) { return pop_one_or_wait(context, End::kMax); }
+Reply bzpopmax_command(CommandContext& context) { return pop_one_or_wait(context, ScoreEnd::kMax); }
 
 Reply bzmpop_command(CommandContext& context) {
   Arguments arguments(context.request(), 2);

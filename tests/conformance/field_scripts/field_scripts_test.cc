@@ -326,10 +326,11 @@ class FieldScriptsTest : public ::testing::TestWithParam<FieldCase> {
   /// Runs a script like a client.
   void run(const Words& words) {
     const auto [keys, arguments] = GetParam().script->arguments(words);
-    const auto ask_with = [&](std::string_view verb, const std::string& script) {
-      Request request = Request::of(verb, script, keys.size());
-      for (const std::string& key : keys) request.add(key);
-      for (const std::string& argument : arguments) request.add(argument);
+    const auto ask_with = [&, &its_keys = keys, &its_arguments = arguments](
+                              std::string_view verb, const std::string& script) {
+      Request request = Request::of(verb, script, its_keys.size());
+      for (const std::string& key : its_keys) request.add(key);
+      for (const std::string& argument : its_arguments) request.add(argument);
       return ask(request);
     };
     Reply reply = ask_with("EVALSHA", with_script("$sha"));

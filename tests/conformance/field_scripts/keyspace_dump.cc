@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "engine/core/base/concat.h"
 #include <rushgate/reply.h>
 
 namespace rushgate::testing {
@@ -50,8 +51,7 @@ std::string dump_keyspace(Backend& backend) {
   for (const std::string& key : keys) {
     const std::string type = backend.ask(kSession, Request::of("TYPE", key)).text();
     const Reply ttl = backend.ask(kSession, Request::of("PTTL", key));
-    dump += key + ' ' + type + ' ' + std::to_string(ttl.integer()) + ": " +
-            value_of(backend, key, type) + '\n';
+    dump += concat(key, " ", type, " ", ttl.integer(), ": ", value_of(backend, key, type), "\n");
   }
   return dump;
 }

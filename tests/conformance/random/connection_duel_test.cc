@@ -117,6 +117,7 @@ class ConnectionDuelTest : public ::testing::Test {
     EXPECT_EQ(found_after, steps);
   }
 
+ protected:
   static inline std::unique_ptr<RedisBackend> oracle_;
   static inline std::unique_ptr<ServerBackend> server_;
   FaultyBackend subject_;

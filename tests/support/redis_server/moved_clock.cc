@@ -29,8 +29,8 @@ const volatile std::int64_t* map_clock() {
 }
 
 std::int64_t now_ms() {
-  static const volatile std::int64_t* const now = map_clock();
-  return *now;
+  static const volatile std::int64_t* const kNow = map_clock();
+  return *kNow;
 }
 
 using Open = std::FILE*(const char* path, const char* mode);

@@ -100,9 +100,9 @@ bool unshare_mounts() {
 /// Mounts a file system of `kib` KiB at `path`. It ends with this process. Returns false and sets
 /// errno if that is not permitted.
 bool mount_small_disk(const std::filesystem::path& path, std::size_t kib) {
-  static const bool is_apart = unshare_mounts();
+  static const bool kIsApart = unshare_mounts();
   const std::string size = "size=" + std::to_string(kib) + "k";
-  return is_apart && mount("rushgate-test", path.c_str(), "tmpfs", 0, size.c_str()) == 0;
+  return kIsApart && mount("rushgate-test", path.c_str(), "tmpfs", 0, size.c_str()) == 0;
 }
 
 // Skipped in a container without the right to mount: no disk can be full there.

@@ -10,7 +10,7 @@
 namespace rushgate {
 namespace {
 
-using Kind = SyntaxArgument::Kind;
+using SyntaxKind = SyntaxArgument::Kind;
 
 // ---- Writing a syntax ----
 
@@ -18,8 +18,8 @@ std::string shown(const std::vector<SyntaxArgument>& arguments, const char* betw
 
 /// Returns the argument without its word, and without brackets around it.
 std::string core(const SyntaxArgument& argument) {
-  if (argument.kind == Kind::kBlock) return shown(argument.parts);
-  if (argument.kind != Kind::kOneOf) return std::string(argument.text);
+  if (argument.kind == SyntaxKind::kBlock) return shown(argument.parts);
+  if (argument.kind != SyntaxKind::kOneOf) return std::string(argument.text);
   const std::string choices = shown(argument.parts, " | ");
   const bool has_brackets = argument.is_optional && argument.word.empty() && !argument.is_multiple;
   return has_brackets ? choices : '<' + choices + '>';

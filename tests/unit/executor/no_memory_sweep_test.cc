@@ -100,7 +100,7 @@ std::string library(const std::string& name, const std::string& function) {
 
 /// Returns the commands that create the data before each swept command.
 const std::vector<std::string>& setup() {
-  static const std::vector<std::string> commands = [] {
+  static const std::vector<std::string> kCommands = [] {
     std::vector<std::string> made{"SET string text",
                                   "SET long " + std::string(100, 'x'),
                                   "SET number 7",
@@ -146,7 +146,7 @@ const std::vector<std::string>& setup() {
     made.push_back(many_elements);
     return made;
   }();
-  return commands;
+  return kCommands;
 }
 
 /// Returns a request that restores the payload of `key` as the value of another key.

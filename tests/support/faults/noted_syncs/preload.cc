@@ -19,7 +19,7 @@ int open_notes() {
 }
 
 int sync(const char* name, int file) {
-  static const int notes = open_notes();
+  static const int kNotes = open_notes();
   struct stat before {};
   const bool is_known = ::fstat(file, &before) == 0 && S_ISREG(before.st_mode);
   const auto system = reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, name));
@@ -30,7 +30,7 @@ int sync(const char* name, int file) {
   const int bytes = std::snprintf(line, sizeof(line), "%llu %lld\n",
                                   static_cast<unsigned long long>(before.st_ino),
                                   static_cast<long long>(before.st_size));
-  if (::write(notes, line, static_cast<std::size_t>(bytes)) != bytes) std::abort();
+  if (::write(kNotes, line, static_cast<std::size_t>(bytes)) != bytes) std::abort();
   return result;
 }
 

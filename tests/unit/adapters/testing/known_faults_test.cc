@@ -115,7 +115,7 @@ RushReport first_failed_rush(const SaleUnderTest& sale) {
 struct RightSale {
   const char* name;
   SaleUnderTest sale;
-  friend void PrintTo(const RightSale& sale, std::ostream* out) { *out << sale.name; }
+  friend void PrintTo(const RightSale& printed, std::ostream* out) { *out << printed.name; }
 };
 
 class RightSalesTest : public ::testing::TestWithParam<RightSale> {};
@@ -158,7 +158,7 @@ struct WrongSale {
   const char* name;
   const char* found;  // the words of the report
   SaleUnderTest sale;
-  friend void PrintTo(const WrongSale& sale, std::ostream* out) { *out << sale.name; }
+  friend void PrintTo(const WrongSale& printed, std::ostream* out) { *out << printed.name; }
 };
 
 class WrongSalesTest : public ::testing::TestWithParam<WrongSale> {};
