@@ -84,10 +84,11 @@ class PowerCutFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Truncate(const std::string& name, std::size_t size,
                              const rocksdb::IOOptions& options,
                              rocksdb::IODebugContext* debug) override;
-  /// Treats an info log like any other file.
+  /// Treats an info log like any other file: FileSystemWrapper would pass the call on.
   rocksdb::IOStatus NewLogger(const std::string& name, const rocksdb::IOOptions& options,
                               std::shared_ptr<rocksdb::Logger>* logger,
                               rocksdb::IODebugContext* debug) override {
+    // NOLINTNEXTLINE(bugprone-parent-virtual-call)
     return FileSystem::NewLogger(name, options, logger, debug);
   }
 
