@@ -1,6 +1,7 @@
 // Random schedules on a simulated cluster: nothing is oversold, no accepted order is lost unless a master lost it,
-// each voucher is sold to the last piece, and nobody is told earlier that it is sold out. Bugs that are planted are
-// found.
+// each voucher is sold to the last piece, and nobody is told earlier that it is sold out. All limits hold, an
+// idempotency key gets one order, a token buys once, users who wait are served in their order and before pieces
+// stay free, and an archived voucher has all its orders. Bugs that are planted are found.
 #include <cstdint>
 #include <string>
 

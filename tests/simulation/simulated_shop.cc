@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "engine/core/base/concat.h"
-#include "engine/core/base/numbers.h"
 #include "engine/core/client/command_keys.h"
 #include "engine/sale/scripts/voucher_scripts.h"
-#include "engine/sale/split/piece_mover.h"
+#include "tests/simulation/shop_process.h"
+#include <rushgate/limits.h>
 #include <rushgate/order_rules.h>
 
 namespace rushgate::testing {
@@ -66,48 +66,52 @@ std::optional<std::string_view> first_key(const Request& request) {
 
 absl::Status database_is_away() { return absl::UnavailableError("the database is away"); }
 
+/// Returns when a sale begins: of every two, one goes on over midnight.
+std::int64_t choose_begin_ms(Random& random) {
+  constexpr std::int64_t kDayMs = 86'400'000;
+  constexpr std::int64_t kMidnightMs = (ManualClock::kStartMs / kDayMs + 1) * kDayMs;
+  return random.chance(50) ? ManualClock::kStartMs : kMidnightMs - random.between(1, 3'000);
+}
+
+/// Returns a voucher with a random stock, limit per user and number of lanes.
+Voucher choose_voucher(Random& random, VoucherId id, int lanes) {
+  Voucher voucher{.id = id,
+                  .title = "v",
+                  .stock = random.between(1, 12),
+                  .price_cents = 100,
+                  .limits = {.per_user = random.between(1, 3)},
+                  .payment_ms = random.chance(30) ? 5'000 : 0};
+  if (random.chance(50)) voucher.lanes = static_cast<std::int32_t>(random.between(2, lanes));
+  return voucher;
+}
+
+/// Adds some of the terms that a voucher may have besides.
+void add_terms(Random& random, Voucher& voucher) {
+  Limits& limits = voucher.limits;
+  if (random.chance(30)) limits.total = random.between(1, voucher.stock);
+  if (random.chance(30)) limits.per_user_day = random.between(1, limits.per_user);
+  if (limits.per_user_day > 0 && random.chance(30)) limits.per_user = 0;
+  if (random.chance(30)) limits.utc_offset_minutes = 480;
+  if (random.chance(30)) voucher.payment_ms = 300;
+  if (random.chance(60)) voucher.waiting_max = random.between(voucher.lanes, voucher.lanes + 4);
+  voucher.restock = !random.chance(10);
+  voucher.restore_allowance = !random.chance(10);
+  voucher.needs_token = random.chance(15);
+}
+
 }  // namespace
-
-struct SimulatedShop::Process {
-  Process(SimulatedShop& shop, int its_number)
-      : number(its_number),
-        connections(shop.cluster_.connect()),
-        with_bug(testing::with_bug(*connections, shop.options_.bug)),
-        backend(
-            *with_bug,
-            [this, &shop](const Request& request) { return shop.choose_fault(*this, request); },
-            [this, &shop](const Request& /*request*/) { shop.pass_point(*this); }),
-        orders(*shop.database_) {
-    orders.at_every_point(
-        [this, &shop](faults::FaultyOrderStore::Point /*point*/) { shop.pass_point(*this); });
-  }
-
-  void set_database(const absl::Status& status) {
-    orders.fail_writes(status);
-    orders.fail_reads(status);
-    orders.fail_voucher_writes(status);
-  }
-
-  int number;
-  std::unique_ptr<Backend> connections;
-  std::unique_ptr<Backend> with_bug;
-  faults::FaultyBackend backend;
-  faults::FaultyOrderStore orders;
-  std::unique_ptr<Sale> sale = {};
-  std::map<int, std::unique_ptr<OrderWorker>> workers = {};  // by lane
-  bool is_dying = false;  // it does nothing more, and ends after the step
-  bool is_in_transaction = false;
-};
 
 SimulatedShop::SimulatedShop(std::uint64_t seed, const ShopOptions& options)
     : options_(options),
       random_(seed),
-      cluster_(options.masters),
+      has_terms_(random_.chance(50)),
+      cluster_(options.masters, choose_begin_ms(random_)),
       network_(cluster_.connect()),
       observer_(network_->open_client()),
       database_(testing::with_bug(orders_, options.bug)),
       down_since_ms_(static_cast<std::size_t>(options.masters)),
-      losses_(static_cast<std::size_t>(options.lanes)) {
+      promises_(options.lanes, orders_, [this](const std::string& fault) { blame(fault); }),
+      waiting_users_(promises_, orders_, [this](const std::string& fault) { blame(fault); }) {
   publish_all();
   is_disturbed_ = true;
 }
@@ -120,15 +124,8 @@ void SimulatedShop::publish_all() {
   }
   if (processes_[0]->sale == nullptr) return;
   for (VoucherId id = 1; id <= options_.vouchers; ++id) {
-    Voucher voucher{.id = id,
-                    .title = "v",
-                    .stock = random_.between(1, 12),
-                    .price_cents = 100,
-                    .limits = {.per_user = random_.between(1, 3)},
-                    .payment_ms = random_.chance(30) ? 5'000 : 0};
-    if (random_.chance(50)) {
-      voucher.lanes = static_cast<std::int32_t>(random_.between(2, options_.lanes));
-    }
+    Voucher voucher = choose_voucher(random_, id, options_.lanes);
+    if (has_terms_) add_terms(random_, voucher);
     vouchers_.emplace(id, voucher);
     const auto published = processes_[0]->sale->publish(voucher);
     if (!published.ok()) blame(concat("publishing: ", published.message()));
@@ -225,7 +222,7 @@ void SimulatedShop::interrupt(const Process& waiting) {
     } else if (choice < 85) {
       deliver_late();
     } else if (choice < 92) {
-      pay_or_cancel();
+      change_order();
     } else {
       advance();
     }
@@ -271,7 +268,15 @@ int SimulatedShop::master_of_lane(int lane) const {
   return cluster_.master_of(SaleKeys{}.of_lane(lane).order_stream);
 }
 
-std::vector<int> SimulatedShop::lanes_of(VoucherId voucher) {
+std::vector<int> SimulatedShop::lanes_of_master(int master) const {
+  std::vector<int> lanes;
+  for (int lane = 0; lane < options_.lanes; ++lane) {
+    if (master_of_lane(lane) == master) lanes.push_back(lane);
+  }
+  return lanes;
+}
+
+std::vector<int> SimulatedShop::lanes_of(VoucherId voucher) const {
   const int count = vouchers_.at(voucher).lanes;
   if (count == 1) return {first_lane(voucher, options_.lanes)};
   std::vector<int> lanes;
@@ -284,10 +289,14 @@ std::vector<int> SimulatedShop::lanes_of(VoucherId voucher) {
 void SimulatedShop::step() {
   repair_some();
   const std::size_t choice = random_.below(100);
-  if (choice < 50) {
+  if (choice < 1 && has_terms_) {
+    end_sale();
+  } else if (choice < 6 && has_terms_) {
+    visit_waiting_list();
+  } else if (choice < 50) {
     buy();
   } else if (choice < 60) {
-    pay_or_cancel();
+    change_order();
   } else if (choice < 78) {
     work();
   } else if (choice < 84) {
@@ -310,9 +319,23 @@ void SimulatedShop::step() {
   end_dying();
 }
 
+/// Lets somebody act who wants a voucher, or changes it.
+template <class Act>
+auto SimulatedShop::seek(VoucherId voucher, Act act) {
+  const std::optional<VoucherId> sought_before = std::exchange(sought_, voucher);
+  const std::optional<int> at_work_before = std::exchange(lane_at_work_, std::nullopt);
+  auto result = act();
+  lane_at_work_ = at_work_before;
+  sought_ = sought_before;
+  return result;
+}
+
 void SimulatedShop::buy() {
   Process& process = choose_process();
   if (process.sale == nullptr) return;
+  if (random_.chance(10)) {
+    if (const auto before = promises_.choose_repeatable(random_)) return buy(process, *before);
+  }
   const bool is_sought = sought_ && random_.chance(50);
   buy(process, is_sought ? *sought_ : random_.between(1, options_.vouchers));
 }
@@ -324,51 +347,94 @@ void SimulatedShop::buy(Process& process, VoucherId voucher) {
     request.idempotency_key = concat("k", request.voucher, "-", request.user.text(), "-",
                                      request.quantity, "-", random_.below(2));
   }
-  const std::vector<int> losses = losses_;
+  request.purchase_token = issue_token(process, request);
+  buy(process, request);
+}
+
+void SimulatedShop::buy(Process& process, const BuyRequest& request) {
+  const Promises::Losses losses = promises_.losses();
   const std::int64_t began_ms = cluster_.now_ms();
-  const std::optional<VoucherId> sought_before = std::exchange(sought_, voucher);
-  const std::optional<int> at_work_before = std::exchange(lane_at_work_, std::nullopt);
-  const BuyResult result = process.sale->buy(request);
-  lane_at_work_ = at_work_before;
-  sought_ = sought_before;
+  const BuyResult result = seek(request.voucher, [&] { return process.sale->buy(request); });
   say(concat("process ", process.number, " sells ", request.voucher, " to ", request.user.text(),
              ": ", outcome_name(result.outcome), " ", result.order, " ", result.detail));
-  switch (result.outcome) {
-    case Outcome::kAccepted:
-      note_accepted(result.order, request, losses);
-      [[fallthrough]];
-    case Outcome::kOutcomeUnknown:
-      left_.erase(voucher);
-      break;
-    case Outcome::kSoldOut:
-      check_sold_out(request, began_ms);
-      break;
-    default:
-      break;
+  note_result(request, result, losses);
+  if (result.outcome != Outcome::kSoldOut) return;
+  check_sold_out(request, began_ms);
+  if (has_list(request.voucher) && random_.chance(70)) wait(process, request.voucher, request.user);
+}
+
+/// `losses` are what they were when the purchase began.
+void SimulatedShop::note_result(const BuyRequest& request, const BuyResult& result,
+                                const Promises::Losses& losses) {
+  promises_.note_result(request, result, losses);
+  const bool is_accepted = result.outcome == Outcome::kAccepted;
+  if (is_accepted || result.outcome == Outcome::kOutcomeUnknown) left_.erase(request.voucher);
+  const bool lacks_token =
+      vouchers_.at(request.voucher).needs_token && request.purchase_token.empty();
+  if (is_accepted && !result.is_repeated && lacks_token) {
+    blame(concat("order ", result.order, " was bought without a token"));
   }
 }
 
-/// `losses` is what losses_ was when the purchase began.
-void SimulatedShop::note_accepted(OrderId order, const BuyRequest& request,
-                                  const std::vector<int>& losses) {
-  const auto lane = static_cast<std::size_t>(lane_of_order(order));
-  accepted_[order] = {.request = request, .may_be_lost = losses_[lane] != losses[lane]};
+/// Returns the purchase token of a user, perhaps a spent one; empty if none is needed, or can be had.
+std::string SimulatedShop::issue_token(Process& process, const BuyRequest& request) {
+  if (!vouchers_.at(request.voucher).needs_token) return "";
+  const auto lane = process.sale->lane_of(request.voucher, request.user);
+  if (!lane.ok()) return "";
+  const auto tokens =
+      PurchaseTokens::create(process.backend, {.key_prefix = lane->keys.purchase_tokens()});
+  return (*tokens)->issue(request.user.text(), request.voucher).value_or("");
 }
 
-void SimulatedShop::pay_or_cancel() {
+void SimulatedShop::wait(Process& process, VoucherId voucher, const UserId& user) {
+  const WaitResult result =
+      seek(voucher, [&] { return waiting_users_.wait(*process.sale, voucher, user); });
+  say(concat("process ", process.number, " lets ", user.text(), " wait for ", voucher, ": ",
+             wait_outcome_name(result.outcome), " ", result.order, " ", result.detail));
+}
+
+/// Lets a user wait, leave, or look whether there is an order by now.
+void SimulatedShop::visit_waiting_list() {
   Process& process = choose_process();
-  if (process.sale == nullptr || accepted_.empty()) return;
-  auto at = accepted_.begin();
-  std::advance(at, static_cast<std::ptrdiff_t>(random_.below(accepted_.size())));
-  const auto [order, accepted] = *at;  // others may buy meanwhile
-  if (random_.chance(60)) return pay(process, order, accepted.request);
-  const ChangeResult result = process.sale->cancel(order, "changed mind", "user");
-  say(concat("cancel ", order, ": ", change_outcome_name(result.outcome), " ", result.detail));
+  if (process.sale == nullptr) return;
+  const std::size_t choice = random_.below(100);
+  if (choice < 40) {
+    const VoucherId voucher = random_.between(1, options_.vouchers);
+    if (has_list(voucher)) wait(process, voucher, random_.between(1, 12));
+  } else if (choice < 55) {
+    const auto place = waiting_users_.leave(*process.sale, random_);
+    if (place) say(concat(place->user.text(), " waits no longer for ", place->voucher));
+  } else if (const auto place = waiting_users_.look(*process.sale, random_)) {
+    say(concat(place->first.user.text(), place->second ? " has order " : " still waits for order ",
+               place->first.order));
+  }
 }
 
-void SimulatedShop::pay(Process& process, OrderId order, const BuyRequest& request) {
+/// Pays an order, ends it, or uses it.
+void SimulatedShop::change_order() {
+  Process& process = choose_process();
+  if (process.sale == nullptr || promises_.accepted().empty()) return;
+  const OrderId order = promises_.choose_order(random_);
+  const std::size_t choice = random_.below(100);
+  if (choice < 35) return pay(process, order);
+  std::string_view name = "cancel";
+  ChangeResult result;
+  if (choice < 65) {
+    result = process.sale->cancel(order, "changed mind", "user");
+  } else if (choice < 90) {
+    name = "refund";
+    result = process.sale->refund(order, "changed mind", "user");
+  } else {
+    name = "use";
+    result = process.sale->use(order, "user");
+  }
+  say(concat(name, " ", order, ": ", change_outcome_name(result.outcome), " ", result.detail));
+}
+
+void SimulatedShop::pay(Process& process, OrderId order) {
+  const std::int64_t quantity = promises_.accepted().at(order).request.quantity;
   const ChangeResult result = process.sale->pay(
-      {.order = order, .payment = concat("p", order), .amount_cents = 100 * request.quantity});
+      {.order = order, .payment = concat("p", order), .amount_cents = 100 * quantity});
   say(concat("pay ", order, ": ", change_outcome_name(result.outcome), " ", result.detail));
 }
 
@@ -377,16 +443,35 @@ void SimulatedShop::add_stock() {
   if (process.sale == nullptr) return;
   const VoucherId voucher = random_.between(1, options_.vouchers);
   const std::int64_t more = random_.between(-3, 3);
-  const std::optional<VoucherId> sought_before = std::exchange(sought_, voucher);
-  const absl::Status added = process.sale->add_stock(voucher, more);
-  sought_ = sought_before;
+  const absl::Status added = seek(voucher, [&] { return process.sale->add_stock(voucher, more); });
   say(concat("process ", process.number, " adds ", more, " to ", voucher, ": ", added.message()));
+}
+
+/// Ends the sale of a voucher, and archives it if everything is settled.
+void SimulatedShop::end_sale() {
+  Process& process = choose_process();
+  if (process.sale == nullptr) return;
+  const VoucherId voucher = random_.between(1, options_.vouchers);
+  if (!is_over(voucher)) {
+    const absl::Status closed = process.sale->close(voucher);
+    say(concat("process ", process.number, " closes ", voucher, ": ", closed.message()));
+    if (closed.ok()) advance_ms(1);
+  }
+  if (random_.chance(50)) {
+    for (const int lane : lanes_of(voucher)) work(process, lane);
+  }
+  const absl::Status archived = process.sale->archive(voucher);
+  say(concat("process ", process.number, " archives ", voucher, ": ", archived.message()));
+  if (archived.ok()) promises_.check_recorded(voucher);
 }
 
 void SimulatedShop::work() {
   Process& process = choose_process();
   if (process.sale == nullptr) return;
-  const int lane = static_cast<int>(random_.below(process.workers.size()));
+  work(process, static_cast<int>(random_.below(process.workers.size())));
+}
+
+void SimulatedShop::work(Process& process, int lane) {
   const std::optional<int> at_work_before = std::exchange(lane_at_work_, lane);
   const OrderWorker::Step step = process.workers.at(lane)->step();
   lane_at_work_ = at_work_before;
@@ -461,33 +546,16 @@ void SimulatedShop::start_master(int master, Comeback comeback) {
   // The network has no request of an earlier run.
   std::erase_if(late_, [master](const LateRequest& late) { return late.master == master; });
   say(concat("master ", master, " starts, comeback ", static_cast<int>(comeback)));
-  lose(master, comeback);
+  for (const int lane : lanes_of_master(master)) promises_.note_start(lane, comeback);
+  if (comeback != Comeback::kWithAll) left_.clear();
   cluster_.start(master, comeback);
   advance_ms(1);  // a stream made anew gives the ids of this millisecond once more
-}
-
-/// Notes what a master loses that starts now.
-void SimulatedShop::lose(int master, Comeback comeback) {
-  for (auto& [id, order] : accepted_) {
-    if (master_of_lane(lane_of_order(id)) != master) continue;
-    if (comeback == Comeback::kWithAll) order.is_replicated = true;
-    if (comeback == Comeback::kEmpty) order.is_replicated = false;
-    const bool is_lost = !order.is_replicated && !orders_.find(id).value().has_value();
-    order.may_be_lost = order.may_be_lost || is_lost;
-  }
-  if (comeback == Comeback::kWithAll) return;
-  left_.clear();
-  for (int lane = 0; lane < options_.lanes; ++lane) {
-    if (master_of_lane(lane) == master) ++losses_[static_cast<std::size_t>(lane)];
-  }
 }
 
 void SimulatedShop::replicate(int master) {
   if (!cluster_.is_up(master)) return;
   cluster_.replicate(master);
-  for (auto& [id, order] : accepted_) {
-    if (master_of_lane(lane_of_order(id)) == master) order.is_replicated = true;
-  }
+  for (const int lane : lanes_of_master(master)) promises_.note_replicated(lane);
 }
 
 void SimulatedShop::move_lane() {
@@ -503,10 +571,7 @@ void SimulatedShop::move_lane() {
   say(concat("lane ", lane, " moves to master ", to));
   const int from = cluster_.master_of(key);
   cluster_.move_slot_of(key, to);
-  if (cluster_.master_of(key) == from) return;
-  for (auto& [id, order] : accepted_) {
-    if (lane_of_order(id) == lane) order.is_replicated = false;
-  }
+  if (cluster_.master_of(key) != from) promises_.note_moved(lane);
 }
 
 /// Delivers a request whose process does not wait for it any more.
@@ -528,210 +593,6 @@ void SimulatedShop::advance_ms(std::int64_t duration_ms) {
   is_advancing_ = true;
   cluster_.advance_ms(duration_ms);
   is_advancing_ = false;
-}
-
-// ---- Checks -----------------------------------------------------------------------------------
-
-/// Returns the number in a reply; 0 if there is none.
-std::int64_t SimulatedShop::number_at(const Reply& reply) {
-  return reply.is_text() ? parse_int64(reply.text()).value_or(0) : 0;
-}
-
-/// Returns the free pieces of a voucher, and those on their way between its lanes. Those of a master that is
-/// down are not known.
-std::int64_t SimulatedShop::count_free(VoucherId voucher) {
-  std::int64_t free = 0;
-  for (const int lane : lanes_of(voucher)) {
-    const SaleKeys keys = SaleKeys{}.of_lane(lane);
-    free += number_at((*observer_)("GET", keys.stock(voucher)));
-    free -= number_at((*observer_)("HGET", keys.voucher(voucher), "moved"));
-  }
-  return free;
-}
-
-/// A piece that has come back on another lane is sold within 200 ms, and nothing is known of a lane that is away
-/// for longer.
-void SimulatedShop::check_sold_out(const BuyRequest& request, std::int64_t began_ms) {
-  const Voucher& voucher = vouchers_.at(request.voucher);
-  if (request.quantity > voucher.limits.per_user) return;  // has no right to so many
-  const std::int64_t known_ms = began_ms - (voucher.lanes > 1 ? PieceMover::kSoldOutMs : 0);
-  for (const int lane : lanes_of(voucher.id)) {
-    const int master = master_of_lane(lane);
-    if (cluster_.is_up(master)) continue;
-    if (down_since_ms_[static_cast<std::size_t>(master)] < known_ms) {
-      blame(concat("voucher ", voucher.id, " is sold out, although its lane ", lane, " is away"));
-    }
-    return;
-  }
-  const std::int64_t free = count_free(voucher.id);
-  const auto known = left_.find(voucher.id);
-  const bool was_left = known != left_.end() && known->second.pieces >= request.quantity;
-  if (was_left && free >= request.quantity && known->second.since_ms < known_ms) {
-    blame(concat("voucher ", voucher.id, " is sold out, although ", free, " pieces are free since ",
-                 cluster_.now_ms() - known->second.since_ms, " ms"));
-  }
-  if (!was_left || free < known->second.pieces) left_[voucher.id] = {cluster_.now_ms(), free};
-}
-
-// ---- The end ----------------------------------------------------------------------------------
-
-void SimulatedShop::mend() {
-  is_disturbed_ = false;
-  set_database(true);
-  for (int master = 0; master < options_.masters; ++master) {
-    if (!cluster_.is_up(master)) cluster_.start(master, Comeback::kWithAll);
-  }
-  for (std::unique_ptr<Process>& process : processes_) replace(process);
-}
-
-/// Lets the workers of all lanes store in turn: an order may wait for another lane.
-void SimulatedShop::store_all(Process& process) {
-  constexpr int kIdleRounds = 3;
-  constexpr int kRoundsMax = 100;
-  int idle = 0;
-  for (int rounds = 0; idle < kIdleRounds; ++rounds) {
-    if (rounds > kRoundsMax) return blame("the workers are never idle");
-    ++idle;
-    for (auto& [lane, worker] : process.workers) {
-      const OrderWorker::Step step = worker->step();
-      if (step.kind == OrderWorker::Step::Kind::kIdle) continue;
-      idle = 0;
-      say(concat("lane ", lane, ": stored ", step.stored, ", changed ", step.changed, ", expired ",
-                 step.expired, ", buried ", step.buried, ", restored ", step.restored, ", faulted ",
-                 step.faulted, ", lost ", step.lost, " ", step.reason));
-    }
-    advance_ms(500);  // takes over what the other process has read
-  }
-}
-
-void SimulatedShop::sell_out(Process& process, VoucherId voucher) {
-  constexpr int kTriesMax = 100;
-  for (int tries = 0; tries < kTriesMax; ++tries) {
-    const BuyRequest request{.voucher = voucher, .user = next_user_++};
-    const BuyResult result = process.sale->buy(request);
-    say(concat("the last of ", voucher, ": ", outcome_name(result.outcome), " ", result.order, " ",
-               result.detail));
-    if (result.outcome == Outcome::kSoldOut) return;
-    if (result.outcome == Outcome::kAccepted) {
-      note_accepted(result.order, request, losses_);
-      if (vouchers_.at(voucher).payment_ms > 0) pay(process, result.order, request);
-    }
-    if (result.outcome == Outcome::kOverloaded) advance_ms(1'000);
-  }
-  blame(concat("voucher ", voucher, " is never sold out"));
-}
-
-void SimulatedShop::check_orders(Process& process) {
-  for (const auto& [id, order] : accepted_) {
-    const auto status = process.sale->status(id);
-    if (!status.ok()) {
-      blame(concat("order ", id, ": ", status.status().message()));
-    } else if (status->location != OrderLocation::kStored && !order.may_be_lost) {
-      blame(concat("order ", id, " was accepted, and is ", order_location_name(status->location)));
-    }
-  }
-}
-
-void SimulatedShop::check_voucher(Process& process, VoucherId voucher) {
-  const auto summary = process.sale->summary(voucher);
-  if (!summary.ok() || !summary->has_value()) {
-    return blame(concat("voucher ", voucher, " has no summary"));
-  }
-  const std::int64_t stock = (*summary)->voucher.stock;
-  const std::int64_t live = orders_.count_live(voucher).value();
-  if (live != stock) {
-    blame(concat("voucher ", voucher, ": ", live, " of ", stock, " pieces are sold, and ",
-                 (*summary)->free.value_or(-1), " are free"));
-  }
-}
-
-/// Compares the pieces of each lane with its orders, by what the database has recorded.
-void SimulatedShop::check_pieces(VoucherId voucher) {
-  const VoucherVersion version = orders_.applied(voucher).value().value();
-  const std::vector<VoucherVersion> versions = orders_.versions(voucher).value();
-  const std::vector<int> lanes = lanes_of(voucher);
-  std::map<int, std::int64_t> pieces;
-  for (const int lane : lanes) {
-    pieces[lane] =
-        lanes.size() > 1 ? on_lane(version, lane, versions).voucher.stock : version.voucher.stock;
-  }
-  const std::vector<MovedPieces> all_moved = orders_.moved_pieces(voucher).value();
-  for (const MovedPieces& moved : all_moved) {
-    const auto number = [&](int lane, std::string_view direction, int other) {
-      const std::string key = SaleKeys{}.of_lane(lane).voucher(voucher);
-      return number_at((*observer_)("HGET", key, concat(direction, other)));
-    };
-    const std::int64_t given = number(moved.from, "to:", moved.to);
-    const std::int64_t got = number(moved.to, "from:", moved.from);
-    if (given != moved.pieces || got != moved.pieces) {
-      blame(concat("voucher ", voucher, ": ", given, ", ", moved.pieces, " and ", got,
-                   " pieces went from lane ", moved.from, " to ", moved.to));
-    }
-    pieces[moved.from] -= moved.pieces;
-    pieces[moved.to] += moved.pieces;
-  }
-  const auto count = [&](const Order& order) {
-    pieces[lane_of_order(order.id)] -= pieces_taken(order);
-  };
-  if (!for_each_order(orders_, {.voucher = voucher}, count).ok()) blame("no orders");
-  for (const auto& [lane, left] : pieces) {
-    const Reply stock = (*observer_)("GET", SaleKeys{}.of_lane(lane).stock(voucher));
-    if (left == number_at(stock)) continue;
-    blame(concat("voucher ", voucher, ": the lane ", lane, " should have ", left, " pieces, not ",
-                 to_debug_string(stock)));
-  }
-}
-
-void SimulatedShop::check_letters(Process& process) {
-  const auto letters = process.sale->dead_letters();
-  if (!letters.ok()) return blame(concat("dead letters: ", letters.status().message()));
-  for (const DeadLetter& letter : *letters) {
-    // The payment of an order that a master lost is paid back by an operator.
-    if (letter.order.field("event") == order_event_name(OrderEvent::Kind::kSurplusPayment)) {
-      const auto order = parse_int64(letter.order.field("id").value_or(""));
-      const auto found = order ? accepted_.find(*order) : accepted_.end();
-      if (found != accepted_.end() && found->second.may_be_lost) {
-        const auto discarded = process.sale->discard_dead_letter(letter.id, "paid back");
-        if (!discarded.ok() || !*discarded) blame(concat("a dead letter stays: ", letter.reason));
-        continue;
-      }
-    }
-    // A buyer whose order a master lost is told so, if its pieces are gone.
-    const bool is_loss = options_.masters_lose && letter.reason.starts_with("the keyspace lost it");
-    if (!is_loss) blame(concat("dead letter: ", letter.reason));
-  }
-}
-
-std::string SimulatedShop::end() {
-  say("---- the end ----");
-  mend();
-  Process& process = *processes_[0];
-  if (!open(process)) {
-    blame("the sale cannot be opened again");
-    return faults_;
-  }
-  store_all(process);
-  advance_ms(60'000);  // unpaid orders are cancelled
-  store_all(process);
-  for (const auto& [voucher, terms] : vouchers_) {
-    // Also finishes a version that somebody else began to publish.
-    const absl::Status added = process.sale->add_stock(voucher, 1);
-    if (!added.ok()) blame(concat("adding stock: ", added.message()));
-  }
-  for (const auto& [voucher, terms] : vouchers_) sell_out(process, voucher);
-  store_all(process);
-  check_orders(process);
-  for (const auto& [voucher, terms] : vouchers_) {
-    check_voucher(process, voucher);
-    check_pieces(voucher);
-  }
-  check_letters(process);
-  const auto report = process.sale->audit();
-  if (!report.ok()) blame(concat("the audit fails: ", report.status().message()));
-  if (report.ok()) {
-    for (const std::string& problem : report->problems) blame(concat("audit: ", problem));
-  }
-  return faults_;
 }
 
 void SimulatedShop::say(const std::string& event) {

@@ -1,6 +1,7 @@
 // A sale with lanes on a simulated cluster, some of whose vouchers are on several: sellers and workers in several
 // processes, which end at any moment, a network that loses, delays and doubles requests, masters that lose
-// what they had, and a database that fails.
+// what they had, and a database that fails. In every other sale, vouchers have further terms, users wait for pieces,
+// and sales are closed and archived.
 #pragma once
 
 #include <array>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "tests/simulation/planted_bugs.h"
+#include "tests/simulation/promises.h"
+#include "tests/simulation/waiting_users.h"
 #include "tests/support/random.h"
 #include <rushgate/memory_order_store.h>
 #include <rushgate/order_worker.h>
@@ -47,11 +50,6 @@ class SimulatedShop {
  private:
   /// A process that sells, and has a worker for each lane.
   struct Process;
-  struct AcceptedOrder {
-    BuyRequest request;
-    bool is_replicated = false;  // its master's replica has it
-    bool may_be_lost = false;    // its master lost it before it was stored
-  };
   /// The free pieces of a voucher when a user was told that it is sold out. Nobody has bought it since.
   struct LeftPieces {
     std::int64_t since_ms = 0;
@@ -72,13 +70,22 @@ class SimulatedShop {
   void interrupt(const Process& waiting);
   void lose_lane_at_work();
   Process& choose_process();
+  template <class Act>
+  auto seek(VoucherId voucher, Act act);
   void buy();
   void buy(Process& process, VoucherId voucher);
-  void note_accepted(OrderId order, const BuyRequest& request, const std::vector<int>& losses);
-  void pay_or_cancel();
-  void pay(Process& process, OrderId order, const BuyRequest& request);
+  void buy(Process& process, const BuyRequest& request);
+  void note_result(const BuyRequest& request, const BuyResult& result,
+                   const Promises::Losses& losses);
+  std::string issue_token(Process& process, const BuyRequest& request);
+  void wait(Process& process, VoucherId voucher, const UserId& user);
+  void visit_waiting_list();
+  void change_order();
+  void pay(Process& process, OrderId order);
   void add_stock();
+  void end_sale();
   void work();
+  void work(Process& process, int lane);
   void end_process();
   void end_dying();
   void repair_some();
@@ -86,7 +93,6 @@ class SimulatedShop {
   void set_database(bool is_up);
   void disturb_master(int master);
   void start_master(int master, Comeback comeback);
-  void lose(int master, Comeback comeback);
   void replicate(int master);
   void move_lane();
   void deliver_late();
@@ -94,11 +100,17 @@ class SimulatedShop {
   void advance_ms(std::int64_t duration_ms);
   void mend();
   void store_all(Process& process);
+  void sell_rest(Process& process, const std::vector<VoucherId>& vouchers);
   void sell_out(Process& process, VoucherId voucher);
   void check_sold_out(const BuyRequest& request, std::int64_t began_ms);
-  void check_orders(Process& process);
+  void check_waiting(Process& process, VoucherId voucher);
+  void give_piece_back(Process& process, VoucherId voucher);
   void check_voucher(Process& process, VoucherId voucher);
+  void check_limits(const Voucher& voucher);
   void check_pieces(VoucherId voucher);
+  void archive(Process& process, VoucherId voucher);
+  void check_archived(Process& process, VoucherId voucher);
+  void confirm_refunds(Process& process);
   void check_letters(Process& process);
   void say(const std::string& event);
   void blame(const std::string& fault);
@@ -107,12 +119,18 @@ class SimulatedShop {
   [[nodiscard]] bool is_moving() const { return sought_ && lane_at_work_; }
   [[nodiscard]] int random_master();
   [[nodiscard]] int master_of_lane(int lane) const;
-  [[nodiscard]] std::vector<int> lanes_of(VoucherId voucher);
+  [[nodiscard]] std::vector<int> lanes_of_master(int master) const;
+  [[nodiscard]] std::vector<int> lanes_of(VoucherId voucher) const;
   [[nodiscard]] static std::int64_t number_at(const Reply& reply);
   [[nodiscard]] std::int64_t count_free(VoucherId voucher);
+  [[nodiscard]] bool is_over(VoucherId voucher);
+  [[nodiscard]] bool is_archived(VoucherId voucher);
+  [[nodiscard]] bool has_list(VoucherId voucher) const;
+  [[nodiscard]] std::vector<LaneList> read_lists(VoucherId voucher);
 
   const ShopOptions options_;
   Random random_;
+  const bool has_terms_;  // limits, waiting lists, tokens; and vouchers are archived
   SimulatedCluster cluster_;
   const std::unique_ptr<Backend> network_;  // without processes: for late requests and for looks
   const std::unique_ptr<Client> observer_;
@@ -122,15 +140,15 @@ class SimulatedShop {
   bool is_disturbed_ = false;         // false: no faults, and nobody acts while another one waits
   bool is_advancing_ = false;         // timers run
   const Process* waiting_ = nullptr;  // the process that waits while others act
-  std::optional<VoucherId> sought_ = {};  // the voucher that somebody is buying or changing now
+  std::optional<VoucherId> sought_ = {};  // the voucher that somebody wants or changes now
   std::optional<int> lane_at_work_ = {};  // of the worker that works now, or that gives pieces
   bool is_database_up_ = true;
   std::vector<std::int64_t> down_since_ms_;  // of each master
-  std::vector<int> losses_;  // of each lane: how often its master came back with less
   std::vector<LateRequest> late_;
   std::int64_t next_user_ = 1'000'000;
   std::map<VoucherId, Voucher> vouchers_;
-  std::map<OrderId, AcceptedOrder> accepted_;
+  Promises promises_;
+  WaitingUsers waiting_users_;
   std::map<VoucherId, LeftPieces> left_;
   std::string story_;
   std::string faults_;

@@ -1,0 +1,165 @@
+#include "tests/simulation/waiting_users.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "engine/core/base/concat.h"
+#include <rushgate/order_rules.h>
+
+namespace rushgate::testing {
+namespace {
+
+std::string name_of(const WaitingUsers::Place& place) {
+  return concat("user ", place.user.text(), ", who waits for voucher ", place.voucher,
+                " with order ", place.order);
+}
+
+bool is_doubtful(WaitOutcome outcome) {
+  return outcome == WaitOutcome::kOverloaded || outcome == WaitOutcome::kUnavailable ||
+         outcome == WaitOutcome::kFailed;
+}
+
+/// Returns true if both waited on one lane, and the second one came after the first one was there.
+bool came_before(const WaitingUsers::Place& first, const WaitingUsers::Place& second) {
+  return first.voucher == second.voucher &&
+         lane_of_order(first.order) == lane_of_order(second.order) && first.joined < second.began;
+}
+
+}  // namespace
+
+WaitingUsers::WaitingUsers(Promises& promises, OrderStore& orders, Promises::Blame blame)
+    : promises_(promises), orders_(orders), blame_(std::move(blame)) {}
+
+WaitResult WaitingUsers::wait(Sale& sale, VoucherId voucher, const UserId& user) {
+  const Promises::Losses losses = promises_.losses();
+  std::int64_t began = ++calls_;
+  const WaitResult result = sale.wait_for(voucher, user);
+  // A call that seems to have failed may have been executed, then or later.
+  const auto doubtful = doubtful_.find({voucher, user.text()});
+  if (doubtful != doubtful_.end()) began = doubtful->second;
+  if (is_doubtful(result.outcome)) doubtful_.emplace(std::pair(voucher, user.text()), began);
+  if (result.outcome == WaitOutcome::kNoWaitingList) {
+    blame_(concat("voucher ", voucher, " has no waiting list"));
+  }
+  const bool is_known = std::ranges::count(places_, result.order, &Place::order) > 0;
+  if (result.outcome != WaitOutcome::kWaiting || is_known) return result;
+  const auto lane = static_cast<std::size_t>(lane_of_order(result.order));
+  places_.push_back({.voucher = voucher,
+                     .user = user,
+                     .order = result.order,
+                     .losses = losses[lane],
+                     .began = began,
+                     .joined = ++calls_});
+  return result;
+}
+
+std::optional<WaitingUsers::Place> WaitingUsers::leave(Sale& sale, Random& random) {
+  if (places_.empty()) return std::nullopt;
+  const Place place = random.pick(places_);  // others may come meanwhile
+  leavers_.emplace(place.voucher, place.user.text());
+  sale.leave_waiting_list(place.voucher, place.user).IgnoreError();
+  return place;
+}
+
+std::optional<std::pair<WaitingUsers::Place, bool>> WaitingUsers::look(Sale& sale, Random& random) {
+  if (places_.empty()) return std::nullopt;
+  const Place place = random.pick(places_);
+  return std::pair(place, note_if_served(sale, place));
+}
+
+/// Returns true if a user has got the order. It is an accepted one from then on.
+bool WaitingUsers::note_if_served(Sale& sale, const Place& place) {
+  const Promises::Losses losses = promises_.losses();
+  const auto state = sale.status(place.order);
+  if (!state.ok() || state->location == OrderLocation::kUnknown) return false;
+  // A worker had the order when a master lost it, and it could not be restored.
+  if (state->location == OrderLocation::kDeadLetter && has_lost(place)) return false;
+  promises_.note_accepted({.voucher = place.voucher, .user = place.user}, place.order, losses);
+  return true;
+}
+
+bool WaitingUsers::has_lost(const Place& place) const {
+  return promises_.losses()[static_cast<std::size_t>(lane_of_order(place.order))] != place.losses;
+}
+
+/// Returns true if the user has bought some, and so may have been at the limit when it was his turn.
+bool WaitingUsers::may_buy_no_more(const Place& place) const {
+  const auto bought = orders_.list({.user = place.user, .voucher = place.voucher, .count_max = 1});
+  const auto is_accepted = [&](const auto& accepted) {
+    const BuyRequest& request = accepted.second.request;
+    return request.voucher == place.voucher && request.user == place.user;
+  };
+  return !bought.value().empty() || std::ranges::any_of(promises_.accepted(), is_accepted);
+}
+
+void WaitingUsers::check_kept(Sale& sale, VoucherId voucher, const std::vector<LaneList>& lists) {
+  std::set<OrderId> listed;
+  for (const LaneList& list : lists) {
+    for (const auto& [user, order] : list.users) listed.insert(order);
+  }
+  for (const Place& place : places_) {
+    if (place.voucher != voucher || listed.contains(place.order)) continue;
+    const bool is_served = note_if_served(sale, place);
+    const bool may_be_gone = leavers_.contains({voucher, place.user.text()}) || has_lost(place);
+    if (is_served || may_be_gone || may_buy_no_more(place)) continue;
+    blame_(concat(name_of(place), ", is forgotten"));
+  }
+  for (const Place& first : places_) {
+    if (!listed.contains(first.order) || has_lost(first)) continue;
+    for (const Place& second : places_) {
+      if (came_before(first, second) && promises_.accepted().contains(second.order)) {
+        blame_(concat(name_of(first), ", is overtaken by user ", second.user.text()));
+      }
+    }
+  }
+}
+
+void WaitingUsers::check_served(Sale& sale, VoucherId voucher, const std::vector<LaneList>& before,
+                                const std::vector<LaneList>& after) {
+  std::size_t served = 0;
+  std::size_t waiting = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto& were = before[i].users;
+    const auto& are = after[i].users;
+    waiting += were.size();
+    served += were.size() - std::min(were.size(), are.size());
+    const auto rest = std::min(were.size(), are.size());
+    if (!std::equal(are.begin(), are.end(), were.end() - static_cast<std::ptrdiff_t>(rest),
+                    were.end())) {
+      blame_(concat("voucher ", voucher, ": the users that wait on the lane ", before[i].lane,
+                    " are not served in the order of their arrival"));
+    }
+    for (std::size_t k = 0; k + rest < were.size(); ++k) {
+      const auto& [user, order] = were[k];
+      const int losses = promises_.losses()[static_cast<std::size_t>(before[i].lane)];
+      const Place place{.voucher = voucher, .user = user, .order = order, .losses = losses};
+      if (!note_if_served(sale, place) && !may_buy_no_more(place)) {
+        blame_(concat(name_of(place), ", has left the list, and has no order"));
+      }
+    }
+  }
+  if (waiting > 0 && served == 0) {
+    blame_(concat("voucher ", voucher, ": a piece came back, and nobody of ", waiting,
+                  " users was served"));
+  }
+}
+
+void WaitingUsers::check_sequence() const {
+  std::map<OrderId, StreamId> entries;  // of the orders of those who were served
+  for (const Place& place : places_) {
+    const auto order = orders_.find(place.order).value();
+    if (order && !has_lost(place)) entries[place.order] = order->entry;
+  }
+  for (const Place& first : places_) {
+    for (const Place& second : places_) {
+      const bool are_served = entries.contains(first.order) && entries.contains(second.order);
+      if (!are_served || !came_before(first, second)) continue;
+      if (entries.at(first.order) < entries.at(second.order)) continue;
+      blame_(concat(name_of(first), ", was overtaken by user ", second.user.text()));
+    }
+  }
+}
+
+}  // namespace rushgate::testing
