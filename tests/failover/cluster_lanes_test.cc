@@ -248,7 +248,7 @@ class LostMasterTest : public ClusterLanesTest {
     auto sale =
         FlashSale::open(*RedisBackend::open(*RedisOptions::from_url(
                             cluster().url() + "?reconnect_max_ms=50&connect_timeout_ms=500")),
-                        std::make_unique<faults::FaultyOrderStore>(orders_), std::move(options));
+                        std::make_unique<faults::FaultyOrderStore>(orders_), options);
     EXPECT_TRUE(sale.ok()) << sale.status();
     return *std::move(sale);
   }

@@ -1,8 +1,7 @@
 // RedisBackend with real sentinels. Each test is a fault that a client of Sentinel had
 // (docs/faults-in-the-wild.md).
-#include <signal.h>
-
 #include <algorithm>
+#include <csignal>
 #include <future>
 #include <memory>
 #include <string>

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/core/base/concat.h"
 #include "tests/support/command_output.h"
 #include "tests/support/temporary_directory.h"
 
@@ -67,8 +68,8 @@ TEST_P(PageTest, PageShowsPrograms) {
     if (!is_shown(entry.path())) continue;
     ++shown;
     const std::string name = entry.path().filename().string();
-    const std::string block = "<!-- " + name + " -->\n```cpp\n" + contents(entry.path()) +
-                              "```\n<!-- end of " + name + " -->\n";
+    const std::string block = concat("<!-- ", name, " -->\n```cpp\n", contents(entry.path()),
+                                     "```\n<!-- end of ", name, " -->\n");
     EXPECT_NE(page().find(block), std::string::npos) << GetParam().file << " must have this:\n"
                                                      << block;
   }

@@ -129,7 +129,7 @@ class ClocksTest : public ::testing::Test {
   static constexpr hours kDatabase{40};
 
   testing::RedisServer redis_;
-  const SaleFiles files_;
+  const SaleFiles files_ = {};
   const std::unique_ptr<Server> server_ =
       on_host(kDatabase, [] { return std::make_unique<Server>(); });
   const std::string orders_ = server_->make_database();

@@ -283,7 +283,7 @@ class ClusterHostsTest : public ::testing::Test {
   const TemporaryDirectory directory_;
   const std::string orders_ = "sqlite:" + (directory_.path() / "orders.db").string();
   std::string keyspace_;
-  const SaleFiles files_;
+  const SaleFiles files_ = {};
   std::vector<std::unique_ptr<HttpProgram>> sellers_;
   std::vector<std::unique_ptr<Program>> workers_;
   std::atomic<std::int64_t> next_user_ = 0;

@@ -58,7 +58,7 @@ class ProgramFullDiskTest : public ::testing::Test {
     return result.exit_code;
   }
 
-  const SaleFiles files_;
+  const SaleFiles files_ = {};
 };
 
 TEST_F(ProgramFullDiskTest, FileSizeLimitIsErrorNotDeath) {

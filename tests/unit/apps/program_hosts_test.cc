@@ -165,7 +165,7 @@ class HostsTest : public ::testing::TestWithParam<Database> {
   const std::string orders_ = make_database(GetParam());
   std::unique_ptr<RedisServer> redis_ =
       std::make_unique<RedisServer>(testing::RedisServerOptions{.append_only = true});
-  const SaleFiles files_;
+  const SaleFiles files_ = {};
   std::vector<std::unique_ptr<HttpProgram>> sellers_;
   std::vector<std::unique_ptr<Program>> workers_;
   std::map<int, std::string> orders_of_;  // by user; empty: none was acknowledged

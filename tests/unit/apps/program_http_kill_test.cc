@@ -215,7 +215,7 @@ class HttpKillTest : public ::testing::Test {
   const std::uint64_t seed_ = random_seed();
   const ::testing::ScopedTrace trace_{__FILE__, __LINE__, seed_text(seed_)};
   std::mt19937_64 random_{seed_};
-  const SaleFiles files_;
+  const SaleFiles files_ = {};
   Clients clients_;
 };
 

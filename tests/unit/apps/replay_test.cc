@@ -133,7 +133,7 @@ TEST(PatienceTest, OnlyPassingFailureIsRepeated) {
                                                {absl::InternalError("wrong"), 1},
                                                {absl::OkStatus(), 1}}) {
     int calls = 0;
-    EXPECT_EQ(patiently(twice, [&] { return ++calls, status; }), status);
+    EXPECT_EQ(patiently(twice, [&, &returned = status] { return ++calls, returned; }), status);
     EXPECT_EQ(calls, calls_expected) << status;
   }
 }
