@@ -59,6 +59,7 @@ TEST(IdCursorTest, ThreadsGetEveryIdOnceWhileBlocksChange) {
     const std::int64_t size = rest.count > 0 ? rest.count : std::min(count, kIds - next);
     if (rest.count == 0) next += size;
     cursor.publish({.first = first, .count = size}, 0);
+    if (rest.count > 0) std::this_thread::yield();  // the takers may not be running
   }
   while (cursor.left() > 0) std::this_thread::yield();
   is_done = true;
