@@ -22,11 +22,11 @@ std::time_t seconds_ahead() {
 extern "C" int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                       const timespec* until) {
   using Wait = int(pthread_cond_t*, pthread_mutex_t*, const timespec*);
-  static auto* const wait = reinterpret_cast<Wait*>(::dlsym(RTLD_NEXT, "pthread_cond_timedwait"));
+  static auto* const kWait = reinterpret_cast<Wait*>(::dlsym(RTLD_NEXT, "pthread_cond_timedwait"));
   constexpr std::time_t kYear2001 = 1'000'000'000;
   timespec shifted = *until;
   if (shifted.tv_sec > kYear2001) shifted.tv_sec -= seconds_ahead();
-  return wait(condition, mutex, &shifted);
+  return kWait(condition, mutex, &shifted);
 }
 
 extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {

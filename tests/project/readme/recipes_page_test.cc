@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/core/base/concat.h"
 #include "tests/support/command_output.h"
 
 namespace rushgate {
@@ -27,8 +28,8 @@ TEST(RecipesPageTest, PageShowsProgramsAndOutput) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("recipe_") || !name.ends_with(".cc")) continue;
     ++programs;
-    const std::string shown = "<!-- " + name + " -->\n```cpp\n" + contents(entry.path()) +
-                              "```\n<!-- end of " + name + " -->\n";
+    const std::string shown = concat("<!-- ", name, " -->\n```cpp\n", contents(entry.path()),
+                                     "```\n<!-- end of ", name, " -->\n");
     EXPECT_NE(page.find(shown), std::string::npos) << "docs/recipes.md must have this:\n" << shown;
     const std::string output = testing::checked_output_of(
         '\'' + std::string(RUSHGATE_EXAMPLES "/") + entry.path().stem().string() + '\'');

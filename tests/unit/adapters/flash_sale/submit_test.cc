@@ -66,7 +66,7 @@ TEST(SubmitBuyTest, PollKeepsBudget) {
   std::vector<UserId> completed;
   for (const std::int64_t user : {1, 2, 3, 4, 5}) {
     EXPECT_TRUE(sale->submit_buy({.voucher = 7, .user = user},
-                                 [&, user](const BuyResult&) { completed.push_back(user); }));
+                                 [&, user](const BuyResult&) { completed.emplace_back(user); }));
   }
   EXPECT_TRUE(completed.empty());
   EXPECT_EQ(sale->poll(2), 2U);

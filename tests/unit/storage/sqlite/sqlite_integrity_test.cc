@@ -131,11 +131,11 @@ class SqliteFlippedBitsTest : public SqliteIntegrityTest {
       const bool is_inner = byte(begin) == 2;
       const std::int64_t cells = number_at(begin + 3);
       const std::int64_t header_end = begin + (is_inner ? 12 : 8);
-      found.push_back({begin, header_end + 2 * cells});
+      found.emplace_back(begin, header_end + 2 * cells);
       for (std::int64_t cell = 0; cell < cells; ++cell) {
         const std::int64_t at = begin + number_at(header_end + 2 * cell);
         const std::int64_t size_at = at + (is_inner ? 4 : 0);  // after the page number of the child
-        found.push_back({at, size_at + 1 + byte(size_at)});
+        found.emplace_back(at, size_at + 1 + byte(size_at));
       }
     }
     return found;

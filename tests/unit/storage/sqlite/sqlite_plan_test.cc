@@ -5,6 +5,7 @@
 #include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Statement.h>
 
+#include "engine/core/base/concat.h"
 #include "tests/unit/storage/sqlite/sqlite_fixture.h"
 
 namespace rushgate {
@@ -57,9 +58,9 @@ TEST_F(SqlitePlanTest, UserPiecesCountReadsOnlyIndex) {
 TEST_F(SqlitePlanTest, OrderOfKeyComesFromIndex) {
   for (const std::string table : {"orders", "archived_orders"}) {
     const std::string text =
-        plan(("SELECT * FROM " + table + " INDEXED BY " + table +
-              "_by_key WHERE idempotency_key = 'click' AND key_expires_at_ms >= 5 AND "
-              "idempotency_key <> ''")
+        plan(concat("SELECT * FROM ", table, " INDEXED BY ", table,
+                    "_by_key WHERE idempotency_key = 'click' AND key_expires_at_ms >= 5 AND "
+                    "idempotency_key <> ''")
                  .c_str());
     EXPECT_NE(text.find(table + "_by_key (idempotency_key=? AND key_expires_at_ms>?)"),
               std::string::npos)
