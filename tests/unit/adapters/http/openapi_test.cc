@@ -13,6 +13,7 @@
 #include "adapters/flash_sale/json_text.h"
 #include "adapters/http/problem.h"
 #include "adapters/http/route.h"
+#include "engine/core/base/concat.h"
 #include "tests/support/command_output.h"
 #include "tests/support/patterns.h"
 #include "tests/support/temporary_directory.h"
@@ -88,7 +89,7 @@ class Description {
         std::string capital = method;
         std::transform(capital.begin(), capital.end(), capital.begin(), ::toupper);
         for (const auto& [status, reply] : operation["responses"].items()) {
-          const std::string name = capital + " " + path + " " + status;
+          const std::string name = concat(capital, " ", path, " ", status);
           if (status < "500" && !seen_.contains(name)) unseen.push_back(name);
         }
       }

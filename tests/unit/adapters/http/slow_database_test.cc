@@ -18,15 +18,15 @@ class HttpSlowDatabaseTest : public ::testing::Test {
  protected:
   HttpSlowDatabaseTest() {
     auto orders = std::make_unique<faults::FaultyOrderStore>(std::make_unique<MemoryOrderStore>());
-    orders->before_every_read([this] { barrier.pass(); });
-    sale =
+    orders->before_every_read([this] { barrier_.pass(); });
+    sale_ =
         FlashSale::open(open_backend("memory:").value(), std::move(orders), {.workers = 0}).value();
     HttpServerOptions options;
     options.port = 0;
     options.threads = 1;  // requests are read in the order of their arrival
     options.waiting_max = 1;
-    server = HttpServer::start(*sale, options).value();
-    EXPECT_TRUE(sale->publish({.id = 7, .stock = 10}).ok());
+    server_ = HttpServer::start(*sale_, options).value();
+    EXPECT_TRUE(sale_->publish({.id = 7, .stock = 10}).ok());
   }
   static std::string purchase(int user, const std::string& key) {
     return testing::http_request("POST", "/v1/vouchers/7/orders",
@@ -34,22 +34,22 @@ class HttpSlowDatabaseTest : public ::testing::Test {
                                  "Idempotency-Key: " + key + "\r\n");
   }
 
-  testing::Barrier barrier;  // in front of each read of the database
-  std::unique_ptr<FlashSale> sale;
-  std::unique_ptr<HttpServer> server;
+  testing::Barrier barrier_;  // in front of each read of the database
+  std::unique_ptr<FlashSale> sale_;
+  std::unique_ptr<HttpServer> server_;
 };
 
 TEST_F(HttpSlowDatabaseTest, OnlyReadsWait) {
-  barrier.close();
-  HttpConnection first(server->port());
-  HttpConnection second(server->port());
-  HttpConnection queued(server->port());
-  HttpConnection other(server->port());
+  barrier_.close();
+  HttpConnection first(server_->port());
+  HttpConnection second(server_->port());
+  HttpConnection queued(server_->port());
+  HttpConnection other(server_->port());
   const std::string read = testing::http_request("GET", "/v1/orders/1");
   first.send(read);
-  barrier.await(1);
+  barrier_.await(1);
   second.send(read);
-  barrier.await(2);
+  barrier_.await(2);
   queued.send(read);
   EXPECT_EQ(other.call("GET", "/healthz").status, 200);
   const HttpReply refused = other.call("GET", "/v1/orders/1");
@@ -59,27 +59,27 @@ TEST_F(HttpSlowDatabaseTest, OnlyReadsWait) {
     const std::string body = "{\"user\": " + std::to_string(user) + "}";
     EXPECT_EQ(other.call("POST", "/v1/vouchers/7/orders", body).status, 201);
   }
-  barrier.open();
+  barrier_.open();
   for (HttpConnection* const waiting : {&first, &second, &queued}) {
     EXPECT_EQ(waiting->receive().problem(), "unknown-order");
   }
 }
 
 TEST_F(HttpSlowDatabaseTest, RepetitionsDelayNoPurchase) {
-  HttpConnection other(server->port());
+  HttpConnection other(server_->port());
   other.send(purchase(1, "a"));
   EXPECT_EQ(other.receive().status, 201);
-  ASSERT_TRUE(sale->drain().ok());
-  barrier.close();
-  HttpConnection first(server->port());
-  HttpConnection second(server->port());
-  HttpConnection third(server->port());
-  HttpConnection fourth(server->port());
+  ASSERT_TRUE(sale_->drain().ok());
+  barrier_.close();
+  HttpConnection first(server_->port());
+  HttpConnection second(server_->port());
+  HttpConnection third(server_->port());
+  HttpConnection fourth(server_->port());
   const std::string repetition = purchase(1, "a");
   first.send(repetition);
-  barrier.await(1);
+  barrier_.await(1);
   second.send(repetition);
-  barrier.await(2);
+  barrier_.await(2);
   third.send(repetition);
   fourth.send(repetition);
   HttpConnection& refused = testing::first_to_receive({&third, &fourth});
@@ -94,7 +94,7 @@ TEST_F(HttpSlowDatabaseTest, RepetitionsDelayNoPurchase) {
   EXPECT_EQ(other.receive().problem(), "limit-reached");
   EXPECT_EQ(other.call("POST", "/v1/vouchers/9/orders", R"({"user": 1})").problem(),
             "unknown-voucher");
-  barrier.open();
+  barrier_.open();
   for (HttpConnection* const waiting : {&first, &second, &queued}) {
     EXPECT_EQ(waiting->receive().json()["state"], "created");
   }

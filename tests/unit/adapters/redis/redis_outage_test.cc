@@ -1,9 +1,8 @@
 // RedisBackend with a server that is killed, paused, replaced or made unusable.
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <functional>
 #include <future>
 #include <latch>
