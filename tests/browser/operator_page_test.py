@@ -203,7 +203,7 @@ class OperatorPageTest(PageTest):
         self.browser.click('dialog .main')
         self.browser.find('.alert.good', 'Used')
         self.assertEqual(self.served.call('GET', f'/v1/orders/{order}')['state'], 'used')
-        self.assertFalse(self.browser.has('#use'))
+        eventually(lambda: not self.browser.has('#use'), 'it cannot be used again')
 
     def test_order_stays_when_action_gets_no_reply(self):
         order = self.served.buy(self.publish('Rained off', 5), 'olga')

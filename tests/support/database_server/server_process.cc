@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "tests/support/stop_process.h"
+
 namespace rushgate::testing {
 namespace {
 
@@ -122,8 +124,8 @@ void ServerProcess::wait_until(absl::FunctionRef<bool()> is_ready) {
 
 // The children first: the server would notice one that does not reply.
 void ServerProcess::pause() const {
-  ::kill(pid_, SIGSTOP);
-  for (const pid_t child : children_of(pid_)) ::kill(child, SIGSTOP);
+  stop_process(pid_);
+  for (const pid_t child : children_of(pid_)) stop_process(child);
 }
 
 void ServerProcess::resume() const {

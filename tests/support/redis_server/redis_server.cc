@@ -21,6 +21,7 @@
 
 #include "tests/support/faults/noted_syncs/noted_syncs.h"
 #include "tests/support/redis_server/raw_connection.h"
+#include "tests/support/stop_process.h"
 #include <rushgate/clock.h>
 
 namespace rushgate::testing {
@@ -111,7 +112,7 @@ Reply RedisServer::ask(const Request& request) const {
   return RawConnection(socket_path()).call(request);
 }
 
-void RedisServer::pause() { ::kill(pid_, SIGSTOP); }
+void RedisServer::pause() { stop_process(pid_); }
 
 void RedisServer::resume() { ::kill(pid_, SIGCONT); }
 

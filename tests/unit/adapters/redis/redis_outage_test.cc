@@ -135,14 +135,14 @@ TEST_F(RedisOutageTest, PausedServerIsDroppedAndFoundAgain) {
   impatient.connect_timeout_ms = 200;
   const auto backend = open(impatient);
   const auto client = backend->open_client();
-  ::kill(server_.pid(), SIGSTOP);
+  server_.pause();
   EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kOutcomeUnknown));
   EXPECT_EQ(backend->counters().timeouts, 1U);
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE(has_code((*client)("SET", "k", "v"), error_code::kClosed));
   }
   EXPECT_GT(backend->counters().breaker_refusals, 0U);
-  ::kill(server_.pid(), SIGCONT);
+  server_.resume();
   EXPECT_EQ(ping_until(*client, is_pong), Reply::status("PONG"));
 }
 
@@ -175,7 +175,7 @@ TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsConfigured) {
   const auto client = backend->open_client();
   const auto failing = backend->open_client({.fail_when_full = true});
   const auto expiring = backend->open_client({.queue_timeout_ms = 5});
-  ::kill(server_.pid(), SIGSTOP);
+  server_.pause();
   std::atomic<int> done = 0;
   const auto count = [&](const Reply& reply) {
     EXPECT_EQ(reply, Reply::status("PONG"));
@@ -190,7 +190,7 @@ TEST_F(RedisOutageTest, FullQueueRefusesOrWaitsAsConfigured) {
   EXPECT_EQ(backend->counters().overloads, 1U);
   EXPECT_EQ(backend->counters().expired, 1U);
   auto waiting = std::async(std::launch::async, [&] { return (*client)("PING"); });
-  ::kill(server_.pid(), SIGCONT);
+  server_.resume();
   EXPECT_EQ(waiting.get(), Reply::status("PONG"));
   for (int seen = done; seen < 2; seen = done) done.wait(seen);
 }
@@ -201,12 +201,12 @@ TEST_F(RedisOutageTest, QueuedBytesAreBounded) {
   const auto backend = open(narrow);
   const auto client = backend->open_client({.fail_when_full = true});
   const std::string large(90'000, 'x');
-  ::kill(server_.pid(), SIGSTOP);
+  server_.pause();
   std::promise<Reply> first;
   client->submit(Request::of("ECHO", large),
                  [&](Reply reply) { first.set_value(std::move(reply)); });
   EXPECT_TRUE(has_code((*client)("ECHO", large), error_code::kOverloaded));
-  ::kill(server_.pid(), SIGCONT);
+  server_.resume();
   EXPECT_EQ(first.get_future().get(), Reply::bulk(large));
   const std::string larger_than_the_bound(200'000, 'x');
   EXPECT_EQ((*client)("ECHO", larger_than_the_bound), Reply::bulk(larger_than_the_bound));
