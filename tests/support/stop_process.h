@@ -3,8 +3,6 @@
 
 #include <sys/types.h>
 
-#include <sys/types.h>
-
 #include <csignal>
 #include <filesystem>
 #include <fstream>
