@@ -101,6 +101,7 @@ class SimulatedShop {
   void mend();
   void store_all(Process& process);
   void sell_rest(Process& process, const std::vector<VoucherId>& vouchers);
+  void repeat_refunds(Process& process);
   void sell_out(Process& process, VoucherId voucher);
   void check_sold_out(const BuyRequest& request, std::int64_t began_ms);
   void check_waiting(Process& process, VoucherId voucher);
