@@ -22,18 +22,24 @@ void Promises::note_start(int lane, Comeback comeback) {
     const bool is_lost = !order.is_replicated && !orders_.find(id).value().has_value();
     order.may_be_lost = order.may_be_lost || is_lost;
   }
+  for (auto& [token, spent] : spent_tokens_) {
+    if (spent.lane != lane) continue;
+    spent.is_back = spent.is_back || (comeback == Comeback::kAsReplicated && spent.may_come_back);
+    if (comeback != Comeback::kAsReplicated) spent.may_come_back = false;
+  }
   if (comeback != Comeback::kWithAll) ++losses_[static_cast<std::size_t>(lane)];
 }
 
-void Promises::note_replicated(int lane) {
-  for (auto& [id, order] : accepted_) {
-    if (lane_of_order(id) == lane) order.is_replicated = true;
-  }
-}
+void Promises::note_replicated(int lane) { note_replica(lane, true); }
+void Promises::note_moved(int lane) { note_replica(lane, false); }
 
-void Promises::note_moved(int lane) {
+/// Notes that the replica of a lane's master has everything of it, or nothing: no token that was spent since.
+void Promises::note_replica(int lane, bool has_all) {
   for (auto& [id, order] : accepted_) {
-    if (lane_of_order(id) == lane) order.is_replicated = false;
+    if (lane_of_order(id) == lane) order.is_replicated = has_all;
+  }
+  for (auto& [token, spent] : spent_tokens_) {
+    if (spent.lane == lane) spent.may_come_back = false;
   }
 }
 
@@ -62,7 +68,9 @@ void Promises::note_result(const BuyRequest& request, const BuyResult& result,
 }
 
 void Promises::note_accepted(const BuyRequest& request, OrderId order, const Losses& before) {
-  accepted_[order] = {.request = request, .may_be_lost = has_lost_since(order, before)};
+  const auto [accepted, is_new] = accepted_.try_emplace(order, AcceptedOrder{.request = request});
+  if (!is_new || !has_lost_since(order, before)) return;
+  accepted->second.may_be_lost = !orders_.find(order).value().has_value();
 }
 
 /// A key stands for one order.
@@ -78,15 +86,14 @@ void Promises::note_key(const BuyRequest& request, OrderId order) {
   known.order = order;
 }
 
-/// A token buys once.
+/// A token buys once, unless a replica that had it before it was spent has taken over.
 void Promises::note_token(const BuyRequest& request, OrderId order, const Losses& before) {
   if (request.purchase_token.empty()) return;
-  const int losses = before[lane_of(order)];
-  const auto [spent, is_new] = spent_tokens_.try_emplace(request.purchase_token, losses);
-  if (!is_new && spent->second == losses_[lane_of(order)]) {
+  const auto [spent, is_new] = spent_tokens_.try_emplace(request.purchase_token);
+  if (!is_new && !spent->second.is_back) {
     blame_(concat("order ", order, " was bought with a token that was spent"));
   }
-  spent->second = losses;
+  spent->second = {.lane = lane_of_order(order), .is_back = has_lost_since(order, before)};
 }
 
 std::optional<BuyRequest> Promises::choose_repeatable(Random& random) const {

@@ -43,7 +43,7 @@ class Promises {
 
   /// Notes a result. `before` is what losses() were when the purchase began.
   void note_result(const BuyRequest& request, const BuyResult& result, const Losses& before);
-  /// Notes that somebody has an order.
+  /// Notes that somebody has an order; nothing if that is known.
   void note_accepted(const BuyRequest& request, OrderId order, const Losses& before);
   /// Returns a purchase with an idempotency key that somebody began before, if there is one: most often one of unknown
   /// outcome.
@@ -69,6 +69,13 @@ class Promises {
     OrderId order = 0;  // 0: no reply has named it
   };
 
+  struct SpentToken {
+    int lane = 0;
+    bool may_come_back = true;  // the replica may have it as it was before
+    bool is_back = false;
+  };
+
+  void note_replica(int lane, bool has_all);
   void note_key(const BuyRequest& request, OrderId order);
   void note_token(const BuyRequest& request, OrderId order, const Losses& before);
   [[nodiscard]] static std::size_t lane_of(OrderId order);
@@ -78,8 +85,8 @@ class Promises {
   const Blame blame_;
   Losses losses_;
   std::map<OrderId, AcceptedOrder> accepted_;
-  std::map<std::string, Keyed> keyed_;       // by idempotency key
-  std::map<std::string, int> spent_tokens_;  // the losses of the token's lane before it was spent
+  std::map<std::string, Keyed> keyed_;  // by idempotency key
+  std::map<std::string, SpentToken> spent_tokens_;
 };
 
 }  // namespace rushgate::testing
