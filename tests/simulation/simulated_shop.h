@@ -111,6 +111,7 @@ class SimulatedShop {
   void check_pieces(VoucherId voucher);
   void archive(Process& process, VoucherId voucher);
   void check_archived(Process& process, VoucherId voucher);
+  void check_archived_orders(VoucherId voucher);
   void confirm_refunds(Process& process);
   void check_letters(Process& process);
   void say(const std::string& event);
@@ -128,6 +129,7 @@ class SimulatedShop {
   [[nodiscard]] bool is_archived(VoucherId voucher);
   [[nodiscard]] bool has_list(VoucherId voucher) const;
   [[nodiscard]] std::vector<LaneList> read_lists(VoucherId voucher);
+  [[nodiscard]] std::vector<Order> orders_of(VoucherId voucher);
 
   const ShopOptions options_;
   Random random_;

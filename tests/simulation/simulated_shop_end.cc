@@ -10,6 +10,7 @@
 #include "engine/sale/split/piece_mover.h"
 #include "tests/simulation/shop_process.h"
 #include "tests/simulation/simulated_shop.h"
+#include <rushgate/archive_store.h>
 #include <rushgate/order_rules.h>
 #include <rushgate/payment_store.h>
 
@@ -40,7 +41,7 @@ std::int64_t SimulatedShop::count_free(VoucherId voucher) {
     free += number_at((*observer_)("GET", keys.stock(voucher)));
     free -= number_at((*observer_)("HGET", keys.voucher(voucher), "moved"));
     const std::int64_t total = number_at((*observer_)("HGET", keys.voucher(voucher), "total"));
-    if (total == 0) continue;  // also on several lanes, which divide it
+    if (total == 0) continue;  // 0 on several lanes: on_lane() makes it their share of the stock
     free =
         std::min(free, total - number_at((*observer_)("HGET", keys.voucher(voucher), "admitted")));
   }
@@ -164,11 +165,8 @@ void SimulatedShop::check_waiting(Process& process, VoucherId voucher) {
 
 /// Ends an order that takes a piece.
 void SimulatedShop::give_piece_back(Process& process, VoucherId voucher) {
-  std::vector<Order> live;
-  const auto add = [&](const Order& order) {
-    if (is_live(order)) live.push_back(order);
-  };
-  if (!for_each_order(orders_, {.voucher = voucher}, add).ok()) blame("no orders");
+  std::vector<Order> live = orders_of(voucher);
+  std::erase_if(live, [](const Order& order) { return !is_live(order); });
   if (live.empty()) return blame(concat("users wait for ", voucher, ", which nobody has"));
   const Order order = random_.pick(live);
   const ChangeResult result = order.status == OrderStatus::kUnpaid
@@ -198,7 +196,7 @@ void SimulatedShop::check_limits(const Voucher& voucher) {
   const Limits& limits = voucher.limits;
   std::map<std::string, std::int64_t> of_users;
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> of_days;
-  const auto count = [&](const Order& order) {
+  for (const Order& order : orders_of(voucher.id)) {
     const std::string user = order.user.text();
     const std::int64_t day =
         (order.admitted_at_ms + limits.utc_offset_minutes * kMinuteMs) / kDayMs;
@@ -206,11 +204,18 @@ void SimulatedShop::check_limits(const Voucher& voucher) {
     const std::int64_t on_day = of_days[{user, day}] += pieces_of_user(order);
     const bool is_within = (limits.per_user == 0 || in_all <= limits.per_user) &&
                            (limits.per_user_day == 0 || on_day <= limits.per_user_day);
-    if (is_within) return;
+    if (is_within) continue;
     blame(concat("voucher ", voucher.id, ": user ", user, " has ", in_all, " pieces, ", on_day,
                  " of them of one day"));
-  };
-  if (!for_each_order(orders_, {.voucher = voucher.id}, count).ok()) blame("no orders");
+  }
+}
+
+/// Returns what the database has recorded of a voucher.
+std::vector<Order> SimulatedShop::orders_of(VoucherId voucher) {
+  std::vector<Order> orders = orders_.archive()->list_archived({.voucher = voucher}).value();
+  const auto add = [&](const Order& order) { orders.push_back(order); };
+  if (!for_each_order(orders_, {.voucher = voucher}, add).ok()) blame("no orders");
+  return orders;
 }
 
 /// Compares the pieces of each lane with its orders, by what the database has recorded.
@@ -238,10 +243,9 @@ void SimulatedShop::check_pieces(VoucherId voucher) {
     pieces[moved.from] -= moved.pieces;
     pieces[moved.to] += moved.pieces;
   }
-  const auto count = [&](const Order& order) {
+  for (const Order& order : orders_of(voucher)) {
     pieces[lane_of_order(order.id)] -= pieces_taken(order);
-  };
-  if (!for_each_order(orders_, {.voucher = voucher}, count).ok()) blame("no orders");
+  }
   for (const auto& [lane, left] : pieces) {
     const Reply stock = (*observer_)("GET", SaleKeys{}.of_lane(lane).stock(voucher));
     if (left == number_at(stock)) continue;
@@ -294,30 +298,37 @@ void SimulatedShop::confirm_refunds(Process& process) {
   }
 }
 
-/// Archives a voucher whose sale is over, unless it is.
+/// Archives a voucher whose sale is over. If it was archived before, open() has finished that.
 void SimulatedShop::archive(Process& process, VoucherId voucher) {
-  if (!is_archived(voucher)) {
-    const Voucher terms = orders_.applied(voucher).value()->voucher;
-    if (orders_.count_live(voucher).value() > most_sold(terms)) {
-      blame(concat("voucher ", voucher, " is oversold"));
-    }
-    check_limits(terms);
-  }
+  if (is_archived(voucher)) check_archived(process, voucher);
   // Letters of orders that masters lost remain (check_letters()).
   const absl::Status archived =
       process.sale->archive(voucher, {.discard_dead_letters = "told to the buyer"});
   if (!archived.ok()) return blame(concat("archiving ", voucher, ": ", archived.message()));
   promises_.check_recorded(voucher);
   check_archived(process, voucher);
+  check_archived_orders(voucher);
+}
+
+/// Checks that an archived voucher was not oversold, and the limits of its users.
+void SimulatedShop::check_archived_orders(VoucherId voucher) {
+  for (const ArchivedVoucher& archived : orders_.archive()->archived_vouchers().value()) {
+    const Voucher& terms = archived.last.voucher;
+    if (terms.id != voucher) continue;
+    std::int64_t taken = 0;
+    for (const Order& order : orders_of(voucher)) taken += pieces_taken(order);
+    if (taken > most_sold(terms)) blame(concat("voucher ", voucher, " is oversold"));
+    check_limits(terms);
+  }
 }
 
 /// Checks that nothing is left of an archived voucher, and that nobody can sell it.
 void SimulatedShop::check_archived(Process& process, VoucherId voucher) {
   for (const int lane : lanes_of(voucher)) {
     const SaleKeys keys = SaleKeys{}.of_lane(lane);
-    const Reply left =
-        (*observer_)("EXISTS", keys.voucher(voucher), keys.stock(voucher), keys.buyers(voucher),
-                     keys.days(voucher), keys.waiting(voucher), keys.waiting_orders(voucher));
+    const Reply left = (*observer_)("EXISTS", keys.voucher(voucher), keys.stock(voucher),
+                                    keys.buyers(voucher), keys.days(voucher), keys.refunds(voucher),
+                                    keys.waiting(voucher), keys.waiting_orders(voucher));
     if (left == Reply::integer(0)) continue;
     blame(concat("voucher ", voucher, " is archived, and has keys on lane ", lane));
   }
