@@ -582,8 +582,21 @@ void SimulatedShop::deliver_late() {
   late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(which));
   if (cluster_.master_of(*first_key(late.request)) != late.master) return;  // MOVED
   say(concat("delivered:", words_of(late.request)));
+  note_late_call(late.request);
   observer_->call(late.request);
   left_.clear();  // it may be a purchase
+}
+
+/// Tells the waiting lists of a request that may let a user join or leave.
+void SimulatedShop::note_late_call(const Request& request) {
+  for (const auto& [voucher, terms] : vouchers_) {
+    for (const int lane : lanes_of(voucher)) {
+      if (!has_part(request, SaleKeys{}.of_lane(lane).waiting(voucher))) continue;
+      for (const std::string_view word : request.views()) {
+        waiting_users_.note_leave_call({voucher, std::string(word)});
+      }
+    }
+  }
 }
 
 void SimulatedShop::advance() { advance_ms(random_.between(1, 800)); }

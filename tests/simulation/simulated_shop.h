@@ -96,6 +96,7 @@ class SimulatedShop {
   void replicate(int master);
   void move_lane();
   void deliver_late();
+  void note_late_call(const Request& request);
   void advance();
   void advance_ms(std::int64_t duration_ms);
   void mend();

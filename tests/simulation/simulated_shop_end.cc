@@ -145,7 +145,7 @@ void SimulatedShop::check_waiting(Process& process, VoucherId voucher) {
   constexpr std::int64_t kServedWithinMs = 1'000;
   advance_ms(kServedWithinMs);
   const std::vector<LaneList> before = read_lists(voucher);
-  waiting_users_.check_kept(*process.sale, voucher, before);
+  waiting_users_.check_kept(*process.sale, vouchers_.at(voucher), before);
   const auto is_empty = [](const LaneList& list) { return list.users.empty(); };
   if (std::ranges::all_of(before, is_empty)) return;
   const std::int64_t free = count_free(voucher);
@@ -153,7 +153,7 @@ void SimulatedShop::check_waiting(Process& process, VoucherId voucher) {
   if (vouchers_.at(voucher).restock) {
     give_piece_back(process, voucher);
     advance_ms(kServedWithinMs);
-    waiting_users_.check_served(*process.sale, voucher, before, read_lists(voucher));
+    waiting_users_.check_served(*process.sale, vouchers_.at(voucher), before, read_lists(voucher));
   }
   const auto waiting = process.sale->waiting_list(voucher);
   if (!waiting.ok()) return blame(concat("the list of ", voucher, " cannot be read"));
@@ -394,6 +394,7 @@ std::string SimulatedShop::end() {
   if (!over.empty()) confirm_refunds(process);
   for (const VoucherId voucher : over) archive(process, voucher);
   promises_.check_stored(*process.sale);
+  waiting_users_.check_left();
   waiting_users_.check_sequence();
   for (const VoucherId voucher : on_sale) {
     check_voucher(process, voucher);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/core/base/concat.h"
@@ -14,6 +15,10 @@ namespace {
 std::string name_of(const WaitingUsers::Place& place) {
   return concat("user ", place.user.text(), ", who waits for voucher ", place.voucher,
                 " with order ", place.order);
+}
+
+UserOfVoucher user_of(const WaitingUsers::Place& place) {
+  return {place.voucher, place.user.text()};
 }
 
 bool is_doubtful(WaitOutcome outcome) {
@@ -37,9 +42,10 @@ WaitResult WaitingUsers::wait(Sale& sale, VoucherId voucher, const UserId& user)
   std::int64_t began = ++calls_;
   const WaitResult result = sale.wait_for(voucher, user);
   // A call that seems to have failed may have been executed, then or later.
-  const auto doubtful = doubtful_.find({voucher, user.text()});
+  const UserOfVoucher who(voucher, user.text());
+  const auto doubtful = doubtful_.find(who);
   if (doubtful != doubtful_.end()) began = doubtful->second;
-  if (is_doubtful(result.outcome)) doubtful_.emplace(std::pair(voucher, user.text()), began);
+  if (is_doubtful(result.outcome)) doubtful_.emplace(who, began);
   if (result.outcome == WaitOutcome::kNoWaitingList) {
     blame_(concat("voucher ", voucher, " has no waiting list"));
   }
@@ -57,10 +63,30 @@ WaitResult WaitingUsers::wait(Sale& sale, VoucherId voucher, const UserId& user)
 
 std::optional<WaitingUsers::Place> WaitingUsers::leave(Sale& sale, Random& random) {
   if (places_.empty()) return std::nullopt;
-  const Place place = random.pick(places_);  // others may come meanwhile
-  leavers_.emplace(place.voucher, place.user.text());
-  sale.leave_waiting_list(place.voucher, place.user).IgnoreError();
+  const UserOfVoucher user = user_of(random.pick(places_));
+  const Place place = last_place_of(user);
+  const std::int64_t began = ++calls_;
+  const auto left = sale.leave_waiting_list(place.voucher, place.user);
+  // The user may have come again.
+  const bool is_certain = last_place_of(user).order == place.order && !doubtful_.contains(user) &&
+                          !may_have_left(place, began);
+  note_leave_call(user);
+  if (left.ok() && *left && is_certain) left_.push_back({.place = place, .call = calls_});
   return place;
+}
+
+void WaitingUsers::note_leave_call(const UserOfVoucher& user) { leave_calls_[user] = ++calls_; }
+
+/// Returns true if a call after the one with the number `since` may have let the user leave, or come back.
+bool WaitingUsers::may_have_left(const Place& place, std::int64_t since) const {
+  const auto call = leave_calls_.find(user_of(place));
+  return call != leave_calls_.end() && call->second > since;
+}
+
+/// Returns the place that a user, who has had one, got last.
+WaitingUsers::Place WaitingUsers::last_place_of(const UserOfVoucher& user) const {
+  return *std::find_if(places_.rbegin(), places_.rend(),
+                       [&](const Place& place) { return user_of(place) == user; });
 }
 
 std::optional<std::pair<WaitingUsers::Place, bool>> WaitingUsers::look(Sale& sale, Random& random) {
@@ -84,26 +110,33 @@ bool WaitingUsers::has_lost(const Place& place) const {
   return promises_.losses()[static_cast<std::size_t>(lane_of_order(place.order))] != place.losses;
 }
 
-/// Returns true if the user has bought some, and so may have been at the limit when it was his turn.
-bool WaitingUsers::may_buy_no_more(const Place& place) const {
-  const auto bought = orders_.list({.user = place.user, .voucher = place.voucher, .count_max = 1});
-  const auto is_accepted = [&](const auto& accepted) {
-    const BuyRequest& request = accepted.second.request;
-    return request.voucher == place.voucher && request.user == place.user;
-  };
-  return !bought.value().empty() || std::ranges::any_of(promises_.accepted(), is_accepted);
+/// Returns true if the user may have been at the limit when it was his turn: all that he ever bought counts.
+bool WaitingUsers::may_buy_no_more(const Place& place, const Limits& limits) const {
+  std::map<OrderId, std::int64_t> bought;
+  for (const auto& [id, accepted] : promises_.accepted()) {
+    const BuyRequest& request = accepted.request;
+    const bool is_his = request.voucher == place.voucher && request.user == place.user;
+    if (is_his) bought[id] = request.quantity;
+  }
+  const auto stored = orders_.list({.user = place.user, .voucher = place.voucher});
+  for (const Order& order : stored.value()) bought[order.id] = order.quantity;
+  std::int64_t pieces = 1;
+  for (const auto& [id, quantity] : bought) pieces += quantity;
+  return (limits.per_user != 0 && pieces > limits.per_user) ||
+         (limits.per_user_day != 0 && pieces > limits.per_user_day);
 }
 
-void WaitingUsers::check_kept(Sale& sale, VoucherId voucher, const std::vector<LaneList>& lists) {
+void WaitingUsers::check_kept(Sale& sale, const Voucher& voucher,
+                              const std::vector<LaneList>& lists) {
   std::set<OrderId> listed;
   for (const LaneList& list : lists) {
     for (const auto& [user, order] : list.users) listed.insert(order);
   }
   for (const Place& place : places_) {
-    if (place.voucher != voucher || listed.contains(place.order)) continue;
+    if (place.voucher != voucher.id || listed.contains(place.order)) continue;
     const bool is_served = note_if_served(sale, place);
-    const bool may_be_gone = leavers_.contains({voucher, place.user.text()}) || has_lost(place);
-    if (is_served || may_be_gone || may_buy_no_more(place)) continue;
+    const bool may_be_gone = may_have_left(place, place.began) || has_lost(place);
+    if (is_served || may_be_gone || may_buy_no_more(place, voucher.limits)) continue;
     blame_(concat(name_of(place), ", is forgotten"));
   }
   for (const Place& first : places_) {
@@ -116,7 +149,8 @@ void WaitingUsers::check_kept(Sale& sale, VoucherId voucher, const std::vector<L
   }
 }
 
-void WaitingUsers::check_served(Sale& sale, VoucherId voucher, const std::vector<LaneList>& before,
+void WaitingUsers::check_served(Sale& sale, const Voucher& voucher,
+                                const std::vector<LaneList>& before,
                                 const std::vector<LaneList>& after) {
   std::size_t served = 0;
   std::size_t waiting = 0;
@@ -128,21 +162,30 @@ void WaitingUsers::check_served(Sale& sale, VoucherId voucher, const std::vector
     const auto rest = std::min(were.size(), are.size());
     if (!std::equal(are.begin(), are.end(), were.end() - static_cast<std::ptrdiff_t>(rest),
                     were.end())) {
-      blame_(concat("voucher ", voucher, ": the users that wait on the lane ", before[i].lane,
+      blame_(concat("voucher ", voucher.id, ": the users that wait on the lane ", before[i].lane,
                     " are not served in the order of their arrival"));
     }
     for (std::size_t k = 0; k + rest < were.size(); ++k) {
       const auto& [user, order] = were[k];
       const int losses = promises_.losses()[static_cast<std::size_t>(before[i].lane)];
-      const Place place{.voucher = voucher, .user = user, .order = order, .losses = losses};
-      if (!note_if_served(sale, place) && !may_buy_no_more(place)) {
+      const Place place{.voucher = voucher.id, .user = user, .order = order, .losses = losses};
+      if (!note_if_served(sale, place) && !may_buy_no_more(place, voucher.limits)) {
         blame_(concat(name_of(place), ", has left the list, and has no order"));
       }
     }
   }
   if (waiting > 0 && served == 0) {
-    blame_(concat("voucher ", voucher, ": a piece came back, and nobody of ", waiting,
+    blame_(concat("voucher ", voucher.id, ": a piece came back, and nobody of ", waiting,
                   " users was served"));
+  }
+}
+
+void WaitingUsers::check_left() const {
+  for (const auto& [place, call] : left_) {
+    const bool is_served =
+        promises_.accepted().contains(place.order) || orders_.find(place.order).value().has_value();
+    if (!is_served || has_lost(place) || may_have_left(place, call)) continue;
+    blame_(concat(name_of(place), ", has left the list, and got it"));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +21,8 @@ struct LaneList {
   int lane = 0;
   std::vector<std::pair<UserId, OrderId>> users = {};
 };
+
+using UserOfVoucher = std::pair<VoucherId, std::string>;
 
 /// Remembers who waits since when. Blames the sale for users that are forgotten, or overtaken. Not thread-safe.
 class WaitingUsers {
@@ -41,22 +42,33 @@ class WaitingUsers {
 
   /// Lets a user wait, or repeats that. Returns the result.
   WaitResult wait(Sale& sale, VoucherId voucher, const UserId& user);
+  /// Notes a call that may have let a user leave, or come back.
+  void note_leave_call(const UserOfVoucher& user);
   /// Lets somebody leave. Returns who it was; nobody if nobody waits.
   std::optional<Place> leave(Sale& sale, Random& random);
   /// Notes whether a user has been served. Returns who it was, and whether.
   std::optional<std::pair<Place, bool>> look(Sale& sale, Random& random);
 
   /// Checks that each user who waits has kept the place, has got the order, or may not buy any more.
-  void check_kept(Sale& sale, VoucherId voucher, const std::vector<LaneList>& lists);
+  void check_kept(Sale& sale, const Voucher& voucher, const std::vector<LaneList>& lists);
   /// Checks what pieces that came back have changed in the lists: on each lane, those who came first are served.
-  void check_served(Sale& sale, VoucherId voucher, const std::vector<LaneList>& before,
+  void check_served(Sale& sale, const Voucher& voucher, const std::vector<LaneList>& before,
                     const std::vector<LaneList>& after);
+  /// Checks that no user who has left has got the order. Requires that all is stored.
+  void check_left() const;
   /// Checks that nobody was served before somebody who came earlier on the same lane. Requires that all is stored.
   void check_sequence() const;
 
  private:
+  struct LeftPlace {
+    Place place;
+    std::int64_t call = 0;  // the number of the call by which the user left
+  };
+
   bool note_if_served(Sale& sale, const Place& place);
-  [[nodiscard]] bool may_buy_no_more(const Place& place) const;
+  [[nodiscard]] bool may_buy_no_more(const Place& place, const Limits& limits) const;
+  [[nodiscard]] bool may_have_left(const Place& place, std::int64_t since) const;
+  [[nodiscard]] Place last_place_of(const UserOfVoucher& user) const;
   [[nodiscard]] bool has_lost(const Place& place) const;
 
   Promises& promises_;
@@ -64,10 +76,10 @@ class WaitingUsers {
   const Promises::Blame blame_;
   std::int64_t calls_ = 0;
   std::vector<Place> places_;
-  std::map<std::pair<VoucherId, std::string>, std::int64_t>
-      doubtful_;  // the first such call of a user
-  std::set<std::pair<VoucherId, std::string>>
-      leavers_;  // a late request may let them leave once more
+  std::map<UserOfVoucher, std::int64_t> doubtful_;  // the first such call of a user
+  std::map<UserOfVoucher, std::int64_t>
+      leave_calls_;  // the last call that may have let a user leave, or come back
+  std::vector<LeftPlace> left_;
 };
 
 }  // namespace rushgate::testing
