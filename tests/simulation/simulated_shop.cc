@@ -66,11 +66,17 @@ std::optional<std::string_view> first_key(const Request& request) {
 
 absl::Status database_is_away() { return absl::UnavailableError("the database is away"); }
 
-/// Returns when a sale begins: of every two, one goes on over midnight.
-std::int64_t choose_begin_ms(Random& random) {
-  constexpr std::int64_t kDayMs = 86'400'000;
-  constexpr std::int64_t kMidnightMs = (ManualClock::kStartMs / kDayMs + 1) * kDayMs;
-  return random.chance(50) ? ManualClock::kStartMs : kMidnightMs - random.between(1, 3'000);
+/// Returns the offset of the days of a sale's limits.
+std::int32_t choose_utc_offset_minutes(Random& random) { return random.chance(30) ? 480 : 0; }
+
+/// Returns when a sale begins: about half of the sales begin shortly before midnight.
+std::int64_t choose_begin_ms(Random& random, std::int32_t utc_offset_minutes) {
+  constexpr std::int64_t kMinuteMs = 60'000;
+  constexpr std::int64_t kDayMs = 1'440 * kMinuteMs;
+  const std::int64_t offset_ms = utc_offset_minutes * kMinuteMs;
+  const std::int64_t day = (ManualClock::kStartMs + offset_ms) / kDayMs;
+  const std::int64_t midnight_ms = (day + 1) * kDayMs - offset_ms;
+  return random.chance(50) ? ManualClock::kStartMs : midnight_ms - random.between(1, 1'500);
 }
 
 /// Returns a voucher with a random stock, limit per user and number of lanes.
@@ -91,7 +97,6 @@ void add_terms(Random& random, Voucher& voucher) {
   if (random.chance(30)) limits.total = random.between(1, voucher.stock);
   if (random.chance(30)) limits.per_user_day = random.between(1, limits.per_user);
   if (limits.per_user_day > 0 && random.chance(30)) limits.per_user = 0;
-  if (random.chance(30)) limits.utc_offset_minutes = 480;
   if (random.chance(30)) voucher.payment_ms = 300;
   if (random.chance(60)) voucher.waiting_max = random.between(voucher.lanes, voucher.lanes + 4);
   voucher.restock = !random.chance(10);
@@ -105,7 +110,8 @@ SimulatedShop::SimulatedShop(std::uint64_t seed, const ShopOptions& options)
     : options_(options),
       random_(seed),
       has_terms_(random_.chance(50)),
-      cluster_(options.masters, choose_begin_ms(random_)),
+      utc_offset_minutes_(choose_utc_offset_minutes(random_)),
+      cluster_(options.masters, choose_begin_ms(random_, utc_offset_minutes_)),
       network_(cluster_.connect()),
       observer_(network_->open_client()),
       database_(testing::with_bug(orders_, options.bug)),
@@ -126,6 +132,7 @@ void SimulatedShop::publish_all() {
   for (VoucherId id = 1; id <= options_.vouchers; ++id) {
     Voucher voucher = choose_voucher(random_, id, options_.lanes);
     if (has_terms_) add_terms(random_, voucher);
+    voucher.limits.utc_offset_minutes = utc_offset_minutes_;
     vouchers_.emplace(id, voucher);
     const auto published = processes_[0]->sale->publish(voucher);
     if (!published.ok()) blame(concat("publishing: ", published.message()));

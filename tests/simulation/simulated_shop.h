@@ -1,6 +1,6 @@
 // A sale with lanes on a simulated cluster, some of whose vouchers are on several: sellers and workers in several
 // processes, which end at any moment, a network that loses, delays and doubles requests, masters that lose
-// what they had, and a database that fails. In every other sale, vouchers have further terms, users wait for pieces,
+// what they had, and a database that fails. In about half of the sales, vouchers have further terms, users wait for pieces,
 // and sales are closed and archived.
 #pragma once
 
@@ -135,6 +135,7 @@ class SimulatedShop {
   const ShopOptions options_;
   Random random_;
   const bool has_terms_;  // limits, waiting lists, tokens; and vouchers are archived
+  const std::int32_t utc_offset_minutes_;  // of the days of the limits
   SimulatedCluster cluster_;
   const std::unique_ptr<Backend> network_;  // without processes: for late requests and for looks
   const std::unique_ptr<Client> observer_;
