@@ -1,7 +1,7 @@
 // A sale with lanes on a simulated cluster, some of whose vouchers are on several: sellers and workers in several
 // processes, which end at any moment, a network that loses, delays and doubles requests, masters that lose
-// what they had, and a database that fails. In about half of the sales, vouchers have further terms, users wait for pieces,
-// and sales are closed and archived.
+// what they had, and a database that fails. In about half of the sales, vouchers have further terms, users wait
+// for pieces, and sales are closed and archived.
 #pragma once
 
 #include <array>
