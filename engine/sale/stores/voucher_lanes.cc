@@ -93,6 +93,10 @@ absl::Status VoucherLanes::check_known(VoucherId voucher, const VoucherPlace& pl
                                        " lanes: open it again"));
 }
 
+bool is_decided_here(const SaleStores& stores, const Voucher& voucher) {
+  return voucher.lanes <= 1 || stores.orders.lane() == 0;
+}
+
 absl::StatusOr<VoucherVersion> read_on_lane(const SaleStores& stores,
                                             const VoucherVersion& version) {
   if (version.voucher.lanes <= 1) return version;

@@ -61,6 +61,9 @@ class VoucherLanes {
   std::vector<VoucherId> on_several_;  // of these, unless known to be archived; guarded by mutex_
 };
 
+/// Returns true if the lane of these stores decides whether a version of the voucher is in force or refused. For a voucher
+/// on several lanes only the first does.
+bool is_decided_here(const SaleStores& stores, const Voucher& voucher);
 /// Returns a version as the lane of these stores has it (on_lane()).
 absl::StatusOr<VoucherVersion> read_on_lane(const SaleStores& stores,
                                             const VoucherVersion& version);

@@ -126,7 +126,7 @@ absl::StatusOr<std::int64_t> VoucherBook::serve_opened_lists() {
 absl::Status VoucherBook::finish_pending() {
   ASSIGN_OR_RETURN(const auto pending, stores_.vouchers.pending());
   for (const VoucherVersion& version : pending) {
-    if (is_elsewhere(version)) continue;
+    if (!is_decided_here(stores_, version.voucher)) continue;
     absl::Status applied = apply(version);
     // Of several lanes, another one may be away.
     if (absl::IsUnavailable(applied) && version.voucher.lanes == 1) return applied;
@@ -275,18 +275,14 @@ absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(Voucher
   auto latest = stores_.vouchers.latest(voucher);
   const auto is_pending = [&] {
     return latest.ok() && latest->has_value() &&
-           (*latest)->state == VoucherVersion::State::kPending && !is_elsewhere(**latest);
+           (*latest)->state == VoucherVersion::State::kPending &&
+           is_decided_here(stores_, (*latest)->voucher);
   };
   if (!is_pending()) return latest;
   const absl::Status applied = apply(**latest);
   latest = stores_.vouchers.latest(voucher);
   if (!applied.ok() && is_pending()) return applied;  // a refusal ends it too
   return latest;
-}
-
-/// Returns true if the voucher is on several lanes, and this is not the first, which publishes it.
-bool VoucherBook::is_elsewhere(const VoucherVersion& version) const {
-  return version.voucher.lanes > 1 && stores_.orders.lane() != 0;
 }
 
 /// Puts the version in force, and records that. What was interrupted is repeated as long as it is pending. kCancelled: a
@@ -567,7 +563,7 @@ absl::Status VoucherBook::forget_copies(VoucherId voucher) const {
 /// Records that the version is refused. Of a voucher on several lanes, only the first may do that: the others
 /// have it already, or will.
 absl::Status VoucherBook::refuse(const VoucherVersion& version, const std::string& reason) const {
-  if (is_elsewhere(version)) {
+  if (!is_decided_here(stores_, version.voucher)) {
     return absl::FailedPreconditionError(
         concat(reason, " (on the lane ", stores_.orders.lane(), ")"));
   }

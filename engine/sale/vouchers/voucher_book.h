@@ -126,7 +126,6 @@ class VoucherBook {
   absl::Status put_in_force(const VoucherVersion& version);
   absl::Status put_in_force_and_seal(const VoucherVersion& version);
   absl::Status follow(VoucherId voucher);
-  [[nodiscard]] bool is_elsewhere(const VoucherVersion& version) const;
   absl::StatusOr<ScriptResult> run_apply(const VoucherVersion& version, const VoucherVersion& here,
                                          bool may_create);
   absl::StatusOr<ScriptResult> apply_or_rebuild(const VoucherVersion& version,

@@ -273,8 +273,8 @@ std::optional<VoucherVersion> VoucherRebuilder::choose(const std::vector<Voucher
   auto in_force = version_in_force(versions);
   const VoucherVersion& latest = versions.back();
   if (latest.state != VoucherVersion::State::kPending) return in_force;
-  const bool is_decided_here = latest.voucher.lanes == 1 || stores_.orders.lane() == 0;
-  const bool is_chosen = is_decided_here || latest.version == publishing || !in_force;
+  const bool is_chosen =
+      is_decided_here(stores_, latest.voucher) || latest.version == publishing || !in_force;
   return is_chosen ? latest : in_force;
 }
 
@@ -312,7 +312,9 @@ absl::StatusOr<bool> VoucherRebuilder::try_load(const Work& work) {
   const auto in_force = version_in_force(versions);
   const bool withdraws =
       in_force && pieces_for_sale(version.voucher) < pieces_for_sale(in_force->voucher);
-  if (withdraws && version.state == VoucherVersion::State::kPending && stock < wanted) {
+  const bool may_refuse =
+      version.state == VoucherVersion::State::kPending && is_decided_here(stores_, version.voucher);
+  if (withdraws && may_refuse && stock < wanted) {
     RETURN_IF_ERROR(renew(id, token));
     RETURN_IF_ERROR(refuse(version, wanted - stock));
     return false;

@@ -290,6 +290,17 @@ TEST_P(SplitTermsTest, OversoldLaneRefusesOnlyLessStock) {
   EXPECT_EQ(sale_->close(kSplit), absl::OkStatus());
 }
 
+TEST_P(SplitVersionTest, OversoldLaneThatIsRebuiltRefusesNoVersion) {
+  publish(3);
+  backend_.client()("SET", keys_of(1).stock(kSplit), 3);
+  for (int nth = 0; nth < 3; ++nth) bought(user_of(1, nth));
+  store_all();
+  backend_.client()("SET", keys_of(1).stock(kSplit), -2);
+  ASSERT_EQ(sale_->publish(split(2, {.per_user = 0, .per_user_day = 2})), absl::OkStatus());
+  expect_version("2");
+  EXPECT_THAT(free_on_all(), ElementsAre(0, -2, 1));
+}
+
 // ---- Limits per user ----
 
 TEST_P(SplitTermsTest, LimitPerUserChanges) {
