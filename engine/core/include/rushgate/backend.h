@@ -19,7 +19,7 @@ struct Capabilities {
   bool waits_for_disk = false;       // Client::sync() returns after an fsync
   bool confirms = false;             // ClientOptions::confirms has an effect
   bool has_slots = false;            // a Redis Cluster: the keys of a request must share a slot
-  bool has_callback_thread = false;  // false: callbacks run on the threads of the callers
+  bool has_callback_thread = false;  // must be true if callbacks run on a thread of the backend
 };
 
 /// Opens sessions. Thread-safe. A client may outlive the backend that opened it; its calls then
