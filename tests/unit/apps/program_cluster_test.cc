@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -243,7 +242,7 @@ class ClusterHostsTest : public ::testing::Test {
   void compare(bool confirms) {
     FlashSaleOptions options;
     options.orders = orders_;
-    const auto opened = FlashSale::open(keyspace_, std::move(options));
+    const auto opened = FlashSale::open(keyspace_, options);
     ASSERT_TRUE(opened.ok()) << opened.status();
     const auto& sale = *opened;
     const absl::Status drained = sale->drain();

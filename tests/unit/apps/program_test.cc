@@ -335,14 +335,14 @@ TEST(DemoProgramTest, DemoNamesDirectoryAndSellsOut) {
   const auto again = run_program(files.command("demo", {"--fast", "--json"}));
   EXPECT_EQ(again.out, result.out);
 
-  const auto second = table["second_act"];
+  const auto& second = table["second_act"];
   EXPECT_EQ(second["sold"], 1'000);
   EXPECT_EQ(second["paid"], 800);
   EXPECT_EQ(second["cancelled"], 100);
   EXPECT_EQ(second["timed_out"], 100);
   EXPECT_EQ(second["paid_late"], 50);
   EXPECT_EQ(second["resold"], 200);
-  const auto money = second["audit"]["money"];
+  const auto& money = second["audit"]["money"];
   EXPECT_EQ(money["kept"], 1'000 * 4'500);
   EXPECT_EQ(money["due"], 50 * 4'500);
   EXPECT_EQ(second["audit"]["passed"], true);

@@ -229,9 +229,9 @@ class Register {
   std::vector<BuyResult> buy_all(std::span<const BuyRequest> requests) {
     const std::lock_guard lock(mutex_);
     std::vector<BuyResult> results;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (const BuyRequest& request : requests) {
       const auto id = static_cast<OrderId>(states_.size()) + 1;
-      const bool accepts = requests[i].voucher == 1;
+      const bool accepts = request.voucher == 1;
       if (accepts) states_[id] = "unpaid";
       results.push_back(
           {.outcome = accepts ? Outcome::kAccepted : Outcome::kSoldOut, .order = accepts ? id : 0});

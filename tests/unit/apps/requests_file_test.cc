@@ -1,11 +1,13 @@
 #include "apps/input/requests_file.h"
 
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "apps/output/record_output.h"
+#include "engine/core/base/concat.h"
 
 namespace rushgate {
 namespace {
@@ -52,12 +54,13 @@ TEST(RequestsFileTest, QuotedFieldsAreThoseOfExport) {
 }
 
 TEST(RequestsFileTest, DamagedNumberIsBadInEveryRow) {
-  for (const std::string damaged : {"1.38E+10", "1001.0", "'1001", "\"=\"\"1001\"\"\"", "'1e5"}) {
-    for (const std::string before : {"", "0,7,1\n", "0,anna,1\n"}) {
-      EXPECT_THAT(fault_of(before + "1," + damaged + ",1\n"),
+  for (const std::string_view damaged :
+       {"1.38E+10", "1001.0", "'1001", "\"=\"\"1001\"\"\"", "'1e5"}) {
+    for (const std::string_view before : {"", "0,7,1\n", "0,anna,1\n"}) {
+      EXPECT_THAT(fault_of(concat(before, "1,", damaged, ",1\n")),
                   HasSubstr("user_id is not a whole number: "));
     }
-    EXPECT_THAT(fault_of(damaged + ",7,1\n"), HasSubstr("at_ms is not a whole number: "));
+    EXPECT_THAT(fault_of(concat(damaged, ",7,1\n")), HasSubstr("at_ms is not a whole number: "));
   }
   EXPECT_THAT(fault_of("0,=\"1001\",1\n"), HasSubstr("1: a field with a quote must be in quotes"));
 }

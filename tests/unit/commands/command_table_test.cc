@@ -148,12 +148,12 @@ ArgumentCount count(std::span<const SyntaxArgument> arguments) {
 TEST(CommandTableTest, EachSyntaxFitsArity) {
   // As in Redis: QUIT, PSYNC and REPLCONF take any further arguments. A command with keys has at
   // least one argument. CLIENT KILL needs a filter.
-  const std::set<std::string_view> kExceptions = {
+  const std::set<std::string_view> exceptions = {
       "quit", "psync", "replconf", "command|getkeys", "command|getkeysandflags", "client|kill"};
   for (const CommandSpec& spec : command_table()) {
     if ((spec.flags & kContainer) != 0) {
       EXPECT_EQ(spec.syntax, "") << spec.name;
-    } else if (!kExceptions.contains(spec.name)) {
+    } else if (!exceptions.contains(spec.name)) {
       const ArgumentCount arguments = count(parse_syntax(spec.syntax));
       const std::int64_t fewest = arguments.fewest + (is_subcommand(spec) ? 2 : 1);
       EXPECT_EQ(spec.arity, arguments.may_be_more ? -fewest : fewest) << spec.name;

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/core/base/concat.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/executor/engine_fixture.h"
 #include <rushgate/engine.h>
@@ -150,9 +151,8 @@ TEST_F(ReopenedTest, RemovedLibrariesStayRemoved) {
   EXPECT_EQ(call("FUNCTION", "LIST", "LIBRARYNAME", "other"), "[]");
   EXPECT_EQ(call("FCALL", "buy", 1, "n"), "(integer) 1");
   for (int i = 0; i < 100; ++i) {
-    const std::string number = std::to_string(i);
     call("FUNCTION", "LOAD",
-         "#!lua name=l" + number + "\nredis.register_function('f" + number + "', function() end)");
+         concat("#!lua name=l", i, "\nredis.register_function('f", i, "', function() end)"));
   }
   reopen();
   EXPECT_EQ((*client_)("FUNCTION", "LIST").elements().size(), 101U);

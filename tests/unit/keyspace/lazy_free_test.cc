@@ -25,12 +25,16 @@ namespace {
 constexpr std::size_t kLarge = LazyFree::kBytesAtOnceMax + 1;
 
 /// Calls a function when it is destroyed.
-struct Probe {
-  std::function<void()> freed;
-  ~Probe() { freed(); }
+class Probe {
+ public:
+  explicit Probe(std::function<void()> freed) : freed_(std::move(freed)) {}
+  ~Probe() { freed_(); }
+
+ private:
+  std::function<void()> freed_;
 };
 std::unique_ptr<Probe> probe(std::function<void()> freed) {
-  return std::unique_ptr<Probe>(new Probe{std::move(freed)});
+  return std::make_unique<Probe>(std::move(freed));
 }
 
 /// A value whose destructor blocks until let_go().
@@ -138,7 +142,7 @@ TEST_F(LazyFreeTest, FreedPartsAreCounted) {
   };
   lazy_free_.use_thread();
   SlowValue slow;
-  lazy_free_.free(std::unique_ptr<InParts>(new InParts{slow}), LazyFree::kBytesPortion + kLarge);
+  lazy_free_.free(std::make_unique<InParts>(InParts{slow}), LazyFree::kBytesPortion + kLarge);
   slow.wait_until_begun();
   EXPECT_EQ(lazy_free_.bytes_pending(), kLarge);
   EXPECT_EQ(lazy_free_.counts().objects_pending, 1U);

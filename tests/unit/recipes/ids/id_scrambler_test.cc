@@ -43,8 +43,8 @@ TEST(IdScramblerTest, NeighboursDoNotShowVolume) {
     if (a < b) ++ascending;
     bits += std::popcount(static_cast<std::uint64_t>(a ^ b));
   }
-  EXPECT_NEAR(ascending, kCount / 2, kCount / 20);
-  EXPECT_NEAR(bits, kCount * 63 / 2, kCount);
+  EXPECT_NEAR(ascending, kCount / 2.0, kCount / 20.0);
+  EXPECT_NEAR(bits, kCount * 63 / 2.0, kCount);
 }
 
 TEST(IdScramblerTest, KeysGiveDifferentNumbers) {
