@@ -290,6 +290,7 @@ absl::StatusOr<std::optional<VoucherVersion>> VoucherBook::finish_latest(Voucher
 absl::Status VoucherBook::apply(const VoucherVersion& version) {
   absl::Status applied = put_in_force_everywhere(version);
   if (applied.ok()) applied = record_applied(version);
+  // The stores are away, so nothing can be looked at: it stays pending.
   if (absl::IsUnavailable(applied)) return applied;
   // A rebuild may have put it in force before it was refused, or an earlier one before it was applied.
   if (!applied.ok()) log(version, follow(version.voucher.id));
@@ -361,7 +362,10 @@ absl::Status VoucherBook::put_in_force_and_seal(const VoucherVersion& version) {
     RETURN_IF_ERROR(put_in_force(version));
     ASSIGN_OR_RETURN(const auto epoch, owner_.seal(client_));
     if (epoch == state.epoch) return absl::OkStatus();
-    if (i == kTries) return being_rebuilt(version.voucher.id);
+    if (i == kTries) {
+      return absl::UnavailableError(concat(voucher_name(version.voucher.id),
+                                           ": the keyspace loses its connections: try again"));
+    }
   }
 }
 

@@ -71,7 +71,7 @@ absl::Status VoucherRebuilder::rebuild_whole(VoucherId voucher, LostOrders* lost
 }
 
 absl::Status VoucherRebuilder::rebuild_with(const VoucherVersion& pending) {
-  return begin_and_load({.voucher = pending.voucher.id, .publishing = pending.version},
+  return begin_and_load({.voucher = pending.voucher.id, .pending_version = pending.version},
                         /*even_if_whole=*/true);
 }
 
@@ -268,13 +268,13 @@ absl::Status VoucherRebuilder::give_up(VoucherId voucher, const std::string& tok
 /// may have put it in force in what was lost, and be about to record that. Of a voucher on several lanes, the first
 /// lane decides about it.
 std::optional<VoucherVersion> VoucherRebuilder::choose(const std::vector<VoucherVersion>& versions,
-                                                       std::int64_t publishing) const {
+                                                       std::int64_t pending_version) const {
   if (versions.empty()) return std::nullopt;
   auto in_force = version_in_force(versions);
   const VoucherVersion& latest = versions.back();
   if (latest.state != VoucherVersion::State::kPending) return in_force;
   const bool is_chosen =
-      is_decided_here(stores_, latest.voucher) || latest.version == publishing || !in_force;
+      is_decided_here(stores_, latest.voucher) || latest.version == pending_version || !in_force;
   return is_chosen ? latest : in_force;
 }
 
@@ -297,10 +297,10 @@ absl::Status VoucherRebuilder::load(const Work& work) {
 
 /// Returns false if a pending version was refused, or applied meanwhile.
 absl::StatusOr<bool> VoucherRebuilder::try_load(const Work& work) {
-  const auto& [id, lost, publishing, token] = work;
+  const auto& [id, lost, pending_version, token] = work;
   // Read while the voucher is closed: a version that was put in force before is recorded, at least as pending.
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(id));
-  const auto chosen = choose(versions, publishing);
+  const auto chosen = choose(versions, pending_version);
   if (!chosen) return give_up(id, token);
   const VoucherVersion& version = *chosen;
   ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));

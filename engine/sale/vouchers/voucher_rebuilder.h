@@ -73,8 +73,8 @@ class VoucherRebuilder {
   /// A rebuild.
   struct Work {
     VoucherId voucher = 0;
-    LostOrders* lost = nullptr;   // null: none
-    std::int64_t publishing = 0;  // the pending version of rebuild_with(); 0: none
+    LostOrders* lost = nullptr;        // null: none
+    std::int64_t pending_version = 0;  // the pending version of rebuild_with(); 0: none
     std::string token = {};
   };
 
@@ -89,7 +89,7 @@ class VoucherRebuilder {
                         RebuiltBuyers& buyers, LostOrders& lost);
   absl::Status give_up(VoucherId voucher, const std::string& token);
   [[nodiscard]] std::optional<VoucherVersion> choose(const std::vector<VoucherVersion>& versions,
-                                                     std::int64_t publishing) const;
+                                                     std::int64_t pending_version) const;
   absl::Status refuse(const VoucherVersion& version, std::int64_t missing);
   absl::Status load(const Work& work);
   absl::StatusOr<bool> try_load(const Work& work);
