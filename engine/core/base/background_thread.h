@@ -11,7 +11,7 @@
 
 namespace rushgate {
 
-/// Thread-safe. Its user bounds the number of tasks.
+/// Thread-safe. Its user bounds the number of tasks, which must not throw.
 class BackgroundThread {
  public:
   using Task = absl::AnyInvocable<void()>;
@@ -22,7 +22,7 @@ class BackgroundThread {
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-  /// Throws std::system_error, and does nothing, if the system has no thread to spare.
+  /// Throws, and does nothing, if the system has no thread (std::system_error) or no memory to spare.
   void run(Task task);
 
  private:

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/core/base/thrown.h"
 #include "engine/core/client/oom_script.h"
 #include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
@@ -23,10 +23,8 @@ absl::StatusOr<std::int64_t> ask_reservations(
     absl::FunctionRef<absl::StatusOr<std::int64_t>()> question) {
   try {
     return question();
-  } catch (const std::exception& error) {
-    return absl::UnknownError(error.what());
   } catch (...) {
-    return absl::UnknownError("the reservations threw something that is no exception");
+    return thrown();
   }
 }
 
@@ -83,8 +81,7 @@ absl::Status IdDraws::prepare(std::int64_t day) {
   RETURN_IF_ERROR(look_up(day));
   const Reply exists = client_("EXISTS", keys_.of(day));
   if (!exists.is_integer()) return to_status(exists, kDrawing);
-  return exists.integer() == 0 ? reserve(day, 0, reservations_->reserved_at_once())
-                               : absl::OkStatus();
+  return exists.integer() == 0 ? reserve(day, 0) : absl::OkStatus();
 }
 
 /// Looks only at the day: a clock that was once far ahead must not be followed for ever.
@@ -112,14 +109,18 @@ absl::Status IdDraws::look_up(std::int64_t day) {
 }
 
 /// Lets the next draw begin the counter above all that may have been drawn.
-absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t count) {
+absl::Status IdDraws::reserve(std::int64_t day, std::int64_t above, std::int64_t count_min) {
   std::int64_t losses = 0;
   {
     const std::lock_guard lock(mutex_);
     above = std::max({above, days_[day].stored, days_[day].drawn});
     losses = losses_;
   }
-  const auto reserved = ask_reservations([&] { return reservations_->reserve(day, above, count); });
+  std::int64_t count = 0;
+  const auto reserved = ask_reservations([&] {
+    count = std::max(reservations_->reserved_at_once(), count_min);
+    return reservations_->reserve(day, above, count);
+  });
   if (!reserved.ok()) return reserved.status();
   const std::lock_guard lock(mutex_);
   Day& covered = days_[day];
@@ -138,7 +139,7 @@ absl::Status IdDraws::cover_losses(std::int64_t day) {
     const std::lock_guard lock(mutex_);
     if (days_[day].losses_covered == losses_) return absl::OkStatus();
   }
-  return reserve(day, 0, reservations_->reserved_at_once());
+  return reserve(day, 0);
 }
 
 absl::Status IdDraws::raise_counter(Client& connection, std::int64_t day) {
@@ -266,15 +267,15 @@ void IdDraws::receive(const Draw& draw, const Reply& reply) {
   if (can_complete_at_once(draw, reply) || !finish_on_thread(draw, reply)) finish(draw, reply);
 }
 
-/// Returns false if there is no thread for it.
+/// Returns false if there is no thread for it, or no memory.
 bool IdDraws::finish_on_thread(const Draw& draw, const Reply& reply) {
   const std::lock_guard lock(use_mutex_);
   if (thread_ == nullptr) return false;
   try {
     thread_->run([self = shared_from_this(), draw, reply] { self->finish(draw, reply); });
     return true;
-  } catch (const std::system_error&) {
-    return false;  // the system has none to spare
+  } catch (const std::exception&) {
+    return false;
   }
 }
 
@@ -293,12 +294,17 @@ bool IdDraws::can_complete_at_once(const Draw& draw, const Reply& reply) {
   return read_reserved(draw, reply).has_value();
 }
 
+/// Throws nothing: a draw that fails ends, too.
 absl::StatusOr<IdRange> IdDraws::complete(Draw draw, const Reply& reply) {
-  auto range = reservations_ != nullptr
-                   ? complete_reserved(draw, reply)
-                   : dated_.complete(client_, {.size = draw.size, .losses = draw.losses}, reply);
-  if (range.ok()) range->drawn_at_ms = draw.sent_at_ms;
-  return range;
+  try {
+    auto range = reservations_ != nullptr
+                     ? complete_reserved(draw, reply)
+                     : dated_.complete(client_, {.size = draw.size, .losses = draw.losses}, reply);
+    if (range.ok()) range->drawn_at_ms = draw.sent_at_ms;
+    return range;
+  } catch (...) {
+    return thrown();
+  }
 }
 
 /// Makes a range of the counter's reply. Draws once more if the counter was lost, or not reserved.
@@ -316,8 +322,7 @@ absl::StatusOr<IdRange> IdDraws::complete_reserved(Draw draw, const Reply& reply
       return absl::UnavailableError("ids: the counter " + keys_.of(draw.day) +
                                     " is being set to something else again and again");
     }
-    RETURN_IF_ERROR(reserve(draw.day, drawn.integer(),
-                            std::max(reservations_->reserved_at_once(), 2 * draw.size)));
+    RETURN_IF_ERROR(reserve(draw.day, drawn.integer(), 2 * draw.size));
     {
       const std::lock_guard lock(mutex_);
       const bool is_asked = draw.is_asked;
@@ -366,24 +371,28 @@ void IdDraws::end(const Draw& draw, const absl::StatusOr<IdRange>& range) {
     const std::lock_guard lock(mutex_);
     if (draw.is_asked) is_drawing_ = false;
     ++draws_ended_;
-    failure_ = range.status();
+    failure_ = range.ok() ? add(draw.day, *range) : range.status();
     failed_day_ = draw.day;
-    if (range.ok()) add(draw.day, *range);
     resumed.swap(waiting_);
   }
   for (WaitMethod::Event* const ended : resumed) ended->happen();
 }
 
-void IdDraws::add(std::int64_t to_day, const IdRange& range) {
-  Day& day = days_[to_day];
-  // Ids ascend: of two overlapping draws the one with the lower range is dropped.
-  if (range.next <= day.drawn) return;
-  const std::int64_t now_ms = clock_.monotonic_ms();
-  const bool is_busy = day.drawn > 0 && now_ms - day.drawn_at_ms < kBusyMs;
-  if (is_busy) size_ = std::min(size_ * 2, size_max_);
-  day.drawn = range.end - 1;
-  day.drawn_at_ms = now_ms;
-  day.ranges.push_back(range);
+absl::Status IdDraws::add(std::int64_t to_day, const IdRange& range) {
+  try {
+    Day& day = days_[to_day];
+    // Ids ascend: of two overlapping draws the one with the lower range is dropped.
+    if (range.next <= day.drawn) return absl::OkStatus();
+    day.ranges.push_back(range);
+    const std::int64_t now_ms = clock_.monotonic_ms();
+    const bool is_busy = day.drawn > 0 && now_ms - day.drawn_at_ms < kBusyMs;
+    if (is_busy) size_ = std::min(size_ * 2, size_max_);
+    day.drawn = range.end - 1;
+    day.drawn_at_ms = now_ms;
+  } catch (...) {
+    return thrown();
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace rushgate

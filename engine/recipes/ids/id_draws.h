@@ -110,7 +110,7 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   [[nodiscard]] Request reserved_draw(const Draw& draw, std::string_view script) const;
   Draw make_draw(std::int64_t day, std::int64_t count_min);
   absl::Status look_up(std::int64_t day);
-  absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count);
+  absl::Status reserve(std::int64_t day, std::int64_t above, std::int64_t count_min = 0);
   absl::Status cover_losses(std::int64_t day);
   void keep_beginning(const Draw& draw);
   /// Returns nothing while a range is ready or the draw has not ended.
@@ -119,8 +119,8 @@ class IdDraws : public std::enable_shared_from_this<IdDraws> {
   void wait_for_end(std::uint64_t ended_before);
   void draw_here(std::int64_t day, std::int64_t count_min);
   void end(const Draw& draw, const absl::StatusOr<IdRange>& range);
-  /// Adds a drawn range to its day. Call it with mutex_ held.
-  void add(std::int64_t to_day, const IdRange& range);
+  /// Adds a drawn range to its day. Call it with mutex_ held. Throws nothing.
+  absl::Status add(std::int64_t to_day, const IdRange& range);
   void receive(const Draw& draw, const Reply& reply);
   bool finish_on_thread(const Draw& draw, const Reply& reply);
   void finish(const Draw& draw, const Reply& reply);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <new>
 #include <set>
 #include <span>
 #include <string>
@@ -31,6 +32,23 @@ IdOptions blocks_of(std::int64_t size) { return order_id_options(SaleKeys{}, siz
 
 constexpr std::int64_t kStartDay = ManualClock::kStartMs / kDayMs;
 constexpr char kCounter[] = "icr:order:20231114";
+
+/// Does not own the reservations to which it forwards.
+class ForwardingReservations : public IdReservations {
+ public:
+  explicit ForwardingReservations(IdReservations& all) : all_(all) {}
+
+  absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) override {
+    return all_.greatest_id(below);
+  }
+  absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
+                                       std::int64_t count) override {
+    return all_.reserve(day, above, count);
+  }
+
+ private:
+  IdReservations& all_;
+};
 
 class OrderIdsTest : public ::testing::TestWithParam<SaleBackendParam> {
  protected:
@@ -272,22 +290,16 @@ TEST_P(OrderIdsTest, RefusedDrawsReserveOnce) {
 
 /// An older counter must not give what others may have.
 TEST_P(OrderIdsTest, UsedUpReservationsEndDay) {
-  class Limited final : public IdReservations {
+  class Limited final : public ForwardingReservations {
    public:
-    explicit Limited(IdReservations& all) : all_(all) {}
+    using ForwardingReservations::ForwardingReservations;
 
-    absl::StatusOr<std::int64_t> greatest_id(std::int64_t below) override {
-      return all_.greatest_id(below);
-    }
     absl::StatusOr<std::int64_t> reserve(std::int64_t day, std::int64_t above,
                                          std::int64_t count) override {
-      auto reserved = all_.reserve(day, above, count);
+      auto reserved = ForwardingReservations::reserve(day, above, count);
       if (reserved.ok() && *reserved > kReservedAtOnce) return absl::ResourceExhaustedError("");
       return reserved;
     }
-
-   private:
-    IdReservations& all_;
   };
   Limited limited(reservations_);
   IdGenerator ids(keyspace_.keyspace(), blocks_of(10), &limited);
@@ -471,6 +483,25 @@ TEST_P(OrderIdsThreadsTest, SlowDatabaseDelaysNoOtherDraws) {
   slow.open();
   EXPECT_TRUE(drawn.get());
   EXPECT_TRUE(late.get().ok());
+}
+
+TEST_P(OrderIdsThreadsTest, ThrowingReservationsFailOneDraw) {
+  class ThrowingOnce final : public ForwardingReservations {
+   public:
+    using ForwardingReservations::ForwardingReservations;
+
+    [[nodiscard]] std::int64_t reserved_at_once() const override {
+      if (!has_thrown_.exchange(true)) throw std::bad_alloc();
+      return kReservedAtOnce;
+    }
+
+   private:
+    mutable std::atomic<bool> has_thrown_ = false;
+  };
+  ThrowingOnce reservations(reservations_);
+  IdGenerator ids(keyspace_.keyspace(), blocks_of(16), &reservations);
+  EXPECT_EQ(ids.next_id().status(), absl::UnknownError("std::bad_alloc"));
+  EXPECT_TRUE(ids.next_id().ok());
 }
 
 TEST_P(OrderIdsThreadsTest, CallbackDrawsWithoutBlocking) {
