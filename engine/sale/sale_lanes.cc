@@ -512,6 +512,7 @@ void Sale::Lanes::serve_now_and_then() {
   const bool looks_for_lists = now_ms >= next_look_for_lists_ms_;
   if (looks_for_lists) next_look_for_lists_ms_ = now_ms + kLookForListsEveryMs;
   for (const VoucherId voucher : views_->split_vouchers()) {
+    if (is_closing_) return;
     const bool is_looked_at = looks_for_lists || mover_->may_have_waiting(voucher);
     if (is_looked_at) serve_once(voucher, std::chrono::milliseconds(0));
   }

@@ -38,6 +38,9 @@ class Sale::Lanes {
   /// be valid. A lane whose server is away is opened later, if another one can be opened now.
   static absl::StatusOr<std::unique_ptr<Lanes>> open(Backend& backend, const SaleStores& stores,
                                                      SaleOptions options);
+  ~Lanes() { is_closing_ = true; }
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
 
   /// Returns the parts of the only lane; null if there are several.
   [[nodiscard]] Parts* only() const { return parts_.size() == 1 ? parts_.front().get() : nullptr; }
@@ -124,6 +127,7 @@ class Sale::Lanes {
   UnknownVouchers unknown_;
   std::unique_ptr<PieceMover> mover_;              // null with one lane
   std::int64_t next_look_for_lists_ms_ = 0;        // monotonic; for the calls of serving_timer_
+  std::atomic<bool> is_closing_ = false;           // set by the destructor, for the same
   std::unique_ptr<RepeatingTimer> serving_timer_;  // null with one lane; ends before the rest
 };
 

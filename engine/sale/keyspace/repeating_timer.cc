@@ -1,5 +1,6 @@
 #include "engine/sale/keyspace/repeating_timer.h"
 
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -19,7 +20,7 @@ struct RepeatingTimer::State {
   const std::function<std::int64_t()> next_ms;
   const std::function<void()> act;
   std::unique_ptr<BackgroundThread> thread = nullptr;  // null: `act` runs where the timer fires
-  std::mutex mutex;  // held during a call without a thread; guards the next two members
+  std::mutex mutex;  // held during a call where the timer fires; guards the next two members
   bool is_closed = false;
   bool is_running = false;  // on the thread
 };
@@ -56,15 +57,23 @@ void RepeatingTimer::schedule(const std::shared_ptr<State>& state) {
 void RepeatingTimer::State::fire() {
   if (thread == nullptr) return act();
   if (is_running) return;
-  thread->run([this] { run(); });
-  is_running = true;
+  try {
+    thread->run([this] { run(); });
+    is_running = true;
+  } catch (const std::exception&) {  // the system has no thread or no memory to spare
+    act();
+  }
 }
 
 /// Runs on the thread.
 void RepeatingTimer::State::run() {
+  {
+    const std::lock_guard lock(mutex);
+    if (is_closed) return;
+  }
   try {
     act();
-  } catch (...) {  // as on the backend's thread
+  } catch (...) {  // ends this call, and not the thread: the next call is scheduled
   }
   const std::lock_guard lock(mutex);
   is_running = false;

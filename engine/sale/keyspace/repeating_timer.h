@@ -12,7 +12,7 @@ namespace rushgate {
 
 /// Calls a function again and again until it is destroyed: on a thread of its own, since the function may wait for a
 /// server that hangs, and the backend's timers and completions must not. Where the backend has no thread for
-/// these, on theirs. Does not own the backend, which must outlive it.
+/// these, or the system has none to spare, on theirs. Does not own the backend, which must outlive it.
 class RepeatingTimer {
  public:
   /// `next_ms` returns when the next call is due, monotonic. A call that is due while `act` runs is left out. An
