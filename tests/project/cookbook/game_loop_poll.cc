@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
 
   if (!sale->drain().ok()) return 1;  // may block: the loop is over
   sale->poll();
-  decided += refused;
-  std::printf("decided: %lld, accepted: %lld, stored: %zu, audit %s\n",
-              static_cast<long long>(decided), static_cast<long long>(accepted), sale->stored(),
+  const std::int64_t answered = decided + refused;
+  std::printf("answered: %lld, accepted: %lld, stored: %zu, audit %s\n",
+              static_cast<long long>(answered), static_cast<long long>(accepted), sale->stored(),
               sale->audit()->passed() ? "passed" : "failed");
 }
