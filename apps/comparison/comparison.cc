@@ -61,6 +61,10 @@ std::map<Fault, std::int64_t> find_faults(const std::map<std::int64_t, std::int6
   return faults;
 }
 
+std::string describe_end(const std::string& fault) {
+  return "the selling process ended with " + (fault.empty() ? "exit code 0" : fault);
+}
+
 /// Returns the rest of `line` if it begins with `word`.
 std::optional<std::string> after(std::string_view word, const std::string& line) {
   if (!line.starts_with(word)) return std::nullopt;
@@ -220,6 +224,9 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
     job.shared_fd = memory->fd();
   }
   Sold sold;
+  const auto failure = [&] {
+    return absl::InternalError(fmt::format("strategy {}: {}", first.strategy, sold.error));
+  };
   std::vector<std::unique_ptr<Child>> children;
   for (; job.part < processes; ++job.part) {
     children.push_back(std::make_unique<Child>(job));
@@ -228,22 +235,24 @@ absl::StatusOr<Comparison::Sold> Comparison::sell(const Job& first, ShowProgress
     while (!is_ready) {
       const bool goes_on = children.back()->read([&](const std::string& line) {
         is_ready = is_ready || line == kReadyLine;
-        if (const auto error = after(kErrorWord, line)) sold.error = *error;
+        if (const auto error = after(kErrorWord, line)) sold.note_error(*error);
       });
       if (!goes_on) break;
+    }
+    if (!is_ready) {
+      if (sold.error.empty()) sold.note_error(describe_end(children.back()->wait()));
+      return failure();
     }
     job.publish = false;
   }
   for (const auto& child : children) child->begin();
   RETURN_IF_ERROR(listen(children, sold, show));
-  if (!sold.error.empty()) {
-    return absl::InternalError(fmt::format("strategy {}: {}", first.strategy, sold.error));
-  }
+  if (!sold.error.empty()) return failure();
   for (const auto& child : children) {
     const std::string fault = child->wait();
     if (fault.empty() || sold.reached_half) continue;
-    return absl::InternalError(
-        fmt::format("strategy {}: the selling process ended with {}", first.strategy, fault));
+    sold.note_error(describe_end(fault));
+    return failure();
   }
   return sold;
 }
@@ -270,7 +279,7 @@ absl::Status Comparison::listen(std::vector<std::unique_ptr<Child>>& children, S
       sold.result.p99_ns = std::max(sold.result.p99_ns, result.p99_ns);
       sold.result.stock_left = result.stock_left;
     } else if (const auto error = after(kErrorWord, line)) {
-      sold.error = *error;
+      sold.note_error(*error);
     } else if (line == kHalfLine && !sold.reached_half) {
       sold.reached_half = true;
       children[number]->kill();

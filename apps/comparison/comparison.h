@@ -84,7 +84,11 @@ class Comparison {
     std::map<std::int64_t, std::int64_t> promised = {};
     JobResult result = {};
     bool reached_half = false;
-    std::string error = {};  // of a process that failed
+    std::string error = {};  // of the first process that failed
+
+    void note_error(const std::string& what) {
+      if (error.empty()) error = what;
+    }
   };
   Comparison(const ComparisonOptions& options, std::vector<const strategies::StrategyKind*> kinds)
       : options_(options), kinds_(std::move(kinds)) {}
