@@ -9,7 +9,7 @@
 -- #include "voucher_keys.lua"
 
 local terms = read_terms(keys)
-if terms.closed then return {REBUILDING} end
+if terms.closed then return {BEING_REBUILT} end
 if not terms.is_known or redis.call('EXISTS', stock) == 0 then return {MISSING} end
 local from = 'from:' .. ARGV[1]
 local pieces = tonumber(ARGV[2]) - tonumber(redis.call('HGET', voucher, from) or 0)

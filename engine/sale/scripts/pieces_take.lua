@@ -5,7 +5,7 @@
 -- Returns {DONE, the pieces taken}, or another one of voucher_codes.lua.
 -- #include "voucher_codes.lua"
 
-if redis.call('HEXISTS', KEYS[1], 'closed') == 1 then return {REBUILDING} end
+if redis.call('HEXISTS', KEYS[1], 'closed') == 1 then return {BEING_REBUILT} end
 local stock = redis.call('GET', KEYS[2])
 if not stock or redis.call('HEXISTS', KEYS[1], 'version') == 0 then return {MISSING} end
 local pieces = math.min(tonumber(stock), tonumber(ARGV[2]))

@@ -26,7 +26,7 @@ end
 
 local closed = redis.call('HMGET', voucher, 'closed', 'closed_run', 'closed_at')
 if closed[1] then
-  if is_alive(closed[1], closed[2], closed[3]) then return {REBUILDING} end
+  if is_alive(closed[1], closed[2], closed[3]) then return {BEING_REBUILT} end
 elseif ARGV[5] ~= '1' and redis.call('EXISTS', KEYS[2]) == 1 and redis.call('HEXISTS', voucher, 'version') == 1 then
   return {ALREADY_DONE}
 end

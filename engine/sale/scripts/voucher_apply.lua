@@ -26,7 +26,7 @@ local function note_version()
   redis.call('XADD', KEYS[8], 'MAXLEN', '~', 10000, '*', 'voucher', id, 'title', ARGV[6], unpack(ARGV, 7))
 end
 
-if now.closed then return {REBUILDING} end
+if now.closed then return {BEING_REBUILT} end
 if now.version and tonumber(now.version) >= new.version then
   redis.call('SADD', KEYS[4], id)
   if tonumber(now.version) == new.version then note_version() end

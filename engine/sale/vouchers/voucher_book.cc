@@ -504,7 +504,7 @@ absl::StatusOr<VoucherBook::ScriptResult> VoucherBook::apply_or_rebuild(
         prepared = restore_lost_requests(client_, stores_, keys_);
         break;
       case voucher_scripts::kMissing:
-      case voucher_scripts::kRebuilding:
+      case voucher_scripts::kBeingRebuilt:
         prepared = rebuilder_.rebuild(version.voucher.id);
         break;
       case voucher_scripts::kTooManyBuyers:
