@@ -11,7 +11,8 @@ namespace rushgate {
 class ThreadName {
  public:
   template <std::size_t kBytes>
-  constexpr ThreadName(const char (&name)[kBytes]) : name_(name) {  // NOLINT(google-explicit-constructor)
+  constexpr ThreadName(const char (&name)[kBytes])  // NOLINT(google-explicit-constructor)
+      : name_(name) {
     static_assert(kBytes <= 16, "Linux keeps 15 bytes of a name");
   }
 
