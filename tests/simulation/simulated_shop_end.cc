@@ -391,7 +391,11 @@ std::string SimulatedShop::end() {
   repeat_refunds(process);
   sell_rest(process, on_sale);
   check_letters(process);
-  if (!over.empty()) confirm_refunds(process);
+  if (!over.empty()) {
+    advance_ms(60'000);  // users who were served until their sale was closed have not paid
+    store_all(process);
+    confirm_refunds(process);
+  }
   for (const VoucherId voucher : over) archive(process, voucher);
   promises_.check_stored(*process.sale);
   waiting_users_.check_left();
