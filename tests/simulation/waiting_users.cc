@@ -49,8 +49,13 @@ WaitResult WaitingUsers::wait(Sale& sale, VoucherId voucher, const UserId& user)
   if (result.outcome == WaitOutcome::kNoWaitingList) {
     blame_(concat("voucher ", voucher, " has no waiting list"));
   }
-  const bool is_known = std::ranges::count(places_, result.order, &Place::order) > 0;
-  if (result.outcome != WaitOutcome::kWaiting || is_known) return result;
+  if (result.outcome != WaitOutcome::kWaiting) return result;
+  const auto known = std::ranges::find(places_, result.order, &Place::order);
+  if (known !=
+      places_.end()) {  // by this call, maybe: one that began later may have returned first
+    known->began = std::min(known->began, began);
+    return result;
+  }
   const auto lane = static_cast<std::size_t>(lane_of_order(result.order));
   places_.push_back({.voucher = voucher,
                      .user = user,
