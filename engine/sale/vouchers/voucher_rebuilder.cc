@@ -310,8 +310,10 @@ absl::StatusOr<bool> VoucherRebuilder::try_load(const Work& work) {
   const std::int64_t stock = here.voucher.stock + moved.balance;
   const std::int64_t wanted = buyers.taken + (lost != nullptr ? lost->pieces() : 0);
   const auto in_force = version_in_force(versions);
+  // As voucher_apply.lua. What is for sale may grow meanwhile, if a total limit is dropped.
   const bool withdraws =
-      in_force && pieces_for_sale(version.voucher) < pieces_for_sale(in_force->voucher);
+      in_force &&
+      here.voucher.stock < on_lane(*in_force, stores_.orders.lane(), versions).voucher.stock;
   const bool may_refuse =
       version.state == VoucherVersion::State::kPending && is_decided_here(stores_, version.voucher);
   if (withdraws && may_refuse && stock < wanted) {
