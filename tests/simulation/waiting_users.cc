@@ -72,9 +72,12 @@ std::optional<WaitingUsers::Place> WaitingUsers::leave(Sale& sale, Random& rando
   const Place place = last_place_of(user);
   const std::int64_t began = ++calls_;
   const auto left = sale.leave_waiting_list(place.voucher, place.user);
-  // The user may have come again.
-  const bool is_certain = last_place_of(user).order == place.order && !doubtful_.contains(user) &&
-                          !may_have_left(place, began);
+  // The user may have come again, or another place may be the last one: its call returned after this one's began.
+  const bool is_last = std::ranges::none_of(places_, [&](const Place& other) {
+    return user_of(other) == user && other.order != place.order && other.joined > place.began;
+  });
+  const bool is_certain = is_last && last_place_of(user).order == place.order &&
+                          !doubtful_.contains(user) && !may_have_left(place, began);
   note_leave_call(user);
   if (left.ok() && *left && is_certain) left_.push_back({.place = place, .call = calls_});
   return place;
