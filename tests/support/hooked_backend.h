@@ -26,6 +26,25 @@ struct RequestHooks {
   std::function<void(const Request&, const Reply&)> after = {};
 };
 
+/// Returns hooks that run `happens` once: before the next request after one for which `is_it` returns true. For one
+/// thread.
+inline RequestHooks once_behind(std::function<bool(const Request&)> is_it,
+                                std::function<void()> happens) {
+  struct State {
+    std::function<void()> happens;  // empty: it has run
+    bool is_next = false;
+  };
+  const auto state =
+      std::make_shared<State>(State{.happens = std::move(happens)});  // of all clients
+  return {.before =
+              [state](const Request&) {
+                if (state->is_next && state->happens) std::exchange(state->happens, nullptr)();
+              },
+          .after = [state, is_it = std::move(is_it)](
+                       const Request& request,
+                       const Reply&) { state->is_next = state->is_next || is_it(request); }};
+}
+
 /// Calls hooks.
 class HookedClient final : public ForwardingClient {
  public:

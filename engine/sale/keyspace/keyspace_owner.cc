@@ -33,11 +33,6 @@
 
 namespace rushgate {
 
-struct LeasedScript {
-  Script script;
-  Script without_memory;  // runs instead if memory is exhausted
-};
-
 namespace {
 
 const Script& claim_script() {
@@ -60,44 +55,41 @@ const Script& close_script() {
   return *kScript;
 }
 
-/// Workers free memory, so they continue when memory is exhausted.
-LeasedScript make_leased(std::string_view text) {
-  return {.script = Script(std::string(text)), .without_memory = Script(allow_oom(text))};
-}
+// Workers free memory, so they continue when memory is exhausted.
 
-const LeasedScript& renew_script() {
-  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerRenew));
+const OomScript& renew_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kOwnerRenew));
   return *kScript;
 }
 
-const LeasedScript& draw_script() {
-  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerDraw));
+const OomScript& draw_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kOwnerDraw));
   return *kScript;
 }
 
-const LeasedScript& trim_script() {
-  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerTrim));
+const OomScript& trim_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kOwnerTrim));
   return *kScript;
 }
 
-const LeasedScript& note_change_script() {
-  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerNoteChange));
+const OomScript& note_change_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kOwnerNoteChange));
   return *kScript;
 }
 
-const LeasedScript& rewind_script() {
-  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerRewind));
+const OomScript& rewind_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kOwnerRewind));
   return *kScript;
 }
 
-const LeasedScript& acknowledge_script() {
-  static const LeasedScript* const kScript = new LeasedScript(make_leased(lua::kOwnerAcknowledge));
+const OomScript& acknowledge_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kOwnerAcknowledge));
   return *kScript;
 }
 
-const LeasedScript& mark_script() {
-  static const LeasedScript* const kScript =
-      new LeasedScript{Script(lua::kOwnerMark), Script(lua::kOwnerMark)};  // needs memory
+const OomScript& mark_script() {
+  static const OomScript* const kScript =
+      new OomScript{Script(lua::kOwnerMark), Script(lua::kOwnerMark)};  // needs memory
   return *kScript;
 }
 
@@ -401,7 +393,7 @@ absl::Status KeyspaceOwner::other_instance(const Reply& reply) const {
 
 /// Runs a script of lease.lua with its arguments and `more`. Returns its reply, which is no lease of
 /// another copy.
-absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const LeasedScript& leased,
+absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const OomScript& leased,
                                                 const Recorded& batch,
                                                 std::span<const std::string_view> keys,
                                                 std::span<const std::string_view> more) {
@@ -415,10 +407,7 @@ absl::StatusOr<Reply> KeyspaceOwner::run_leased(Client& client, const LeasedScri
                                              instance.name, lease_ms,    is_private(),
                                              checkpoint,    recorded,    epoch};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  Reply reply = client.run(leased.script, keys, arguments);
-  if (has_code(reply, redis_error_code::kOutOfMemory)) {
-    reply = client.run(leased.without_memory, keys, arguments);
-  }
+  Reply reply = leased.run(client, keys, arguments);
   const bool is_other =
       reply.is_aggregate() && !reply.elements().empty() && reply.elements()[0].is_text();
   if (is_other) return other_instance(reply);

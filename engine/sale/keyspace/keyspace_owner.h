@@ -26,7 +26,7 @@ class logger;
 
 namespace rushgate {
 
-struct LeasedScript;  // in keyspace_owner.cc
+struct OomScript;
 
 /// Keeps a keyspace and a database consistent. Thread-safe. Does not own the database, which must
 /// outlive it.
@@ -151,8 +151,8 @@ class KeyspaceOwner {
   absl::Status note_left(const KeyspaceStanding& standing);
   [[nodiscard]] std::string_view is_private() const { return options_.is_shared ? "0" : "1"; }
   absl::Status other_instance(const Reply& reply) const;
-  absl::StatusOr<Reply> run_leased(Client& client, const LeasedScript& leased,
-                                   const Recorded& batch, std::span<const std::string_view> keys,
+  absl::StatusOr<Reply> run_leased(Client& client, const OomScript& leased, const Recorded& batch,
+                                   std::span<const std::string_view> keys,
                                    std::span<const std::string_view> more);
   absl::StatusOr<std::int64_t> claim(Client& client, const DatabaseState& state);
   absl::StatusOr<std::map<VoucherId, bool>> vouchers_on_sale();

@@ -47,6 +47,14 @@ absl::Status check_lanes(const Voucher& before, const Voucher& changed) {
                                            " for good, not ", changed.lanes));
 }
 
+/// Returns the version of this number if it was refused; otherwise null.
+const VoucherVersion* find_refused(std::span<const VoucherVersion> versions, std::int64_t number) {
+  const auto found = std::ranges::find(versions, number, &VoucherVersion::version);
+  const bool is_refused =
+      found != versions.end() && found->state == VoucherVersion::State::kRefused;
+  return is_refused ? &*found : nullptr;
+}
+
 // A change that never ends may be waiting for the caller, such as the check of a connection.
 constexpr std::chrono::seconds kPatience{10};
 
@@ -384,9 +392,7 @@ absl::Status VoucherBook::follow(VoucherId voucher) {
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(voucher));
   const auto in_force = version_in_force(versions);
   if (!in_force || *known == in_force->version) return absl::OkStatus();
-  const bool is_refused = std::ranges::any_of(versions, [&](const VoucherVersion& version) {
-    return version.version == *known && version.state == VoucherVersion::State::kRefused;
-  });
+  const bool is_refused = find_refused(versions, *known) != nullptr;
   if (*known > in_force->version && !is_refused) return absl::OkStatus();
   RETURN_IF_ERROR(rebuilder_.rebuild_whole(voucher));
   return forget_copies(voucher);
@@ -551,13 +557,8 @@ absl::Status VoucherBook::record_applied(const VoucherVersion& version) {
 /// Returns kCancelled, with the recorded reason, if a rebuild has refused the version.
 absl::Status VoucherBook::check_not_refused(const VoucherVersion& version) const {
   ASSIGN_OR_RETURN(const auto versions, stores_.vouchers.versions(version.voucher.id));
-  for (const VoucherVersion& recorded : versions) {
-    const bool is_it = recorded.version == version.version;
-    if (is_it && recorded.state == VoucherVersion::State::kRefused) {
-      return absl::CancelledError(recorded.reason);
-    }
-  }
-  return absl::OkStatus();
+  const VoucherVersion* const refused = find_refused(versions, version.version);
+  return refused == nullptr ? absl::OkStatus() : absl::CancelledError(refused->reason);
 }
 
 absl::Status VoucherBook::forget_copies(VoucherId voucher) const {

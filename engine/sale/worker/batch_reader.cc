@@ -8,7 +8,6 @@
 #include "engine/core/base/log.h"
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/oom_script.h"
-#include "engine/core/client/redis_error_code.h"
 #include "engine/core/client/reply_status.h"
 #include "engine/sale/scripts/group_make.lua.h"
 #include "engine/sale/stream/backlog.h"
@@ -23,13 +22,9 @@ constexpr std::string_view kClaimFromStart = "0-0";
 // The most entries of one request: buyers wait until it ends.
 constexpr std::size_t kReadPerCall = 1'000;
 
-const Script& make_group_script() {
-  static const Script* const kScript = new Script(lua::kGroupMake);
-  return *kScript;
-}
-
-const Script& make_group_without_memory_script() {
-  static const Script* const kScript = new Script(allow_oom(lua::kGroupMake));
+/// Runs without memory, too: workers free it. Redis would not even say that the group exists.
+const OomScript& make_group_script() {
+  static const OomScript* const kScript = new OomScript(make_oom_script(lua::kGroupMake));
   return *kScript;
 }
 
@@ -71,11 +66,7 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
   const std::string owner = keys_.stream_owner();
   const std::string_view names[] = {keys_.order_stream, owner};
   const std::string_view arguments[] = {keys_.group, identity};
-  Reply made = client_.run(make_group_script(), names, arguments);
-  if (has_code(made,
-               redis_error_code::kOutOfMemory)) {  // also if the group exists; workers free memory
-    made = client_.run(make_group_without_memory_script(), names, arguments);
-  }
+  const Reply made = make_group_script().run(client_, names, arguments);
   if (made.is_error()) return to_status(made, "creating the workers' group");
   if (made == Reply::integer(0)) {
     return absl::UnavailableError("the keyspace lost its writes just now");

@@ -440,6 +440,18 @@ class MoreLanesTest : public LanesTest {
     EXPECT_TRUE(sale.ok()) << sale.status();
     return *std::move(sale);
   }
+  /// Publishes a voucher on three lanes, and returns it. The `older_` processes have opened the sale with one and two.
+  Voucher publish_on_three_lanes() {
+    older_.push_back(std::move(sale_));
+    older_.push_back(open_with(2));
+    sale_ = open_with(3);
+    Voucher split = voucher(7, 9);
+    split.lanes = 3;
+    EXPECT_TRUE(sale_->publish(split).ok());
+    return split;
+  }
+
+  std::vector<std::unique_ptr<Sale>> older_;
 };
 
 TEST_P(MoreLanesTest, VouchersOnSaleStayWhereTheyAre) {
@@ -484,14 +496,9 @@ TEST_P(MoreLanesTest, OlderProcessRefusesVoucherOfNewLane) {
 }
 
 TEST_P(MoreLanesTest, OlderProcessRebuildsNoVoucherOnMoreLanes) {
-  const std::unique_ptr<Sale> of_one = std::move(sale_);
-  const std::unique_ptr<Sale> of_two = open_with(2);
-  sale_ = open_with(3);
-  Voucher split = voucher(7, 9);
-  split.lanes = 3;
-  ASSERT_TRUE(sale_->publish(split).ok());
+  publish_on_three_lanes();
   backend_.client()("DEL", keys_of(0).voucher(7), keys_of(0).stock(7));
-  for (Sale* const older : {of_one.get(), of_two.get()}) {
+  for (const std::unique_ptr<Sale>& older : older_) {
     const BuyResult result = older->buy(7, 1);
     EXPECT_EQ(result.outcome, Outcome::kOverloaded);
     EXPECT_NE(result.detail.find("open it again"), std::string::npos) << result.detail;
@@ -499,15 +506,10 @@ TEST_P(MoreLanesTest, OlderProcessRebuildsNoVoucherOnMoreLanes) {
 }
 
 TEST_P(MoreLanesTest, OlderProcessFinishesNoVersionOfMoreLanes) {
-  const std::unique_ptr<Sale> of_one = std::move(sale_);
-  const std::unique_ptr<Sale> of_two = open_with(2);
-  sale_ = open_with(3);
-  Voucher split = voucher(7, 9);
-  split.lanes = 3;
-  ASSERT_TRUE(sale_->publish(split).ok());
+  Voucher split = publish_on_three_lanes();
   split.stock = 3;
   ASSERT_TRUE(backend_.orders().record_pending({.voucher = split, .version = 2}).ok());
-  for (Sale* const older : {of_one.get(), of_two.get()}) {
+  for (const std::unique_ptr<Sale>& older : older_) {
     const absl::Status added = older->add_stock(7, 1);
     EXPECT_TRUE(absl::IsUnavailable(added)) << added;
     EXPECT_NE(added.message().find("open it again"), std::string::npos) << added;

@@ -150,15 +150,10 @@ class RebuiltWhilePublishedTest : public RebuildTest {
  protected:
   /// Runs `happens` there, once.
   absl::Status add_stock(std::int64_t delta, std::function<void()> happens) {
-    bool is_in_force = false;
-    const auto before = [&](const Request&) {
-      if (is_in_force && happens) std::exchange(happens, nullptr)();
+    const auto puts_in_force = [](const Request& request) {
+      return std::ranges::count(request.views(), SaleKeys{}.applied_versions()) > 0;
     };
-    const auto after = [&](const Request& request, const Reply&) {
-      is_in_force =
-          is_in_force || std::ranges::count(request.views(), SaleKeys{}.applied_versions());
-    };
-    HookedBackend publishing(backend_.keyspace(), {.before = before, .after = after});
+    HookedBackend publishing(backend_.keyspace(), once_behind(puts_in_force, std::move(happens)));
     return open_sale(publishing)->add_stock(1, delta);
   }
   /// Buys with these users, and returns how many have got a piece.

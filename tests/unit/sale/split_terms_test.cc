@@ -195,15 +195,11 @@ class SplitVersionTest : public SplitTermsTest {
  protected:
   /// Runs `happens` there, once.
   absl::Status add_stock(std::int64_t delta, std::function<void()> happens) {
-    bool has_version = false;
-    const auto before = [&](const Request&) {
-      if (has_version && happens) std::exchange(happens, nullptr)();
+    const auto puts_in_force = [this](const Request& request) {
+      return names(request, keys_of(kSplitLanes - 1).applied_versions()) &&
+             names(request, keys_of(kSplitLanes - 1).stock(kSplit));
     };
-    const auto after = [&](const Request& request, const Reply&) {
-      has_version = has_version || (names(request, keys_of(kSplitLanes - 1).applied_versions()) &&
-                                    names(request, keys_of(kSplitLanes - 1).stock(kSplit)));
-    };
-    HookedBackend publishing(backend_.keyspace(), {.before = before, .after = after});
+    HookedBackend publishing(backend_.keyspace(), once_behind(puts_in_force, std::move(happens)));
     return open_sale(publishing)->add_stock(kSplit, delta);
   }
   void refuse_version(std::int64_t version) {
