@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/cleanup/cleanup.h"
 #include "tests/cluster/cluster_fixture.h"
 #include "tests/support/collected_replies.h"
 #include "tests/support/redis_server/sentinel_group.h"
@@ -139,6 +141,10 @@ TEST_F(ClusterFaultsTest, RequestsOfMovingSlotsKeepOrder) {
       while (next - completed > 100) std::this_thread::yield();
     }
   });
+  absl::Cleanup stop = [&] {  // also if the cluster refuses something
+    must_stop = true;
+    sender.join();
+  };
   for (int i = 0; i < 4; ++i) {
     const std::int64_t before = completed;
     RedisServer& from = cluster().owner(slot);
@@ -147,8 +153,7 @@ TEST_F(ClusterFaultsTest, RequestsOfMovingSlotsKeepOrder) {
     wait_until([&] { return completed > before + 200; });
     cluster().end_move(slot, from, to);
   }
-  must_stop = true;
-  sender.join();
+  std::move(stop).Invoke();
   wait_until([&] { return completed == next; });
   EXPECT_EQ(errors, 0);
   const Reply list = (*client)("LRANGE", key, 0, -1);
