@@ -164,15 +164,18 @@ absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry
   return buried.integer() == 1;
 }
 
-absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                                const std::string& reason) {
+absl::StatusOr<bool> bury_without_stock(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                        const std::string& token, const OrderEntry& entry,
+                                        const std::string& reason) {
   const std::string dead = keys.dead_letters();
   const std::string index = keys.dead_letter_orders();
-  const std::string_view names[] = {dead, index};
-  std::vector<std::string_view> arguments = {entry.id, reason};
+  const std::string its_voucher = keys.voucher(voucher);
+  const std::string_view names[] = {dead, index, its_voucher};
+  std::vector<std::string_view> arguments = {token, entry.id, reason};
   append_fields(arguments, entry);
   const Reply buried = client.run(bury_without_stock_script(), names, arguments);
-  return buried.is_integer() ? absl::OkStatus() : to_status(buried, "burying an order");
+  if (!buried.is_integer()) return to_status(buried, "burying an order");
+  return buried.integer() == 1;
 }
 
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(Client& client, const SaleKeys& keys,

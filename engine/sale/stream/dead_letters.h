@@ -37,9 +37,11 @@ absl::StatusOr<bool> bury(Client& client, const SaleKeys& keys, const OrderEntry
                           const std::string& reason, const std::optional<SeenEnds>& seen,
                           bool is_removed);
 
-/// Adds an order that the keyspace lost to the dead letters, without stock.
-absl::Status bury_without_stock(Client& client, const SaleKeys& keys, const OrderEntry& entry,
-                                const std::string& reason);
+/// Adds an order of a voucher that the keyspace lost to the dead letters, without stock. Returns false if the rebuild
+/// with this token, which found that, has lost its claim.
+absl::StatusOr<bool> bury_without_stock(Client& client, const SaleKeys& keys, VoucherId voucher,
+                                        const std::string& token, const OrderEntry& entry,
+                                        const std::string& reason);
 
 /// Returns the dead letters with ids above `after`, oldest first, at most `count_max`.
 absl::StatusOr<std::vector<DeadLetter>> list_dead_letters(

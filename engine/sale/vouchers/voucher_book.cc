@@ -607,15 +607,20 @@ absl::StatusOr<VoucherVersion> VoucherBook::find_in_force(VoucherId voucher) {
   return **std::move(in_force);
 }
 
-absl::StatusOr<RestoredOrders> VoucherBook::restore(VoucherId voucher,
-                                                    std::span<const LostOrder> lost) {
+absl::Status VoucherBook::rebuild_holds(VoucherId voucher) {
+  RestoredOrders none;
+  return restore(voucher, {}, none);
+}
+
+absl::Status VoucherBook::restore(VoucherId voucher, std::span<const LostOrder> lost,
+                                  RestoredOrders& restored) {
   const VoucherChange change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
   RETURN_IF_ERROR(find_in_force(voucher).status());
-  LostOrders orders(lost);
-  RETURN_IF_ERROR(rebuilder_.rebuild_whole(voucher, &orders));
-  RETURN_IF_ERROR(follow(voucher));
-  return orders.restored;
+  LostOrders orders{.lost = lost};
+  const absl::Status rebuilt = rebuilder_.rebuild_whole(voucher, &orders);
+  restored += orders.restored;
+  return rebuilt.ok() ? follow(voucher) : rebuilt;
 }
 
 }  // namespace rushgate

@@ -98,7 +98,7 @@ class VoucherBook {
 
   /// Rebuilds a voucher of which the keyspace has lost a hold or an idempotency key. Errors: as
   /// rebuild().
-  absl::Status rebuild_holds(VoucherId voucher) { return restore(voucher, {}).status(); }
+  absl::Status rebuild_holds(VoucherId voucher);
   /// Rebuilds each voucher that demands payment and is closed or lost. No purchase might do so
   /// before the payments of its orders are due. Logs a failure.
   absl::Status rebuild_lost_holds();
@@ -108,8 +108,10 @@ class VoucherBook {
 
   /// Restores orders of one voucher that the keyspace lost. Rebuilds the voucher with the orders
   /// that are in no store, as far as its stock and limits allow. A dead letter without stock stays
-  /// one if no stock is free. May be repeated. Errors: as rebuild().
-  absl::StatusOr<RestoredOrders> restore(VoucherId voucher, std::span<const LostOrder> lost);
+  /// one if no stock is free. Adds what it did to `restored`, also before an error. May be repeated. Errors: as
+  /// rebuild().
+  absl::Status restore(VoucherId voucher, std::span<const LostOrder> lost,
+                       RestoredOrders& restored);
 
  private:
   using ScriptResult = std::vector<std::int64_t>;  // of a script: an outcome and its numbers

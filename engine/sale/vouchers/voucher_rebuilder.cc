@@ -139,6 +139,7 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
   const VoucherId id = version.voucher.id;
   const auto renew_claim = [&] { return renew(id, token); };
   RebuiltBuyers buyers;
+  if (lost != nullptr) lost->seek_all();
   ASSIGN_OR_RETURN(buyers.caught_up, read_caught_up(client_, keys_));
   // From here on, a batch that a worker read before is refused, unless the worker finds it in the
   // stream once more. So no order reaches the database that is in neither of the stores now.
@@ -244,8 +245,10 @@ absl::Status VoucherRebuilder::add_lost(const Limits& limits, std::int64_t stock
       buyers.add(order->order, limits);
       ++lost.restored.appended;
     } else if (order->letter.empty()) {
-      RETURN_IF_ERROR(bury_without_stock(client_, keys_, order->entry,
-                                         "the keyspace lost it, and meanwhile " + excess));
+      ASSIGN_OR_RETURN(const bool is_buried,
+                       bury_without_stock(client_, keys_, order->order.voucher, token, order->entry,
+                                          "the keyspace lost it, and meanwhile " + excess));
+      if (!is_buried) return being_rebuilt(order->order.voucher);
       buyers.note_used(id);
       ++lost.restored.buried;
     }

@@ -26,11 +26,19 @@ struct RebuiltBuyers;
 struct RestoredOrders {
   std::size_t appended = 0;  // to the order stream: they are admitted once more
   std::size_t buried = 0;    // as dead letters without stock, with the reason
+
+  RestoredOrders& operator+=(const RestoredOrders& others) {
+    appended += others.appended;
+    buried += others.buried;
+    return *this;
+  }
 };
 
 /// Orders of one voucher to be restored. Refers to them.
 struct LostOrders {
-  explicit LostOrders(std::span<const LostOrder> lost) {
+  /// Begins to look for all of them.
+  void seek_all() {
+    left.clear();
     for (const LostOrder& one : lost) left.emplace(one.order.id, &one);
   }
 
@@ -42,8 +50,9 @@ struct LostOrders {
     return pieces;
   }
 
-  absl::btree_map<OrderId, const LostOrder*> left;  // that no store was found to have yet
-  RestoredOrders restored;
+  std::span<const LostOrder> lost;
+  absl::btree_map<OrderId, const LostOrder*> left = {};  // that no store was found to have yet
+  RestoredOrders restored = {};
 };
 
 /// Closes a voucher, reads its orders in both stores, and opens it again with what they leave free. The

@@ -47,14 +47,18 @@ absl::StatusOr<bool> ReleasedEntries::restore() {
   absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
   for (const LostOrder& order : lost) of_voucher[order.order.voucher].push_back(order);
   for (const auto& [voucher, orders] : of_voucher) {
-    ASSIGN_OR_RETURN(const auto restored, vouchers_.restore(voucher, orders));
-    restored_.appended += restored.appended;
-    restored_.buried += restored.buried;
-    if (!logger_) continue;
-    log_error(*logger_,
-              concat("the keyspace lost ", orders.size(), " orders of voucher ", voucher,
-                     " before they were stored: ", restored.appended, " are queued again, ",
-                     restored.buried, " are dead letters without stock"));
+    RestoredOrders restored;
+    const absl::Status rebuilt = vouchers_.restore(voucher, orders, restored);
+    restored_ += restored;
+    // After an error, what is restored already is not met again.
+    const bool is_news = rebuilt.ok() || restored.appended + restored.buried > 0;
+    if (logger_ && is_news) {
+      log_error(*logger_,
+                concat("the keyspace lost ", orders.size(), " orders of voucher ", voucher,
+                       " before they were stored: ", restored.appended, " are queued again, ",
+                       restored.buried, " are dead letters without stock"));
+    }
+    RETURN_IF_ERROR(rebuilt);
   }
   ASSIGN_OR_RETURN(const auto repeated, repeat_changes());
   entries_.clear();

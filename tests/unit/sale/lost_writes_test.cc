@@ -9,6 +9,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "absl/container/flat_hash_set.h"
+#include "tests/support/hooked_backend.h"
 #include "tests/unit/sale/sale_fixture.h"
 
 namespace rushgate {
@@ -323,6 +324,60 @@ TEST_P(LostWritesTest, HeldOrdersBeyondStockAreDeadLetters) {
   expect_audit_passes();
   backend_.client()("DEL", "seckill:stock:1");
   EXPECT_EQ(buy(1, 19), Outcome::kSoldOut);
+  expect_audit_passes();
+}
+
+/// The rebuild that restores the held order has read who took its piece when that order is lost, too.
+TEST_P(LostWritesTest, HeldOrderIsJudgedAnewAfterNextFlush) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 1)).ok());
+  const OrderId held = order_of(1);
+  int flushes = 0;
+  backend_.orders().at_every_point([&](faults::FaultyOrderStore::Point point) {
+    using Point = faults::FaultyOrderStore::Point;
+    if (flushes == 0 && point == Point::kBeforeWrite) {
+      backend_.client()("FLUSHALL");
+      EXPECT_EQ(buy_for(2, 2), 1);
+      ++flushes;
+    } else if (flushes == 1 && point == Point::kBeforeList) {
+      backend_.client()("FLUSHALL");
+      ++flushes;
+    }
+  });
+  drain();
+  EXPECT_EQ(flushes, 2);
+  EXPECT_EQ(status(held), OrderLocation::kStored);
+  EXPECT_EQ(rows(), 1);
+  EXPECT_TRUE(letters().empty());
+  expect_audit_passes();
+}
+
+/// Another process takes over the rebuild that has restored the held orders.
+TEST_P(LostWritesTest, OrdersRestoredByFailedRebuildAreCounted) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 2)).ok());
+  EXPECT_EQ(buy_for(1, 2), 2);
+  bool is_taken_over = false;
+  const auto take_over = [&](const Request& /*request*/, const Reply& /*reply*/) {
+    if (is_taken_over || letters().empty()) return;
+    is_taken_over = true;
+    close_as_somebody(0);
+  };
+  HookedBackend restoring(backend_.keyspace(), {.after = take_over});
+  OrderWorker worker(restoring, backend_.orders(), SaleKeys{}, {.consumer = "c1"});
+  before_next_write([&] {
+    backend_.client()("FLUSHALL");
+    EXPECT_EQ(buy_for(3, 3), 1);
+  });
+  OrderWorker::Step all;
+  while (rows() < 2) {
+    const OrderWorker::Step step = worker.step();
+    all.restored += step.restored;
+    all.buried += step.buried;
+    backend_.advance_ms(WorkerOptions{}.pause_ms_max);
+  }
+  EXPECT_TRUE(is_taken_over);
+  EXPECT_EQ(all.restored, 1U);
+  EXPECT_EQ(all.buried, 1U);
+  EXPECT_EQ(buy(1, 4), Outcome::kSoldOut);
   expect_audit_passes();
 }
 
