@@ -202,7 +202,7 @@ absl::StatusOr<RebuiltBuyers> VoucherRebuilder::read_buyers(const VoucherVersion
       .user = {}, .voucher = id, .status = {}, .after = 0, .count_max = kRowsPerPage};
   RETURN_IF_ERROR(for_each_order(stores_.orders, filter, visit, renew_claim));
   // A database that has lost orders since lacks some that were acknowledged when the stream was read. Then it is
-  // caught up now, and the script that finishes the rebuild refuses.
+  // caught up now, and everything is read again.
   RETURN_IF_ERROR(owner_.check(client_));
   for (const auto& [order_id, order] : not_stored) {
     buyers.add(with_end(order), version.voucher.limits);
@@ -290,7 +290,8 @@ absl::Status VoucherRebuilder::refuse(const VoucherVersion& version, std::int64_
 }
 
 absl::Status VoucherRebuilder::load(const Work& work) {
-  constexpr int kTries = 10;  // each fails because a version with less stock was being published
+  // Each fails because a version had less stock, or because the database failed over.
+  constexpr int kTries = 10;
   for (int i = 1; i <= kTries; ++i) {
     ASSIGN_OR_RETURN(const bool is_loaded, try_load(work));
     if (is_loaded) return absl::OkStatus();
@@ -298,7 +299,7 @@ absl::Status VoucherRebuilder::load(const Work& work) {
   return being_rebuilt(work.voucher);
 }
 
-/// Returns false if a pending version was refused, or applied meanwhile.
+/// Returns false if a pending version was refused, or applied meanwhile, or if the database was caught up meanwhile.
 absl::StatusOr<bool> VoucherRebuilder::try_load(const Work& work) {
   const auto& [id, lost, pending_version, token] = work;
   // Read while the voucher is closed: a version that was put in force before is recorded, at least as pending.
@@ -307,6 +308,8 @@ absl::StatusOr<bool> VoucherRebuilder::try_load(const Work& work) {
   if (!chosen) return give_up(id, token);
   const VoucherVersion& version = *chosen;
   ASSIGN_OR_RETURN(auto buyers, read_buyers(version, token, lost));
+  ASSIGN_OR_RETURN(const auto caught_up, read_caught_up(client_, keys_));
+  if (caught_up != buyers.caught_up) return false;
   // Read after the database was fenced: what is recorded later is not in the keyspace yet.
   ASSIGN_OR_RETURN(const MovedFields moved, read_moved(stores_.orders, version.voucher));
   const VoucherVersion here = on_lane(version, stores_.orders.lane(), versions);

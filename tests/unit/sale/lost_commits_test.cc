@@ -474,6 +474,21 @@ TEST_P(FailoverTest, RestoredVersionsAreLostAgain) {
   expect_audit_passes();
 }
 
+/// The rebuild is the first to meet the other database.
+TEST_P(FailoverTest, RebuildReadsDatabaseThatIsCaughtUp) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  replicate();
+  buy_for(1, 2);
+  drain_both();
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  fail_over();
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 4), Outcome::kSoldOut);
+  drain_both();
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 3);
+  expect_audit_passes();
+}
+
 /// Everything at random, with failovers between the steps of two workers.
 TEST_P(FailoverTest, RandomHistoriesLoseNothing) {
   Random random(random_seed());
