@@ -326,7 +326,7 @@ absl::StatusOr<BatchFence> KeyspaceOwner::draw_fence(Client& client) {
 }
 
 // Drawn after the writes: a keyspace that forgets one of them forgets this too.
-absl::StatusOr<std::int64_t> KeyspaceOwner::seal(Client& client) {
+absl::StatusOr<BatchFence> KeyspaceOwner::seal(Client& client) {
   constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
   for (int i = 1;; ++i) {
     ASSIGN_OR_RETURN(const auto fence, draw_fence(client));
@@ -335,7 +335,7 @@ absl::StatusOr<std::int64_t> KeyspaceOwner::seal(Client& client) {
     RETURN_IF_ERROR(written);
     ASSIGN_OR_RETURN(const auto batch, recorded_with(fence));
     RETURN_IF_ERROR(tell_recorded(client, batch));
-    return fence.epoch;
+    return fence;
   }
 }
 
@@ -488,14 +488,21 @@ absl::StatusOr<bool> KeyspaceOwner::trim(Client& client, std::int64_t retain_ms,
 /// Lets the workers store again what the database lost, if it did. Returns its state.
 ///
 /// What was recorded is read first: then a database with less has lost it. The epoch is raised above all that
-/// the keyspace has seen: no batch that was read before may be written to this database.
+/// the keyspace has seen: no batch that was read before may be written to this database. It may have lost the epoch
+/// alone: that of a rebuild after which nothing was recorded.
 absl::StatusOr<DatabaseState> KeyspaceOwner::catch_up(Client& client) {
   ASSIGN_OR_RETURN(const auto known, read_recorded(client));
   ASSIGN_OR_RETURN(auto state, stores_.orders.fence());
-  if (state.recorded() >= known.recorded) return state;
+  constexpr std::int64_t kEpochsMax = 100'000;
+  if (known.epoch - state.epoch > kEpochsMax) {
+    return absl::FailedPreconditionError(concat("the order database is in epoch ", state.epoch,
+                                                ", and ", keys_.stream_owner(), " knows of epoch ",
+                                                known.epoch, ": one of them is damaged"));
+  }
   while (state.epoch <= known.epoch) {
     ASSIGN_OR_RETURN(state, stores_.orders.fence());
   }
+  if (state.recorded() >= known.recorded) return state;
   // The versions before the orders that were admitted under them.
   ASSIGN_OR_RETURN(const auto versions, restore_lost_versions(client, stores_, keys_));
   ASSIGN_OR_RETURN(auto rewound, rewind(client, state, known, /*accept=*/false));

@@ -84,9 +84,9 @@ class KeyspaceOwner {
   /// Errors: as check() and draw_checkpoint().
   absl::StatusOr<BatchFence> draw_fence(Client& client);
   /// Records a checkpoint in the database: if the keyspace ever lacks a write that it has now, verify()
-  /// notices it. Returns the epoch. If that has changed since a write, the write may be lost already. Errors: as
-  /// draw_fence().
-  absl::StatusOr<std::int64_t> seal(Client& client);
+  /// notices it. Returns the checkpoint's fence. If check_fence() refuses it with the state from before a write, the
+  /// write may be lost already. Errors: as draw_fence().
+  absl::StatusOr<BatchFence> seal(Client& client);
 
   /// A batch that the database has recorded.
   struct Recorded {

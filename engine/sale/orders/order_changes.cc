@@ -690,6 +690,7 @@ absl::Status OrderChanges::end_refund(OrderId id) {
     if (absl::IsNotFound(fence.status())) return absl::AbortedError(fence.status().message());
     if (!fence.ok()) return fence.status();
     fence->epoch = state.epoch;
+    fence->session = state.session;
     OrderEvent event{.kind = EventKind::kRefundEnded, .at_ms = now_ms()};
     event.order.id = order.id;
     set_keeps(*keeps, event.order);

@@ -19,7 +19,7 @@ if not of_stream then
 end
 local other = find_other_copy()
 if other then return other end
-if number_of('recorded') > tonumber(recorded) then return BEHIND end
+if number_of('recorded') > tonumber(recorded) or number_of('epoch') > tonumber(epoch) then return BEHIND end
 if number_of('checkpoint') < tonumber(checkpoint) then return LOST end
 if not of_stream then
   -- The stream will have every entry that this database lacks.

@@ -302,11 +302,11 @@ absl::StatusOr<std::int64_t> PieceMover::record(VoucherId voucher, int from, int
     // A keyspace that loses the number must lose the checkpoint with it, which is noticed.
     ASSIGN_OR_RETURN(BatchFence fence, lane.owner.draw_fence(lane.client));
     fence.lane = from;
-    absl::Status recorded =
-        fence.epoch == state.epoch
-            ? store_.record_moved({.voucher = voucher, .from = from, .to = to, .pieces = pieces},
-                                  fence)
-            : absl::AbortedError("the lane was fenced");
+    absl::Status recorded = check_fence(fence, state);
+    if (recorded.ok()) {
+      recorded = store_.record_moved({.voucher = voucher, .from = from, .to = to, .pieces = pieces},
+                                     fence);
+    }
     if (recorded.ok()) {
       ASSIGN_OR_RETURN(const auto batch, lane.owner.recorded_with(fence));
       RETURN_IF_ERROR(lane.owner.tell_recorded(lane.client, batch));

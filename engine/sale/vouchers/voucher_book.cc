@@ -368,8 +368,8 @@ absl::Status VoucherBook::put_in_force_and_seal(const VoucherVersion& version) {
   for (int i = 1;; ++i) {
     ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
     RETURN_IF_ERROR(put_in_force(version));
-    ASSIGN_OR_RETURN(const auto epoch, owner_.seal(client_));
-    if (epoch == state.epoch) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const auto fence, owner_.seal(client_));
+    if (check_fence(fence, state).ok()) return absl::OkStatus();
     if (i == kTries) {
       return absl::UnavailableError(concat(voucher_name(version.voucher.id),
                                            ": the keyspace loses its connections: try again"));

@@ -72,7 +72,8 @@ absl::StatusOr<bool> BatchReader::ensure_group() {
     return absl::UnavailableError("the keyspace lost its writes just now");
   }
   ASSIGN_OR_RETURN(const auto state, stores_.orders.state());
-  if (state.epoch != database_.epoch) read_again();  // the kept batch is of another epoch
+  // The kept batch is of another epoch. In another session, the same number may be another one.
+  if (state.epoch != database_.epoch || checked.session != database_.session) read_again();
   database_ = state;
   database_.session = checked.session;  // of a later one, the check knows nothing
   consumer_ = consumer_name(options_.consumer, state.identity);

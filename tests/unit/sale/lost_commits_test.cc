@@ -24,6 +24,7 @@ namespace rushgate {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Random;
@@ -487,6 +488,51 @@ TEST_P(FailoverTest, RebuildReadsDatabaseThatIsCaughtUp) {
   drain_both();
   EXPECT_EQ(backend_.orders().count_live(1).value(), 3);
   expect_audit_passes();
+}
+
+/// The database has lost nothing but the epoch in which the voucher was rebuilt.
+TEST_P(FailoverTest, LostEpochIsPassed) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 100)).ok());
+  drain_both();
+  replicate();
+  backend_.client()("DEL", SaleKeys{}.stock(1));
+  buy_for(1, 1);
+  fail_over();
+  drain_both();
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 1);
+  expect_audit_passes();
+}
+
+/// The rebuild that sold the piece of a kept batch again began an epoch, which the database has lost.
+TEST_P(FailoverTest, BatchKeptBeforeLostEpochIsReadAgain) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  replicate();
+  fail_over();
+  use_worker();  // it looks for a new session only after a first one
+  drain_both();
+  replicate();
+  const OrderId held = buy_for(1, 1)[0];
+  backend_.orders().fail_writes();
+  EXPECT_EQ(worker_->step().kind, OrderWorker::Step::Kind::kPaused);
+  backend_.orders().fail_writes(absl::OkStatus());
+  backend_.client()("FLUSHALL");
+  buy_for(2, 3);
+  fail_over();
+  backend_.advance_ms(10'000);
+  drain_both();
+  EXPECT_EQ(sale_->status(held)->location, OrderLocation::kDeadLetter);
+  EXPECT_THAT(dead_reasons(), ElementsAre("the keyspace lost it, and meanwhile its stock was sold "
+                                          "again"));
+  EXPECT_EQ(backend_.orders().count_live(1).value(), 3);
+  expect_audit_passes();
+}
+
+TEST_P(FailoverTest, DamagedEpochIsRefused) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 3)).ok());
+  backend_.client()("HSET", SaleKeys{}.stream_owner(), "epoch", 1'000'000'000'000);
+  const auto refused = Sale::open(backend_.keyspace(), backend_.orders(), {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("one of them is damaged"));
 }
 
 /// Everything at random, with failovers between the steps of two workers.
