@@ -77,6 +77,13 @@ ChangeResult failure(const Reply& reply, std::string_view doing) {
   return result;
 }
 
+/// Returns the result of a change that began, and failed before its end.
+ChangeResult half_done(const absl::Status& status) {
+  ChangeResult result = failure(status);
+  result.outcome = ChangeOutcome::kOutcomeUnknown;
+  return result;
+}
+
 /// Returns the outcome in a script's reply; empty if it is not one.
 std::optional<std::int64_t> outcome_in(const Reply& reply) {
   if (!reply.is_aggregate() || reply.elements().empty() || !reply.elements()[0].is_integer()) {
@@ -643,7 +650,7 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
   ChangeResult begun = change_stored(event, OrderStatus::kRefunded);
   if (begun.outcome != ChangeOutcome::kDone) return begun;
   const absl::Status ended = end_refund(order);
-  return ended.ok() ? begun : failure(ended);
+  return ended.ok() ? begun : half_done(ended);
 }
 
 /// Ends a refund that another call began, which may have ended before it noted that.

@@ -203,8 +203,8 @@ class Sale {
   /// cancelled.
   ChangeResult use(OrderId order, const std::string& actor = "operator");
   /// Refunds a created, paid or used order: its payments become due back, and its pieces are given
-  /// back as the voucher says. If the call fails half-way, repeat it, or the next open() finishes
-  /// it. kTooLate: it was cancelled, or is not paid yet.
+  /// back as the voucher says. If the call fails half-way (kOutcomeUnknown), repeat it, or the next
+  /// open() finishes it. kTooLate: it was cancelled, or is not paid yet.
   ChangeResult refund(OrderId order, const std::string& reason,
                       const std::string& actor = "operator");
   /// Refunds every created, paid or used order of a voucher, and cancels those not paid yet. Close
