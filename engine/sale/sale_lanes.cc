@@ -11,6 +11,7 @@
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/server_check.h"
 #include "engine/sale/model/failure.h"
+#include "engine/sale/scripts/waiting_users.h"
 #include <rushgate/payment_store.h>
 #include <rushgate/sale_keys.h>
 

@@ -46,7 +46,7 @@ struct WaitingListLook {
 absl::StatusOr<WaitingListLook> look_at_waiting_list(Client& client, const SaleKeys& keys,
                                                      VoucherId voucher);
 
-/// Reads a page of a waiting list, as read_waiting_users().
+/// Reads a page of a waiting list, as read_waiting_users() (waiting_users.h).
 using ReadWaitingUsers = absl::FunctionRef<absl::StatusOr<std::vector<WaitingUser>>(
     std::int64_t after, std::size_t count_max)>;
 /// Returns the users on all pages, in their order.
@@ -54,10 +54,6 @@ absl::StatusOr<std::vector<UserId>> read_waiting_list(ReadWaitingUsers read_page
 /// Returns the users that wait, in the order of their arrival, read in bounded portions.
 absl::StatusOr<std::vector<UserId>> read_waiting_list(Client& client, const SaleKeys& keys,
                                                       VoucherId voucher);
-/// Returns those that arrived after the arrival `after`, at most `count_max`.
-absl::StatusOr<std::vector<WaitingUser>> read_waiting_users(Client& client, const SaleKeys& keys,
-                                                            VoucherId voucher, std::int64_t after,
-                                                            std::size_t count_max);
 /// Returns the users that have an order ready, by that order, read in bounded portions. An order that
 /// is no number is left out: the database would refuse it.
 absl::StatusOr<absl::flat_hash_map<OrderId, UserId>> read_waiting_orders(Client& client,

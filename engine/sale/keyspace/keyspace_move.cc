@@ -13,6 +13,7 @@
 #include "engine/sale/scripts/move_note_copied.lua.h"
 #include "engine/sale/scripts/move_open.lua.h"
 #include "engine/sale/scripts/move_shut.lua.h"
+#include "engine/sale/scripts/waiting_users.h"
 #include "engine/sale/stream/stream_entries.h"
 
 namespace rushgate {
