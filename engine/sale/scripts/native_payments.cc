@@ -12,6 +12,7 @@
 
 #include "engine/core/base/concat.h"
 #include "engine/core/base/numbers.h"
+#include "engine/sale/model/order_entry.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/held_orders.h"
 #include "engine/sale/scripts/payment_scripts.h"

@@ -9,6 +9,7 @@
 
 #include "engine/core/base/numbers.h"
 #include "engine/core/base/status_macros.h"
+#include "engine/core/client/reply_status.h"
 #include "engine/sale/model/order_entry.h"
 #include "engine/sale/stores/order_ids.h"
 #include "engine/sale/stream/group_progress.h"

@@ -11,6 +11,7 @@
 #include "engine/core/base/status_macros.h"
 #include "engine/core/base/thrown.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/model/order_entry.h"
 
 namespace rushgate {
