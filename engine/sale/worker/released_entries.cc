@@ -1,5 +1,9 @@
 #include "engine/sale/worker/released_entries.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -20,22 +24,28 @@ ReleasedEntries::ReleasedEntries(Client& client, const SaleStores& stores, const
       changes_(changes),
       logger_(std::move(logger)) {}
 
-void ReleasedEntries::add(const OrderEntry& entry) {
-  if (!entry.deleted) entries_.insert_or_assign(entry.id, entry);
+void ReleasedEntries::add(OrderEntry entry) {
+  if (entry.deleted) return;
+  const auto [first, last] = entries_.equal_range(entry.id);
+  const bool is_known = std::any_of(
+      first, last, [&](const auto& known) { return known.second.fields == entry.fields; });
+  if (is_known) return;
+  std::string id = entry.id;
+  entries_.emplace(std::move(id), std::move(entry));
 }
 
 void ReleasedEntries::add_all(EntryBatch& batch) {
-  for (OrderEntry& entry : batch.entries) {
-    if (!entry.deleted) entries_.insert_or_assign(entry.id, std::move(entry));
-  }
+  for (OrderEntry& entry : batch.entries) add(std::move(entry));
   batch.entries.clear();
 }
 
 void ReleasedEntries::take(OrderEntry& entry) {
-  const auto released = entries_.find(entry.id);
-  if (released == entries_.end()) return;
-  if (entry.deleted) entry = released->second;
-  if (entry.fields == released->second.fields) entries_.erase(released);
+  const auto [first, last] = entries_.equal_range(entry.id);
+  if (first == last) return;
+  if (entry.deleted) entry = std::prev(last)->second;
+  const auto same = std::find_if(
+      first, last, [&](const auto& released) { return released.second.fields == entry.fields; });
+  if (same != last) entries_.erase(same);
 }
 
 absl::StatusOr<bool> ReleasedEntries::restore() {
@@ -68,7 +78,7 @@ absl::StatusOr<bool> ReleasedEntries::restore() {
 /// Repeats the changes of the released events, in the order of the stream. One that is not lost
 /// changes nothing. Returns their number.
 absl::StatusOr<std::size_t> ReleasedEntries::repeat_changes() {
-  absl::btree_map<StreamId, OrderEvent> events;
+  absl::btree_multimap<StreamId, OrderEvent> events;
   for (const auto& [id, entry] : entries_) {
     if (!is_event(entry) || stores_.orders.payments() == nullptr) continue;
     auto event = read_event(entry);

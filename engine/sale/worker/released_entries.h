@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/sale/orders/order_changes.h"
@@ -32,7 +32,7 @@ class ReleasedEntries {
                   VoucherBook& vouchers, OrderChanges& changes,
                   std::shared_ptr<spdlog::logger> logger);
 
-  void add(const OrderEntry& entry);
+  void add(OrderEntry entry);
   /// Adds all entries of the batch, and leaves it empty.
   void add_all(EntryBatch& batch);
   /// Forgets an entry that was read once more. Restores the fields of one that was deleted from the
@@ -55,7 +55,8 @@ class ReleasedEntries {
   VoucherBook& vouchers_;
   OrderChanges& changes_;
   const std::shared_ptr<spdlog::logger> logger_;
-  absl::flat_hash_map<std::string, OrderEntry> entries_;  // by their ids
+  /// By their ids. After a loss, several may have one id; they are in the order of their additions.
+  absl::btree_multimap<std::string, OrderEntry> entries_;
   RestoredOrders restored_;
 };
 

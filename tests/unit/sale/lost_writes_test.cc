@@ -453,6 +453,27 @@ TEST_P(LostWritesTest, OrderHeldByTwoWorkersIsReadmittedOnce) {
   expect_audit_passes();
 }
 
+TEST_P(LostWritesTest, HeldOrdersOfOneEntryAreBothStored) {
+  ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
+  worker_->step();  // makes the stream
+  const StreamId entry = future_entry();
+  set_last_entry(entry);
+  const OrderId first = order_of(1);
+  backend_.orders().poison([](const Order& /*order*/) { return true; });
+  EXPECT_EQ(worker_->step().faulted, 1U);
+  backend_.orders().poison(nullptr);
+  backend_.client()("FLUSHALL");
+  make_worker("c2")->step();
+  set_last_entry(entry);
+  const OrderId second = order_of(2);
+  EXPECT_EQ(worker_->step().stored, 0U) << "the epoch has ended";
+  drain();
+  EXPECT_EQ(status(first), OrderLocation::kStored);
+  EXPECT_EQ(status(second), OrderLocation::kStored);
+  EXPECT_TRUE(letters().empty());
+  expect_audit_passes();
+}
+
 TEST_P(LostWritesTest, HeldOrdersWaitForAnothersRebuild) {
   ASSERT_TRUE(sale_->publish(voucher(1, 9)).ok());
   const OrderId held = order_of(1);

@@ -290,6 +290,28 @@ TEST_P(PaymentLossesTest, HeldPaymentMeetsAnotherAfterFlush) {
   expect_right();
 }
 
+TEST_P(PaymentLossesTest, HeldPaymentsOfOneEntrySurviveFlush) {
+  publish(10);
+  const OrderId first = bought(5);
+  const OrderId second = bought(6);
+  drain();
+  const StreamId entry = future_entry();
+  set_last_entry(entry);
+  ASSERT_EQ(pay(first, "p1").outcome, ChangeOutcome::kDone);
+  backend_.orders().poison([](const Order& /*order*/) { return true; });
+  EXPECT_EQ(worker_->step().faulted, 1U);
+  backend_.orders().poison(nullptr);
+  backend_.client()("FLUSHALL");
+  make_worker("c2")->step();
+  set_last_entry(entry);
+  ASSERT_EQ(pay(second, "p2").outcome, ChangeOutcome::kDone);
+  EXPECT_EQ(worker_->step().changed, 0U) << "the epoch has ended";
+  backend_.client()("FLUSHALL");
+  drain_for_good();
+  EXPECT_THAT(payments(), ElementsAre("p1 kept", "p2 kept"));
+  expect_right();
+}
+
 TEST_P(PaymentLossesTest, FlushAloneKeepsHeldPayment) {
   publish(10);
   const OrderId order = bought(5);

@@ -158,6 +158,17 @@ class SaleFixture : public ::testing::Test {
            client.run(keyspace_run_script(), {}, {}).text(), "closed_at", now_ms - ago_ms);
   }
 
+  /// Returns an id above those of the present entries.
+  [[nodiscard]] StreamId future_entry() {
+    return {.ms = static_cast<std::uint64_t>(backend_.clock().now_ms() + 3'600'000)};
+  }
+  /// Makes this the last id of the order stream, which must exist: the next entry gets the next one. So
+  /// ids come again after a loss, as they may do if a clock is set back.
+  void set_last_entry(const StreamId& id) {
+    const Reply set = backend_.client()("XSETID", SaleKeys{}.order_stream, id.to_string());
+    EXPECT_EQ(set, Reply::ok());
+  }
+
   void open() {
     worker_.reset();
     sale_.reset();
