@@ -18,6 +18,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function is_alive(closed, its_run, since)
+  if closed == 'failed:' then return false end
   if string.match(closed, '^[^:]*') == string.match(token, '^[^:]*') then return false end
   if run ~= '' and its_run and its_run ~= '' and its_run ~= run then return false end
   local age = now - (since or 0)

@@ -8,6 +8,7 @@
 #include "engine/sale/scripts/rebuild_abandon.lua.h"
 #include "engine/sale/scripts/rebuild_begin.lua.h"
 #include "engine/sale/scripts/rebuild_finish.lua.h"
+#include "engine/sale/scripts/rebuild_give_back.lua.h"
 #include "engine/sale/scripts/rebuild_load_buyers.lua.h"
 #include "engine/sale/scripts/rebuild_load_holds.lua.h"
 #include "engine/sale/scripts/rebuild_load_requests.lua.h"
@@ -59,6 +60,11 @@ const Script& finish_rebuild() {
 
 const Script& abandon_rebuild() {
   static const Script* const kScript = new Script(lua::kRebuildAbandon);
+  return *kScript;
+}
+
+const Script& give_back_rebuild() {
+  static const Script* const kScript = new Script(lua::kRebuildGiveBack);
   return *kScript;
 }
 

@@ -69,6 +69,11 @@ const Script& finish_rebuild();
 ///
 /// KEYS voucher, held. ARGV token, its id.
 const Script& abandon_rebuild();
+/// Gives the claim of a rebuild back: the voucher stays closed, and the next one may begin at once. Returns {0}
+/// or {5}.
+///
+/// KEYS voucher. ARGV token.
+const Script& give_back_rebuild();
 const Script& append_lost();
 /// Takes free pieces out of a lane of the voucher, for another one. Returns {0, their number}, {3} or {4}.
 ///

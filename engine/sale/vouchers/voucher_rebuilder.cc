@@ -90,10 +90,16 @@ absl::Status VoucherRebuilder::begin_and_load(Work work, bool even_if_whole) {
     RETURN_IF_ERROR(restore_lost_requests(client_, stores_, keys_));
     begun = begin_rebuild(id, token, even_if_whole);
   }
-  if (!begun.ok()) return begun.status();
+  if (!begun.ok()) {
+    give_claim_back(work);  // the reply may be lost, and the claim be there
+    return begun.status();
+  }
   switch (*begun) {
-    case voucher_scripts::kDone:
-      return load(work);
+    case voucher_scripts::kDone: {
+      absl::Status loaded = load(work);
+      if (!loaded.ok()) give_claim_back(work);
+      return loaded;
+    }
     case voucher_scripts::kAlreadyDone:
       return absl::OkStatus();
     case voucher_scripts::kAnothers:
@@ -123,6 +129,15 @@ absl::StatusOr<std::int64_t> VoucherRebuilder::begin_rebuild(VoucherId voucher,
   return read_voucher_outcome(
       client_.run(voucher_scripts::begin_rebuild(), as_views(names), as_views(arguments)),
       concat("closing voucher ", voucher));
+}
+
+/// Lets another process begin a rebuild at once, after an error. If this fails, too, others wait until the claim
+/// is abandoned.
+void VoucherRebuilder::give_claim_back(const Work& work) {
+  const std::string voucher = keys_.voucher(work.voucher);
+  const std::string_view names[] = {voucher};
+  const std::string_view arguments[] = {work.token};
+  client_.run(voucher_scripts::give_back_rebuild(), names, arguments);
 }
 
 /// Renews the claim between portions of long work. kAborted if it is lost.

@@ -60,8 +60,8 @@ struct LostOrders {
 /// outlive it.
 class VoucherRebuilder {
  public:
-  /// A rebuild counts as interrupted if its claim was not renewed for longer than this, by the
-  /// keyspace's time. Another process may then begin one. On the embedded engine, a rebuild that
+  /// A rebuild that ends with an error gives its claim back. One whose claim was not renewed for longer
+  /// than this, by the keyspace's time, counts as interrupted. Another process may then begin one. On the embedded engine, a rebuild that
   /// began before the engine was opened counts as interrupted at once.
   static constexpr std::int64_t kAbandonedMs = 10'000;
 
@@ -90,6 +90,7 @@ class VoucherRebuilder {
   absl::Status begin_and_load(Work work, bool even_if_whole);
   absl::StatusOr<std::int64_t> begin_rebuild(VoucherId voucher, const std::string& token,
                                              bool even_if_whole);
+  void give_claim_back(const Work& work);
   absl::Status renew(VoucherId voucher, const std::string& token);
   absl::StatusOr<RebuiltBuyers> read_buyers(const VoucherVersion& version, const std::string& token,
                                             LostOrders* lost);

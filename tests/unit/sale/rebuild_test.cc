@@ -103,6 +103,43 @@ TEST_P(RebuildTest, OwnFailedRebuildRestartsAtOnce) {
   expect_audit_passes();
 }
 
+/// At each read of the database.
+TEST_P(RebuildTest, FailedRebuildLeavesVoucherToOthers) {
+  sell_two_of_three();
+  const auto other = open_sale(backend_.keyspace());
+  faults::FaultyOrderStore& orders = backend_.orders();
+  constexpr int kReadsMax = 100;
+  int nth = 0;
+  for (bool has_failed = true; has_failed && nth < kReadsMax;) {
+    ++nth;
+    backend_.client()("DEL", "seckill:stock:1");
+    int reads = 0;
+    orders.before_every_read([&] {
+      if (++reads == nth) orders.fail_reads();
+    });
+    has_failed = sale_->buy(1, 1).outcome != Outcome::kLimitReached;
+    orders.before_every_read(nullptr);
+    orders.fail_reads(absl::OkStatus());
+    const BuyResult result = other->buy(1, 1);
+    EXPECT_EQ(result.outcome, Outcome::kLimitReached) << "read " << nth << ": " << result.detail;
+  }
+  EXPECT_GT(nth, 3);
+  EXPECT_LT(nth, kReadsMax);
+  expect_rebuilt();
+}
+
+TEST_P(RebuildTest, RebuildWithoutFenceLeavesVoucherToOthers) {
+  sell_two_of_three();
+  const auto other = open_sale(backend_.keyspace());
+  backend_.client()("DEL", "seckill:stock:1");
+  backend_.orders().fail_voucher_writes();
+  EXPECT_EQ(sale_->buy(1, 1).outcome, Outcome::kOverloaded);
+  EXPECT_TRUE(is_closed());
+  backend_.orders().fail_voucher_writes(absl::OkStatus());
+  EXPECT_EQ(other->buy(1, 1).outcome, Outcome::kLimitReached);
+  expect_rebuilt();
+}
+
 TEST_P(RebuildTest, SupersededRebuildCannotOpenSale) {
   sell_two_of_three();
   interrupt_rebuild(VoucherRebuilder::kAbandonedMs);
