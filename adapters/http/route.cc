@@ -154,7 +154,7 @@ std::span<const Route> routes() {
        .handler = wait_for_voucher, .operation = "wait",
        .summary = "Lets a user wait for a piece of a sold-out voucher.",
        .body = "Waiting", .replies = {{200, "Place"}},
-       .problems = {kUnknownVoucher, kLimitReached, kEnded, kNoWaitingList, kWaitingListFull, kPiecesFree}},
+       .problems = {kUnknownVoucher, kLimitReached, kEnded, kNoWaitingList, kWaitingListFull, kPiecesFree, kOutcomeUnknown}},
       {.method = "DELETE", .path = "/v1/vouchers/{voucher}/waiting/{user}", .access = kBuyer,
        .lane = kChanges, .handler = leave_waiting_list, .operation = "leaveWaitingList",
        .summary = "Ends a user's waiting.", .replies = {{200, "Left"}}},

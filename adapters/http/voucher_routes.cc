@@ -90,6 +90,8 @@ const ProblemType* problem_type_of(WaitOutcome outcome) {
       return &kOverloaded;
     case WaitOutcome::kUnavailable:
       return &kUnavailable;
+    case WaitOutcome::kOutcomeUnknown:
+      return &kOutcomeUnknown;
     case WaitOutcome::kFailed:
       return &kFailed;
   }

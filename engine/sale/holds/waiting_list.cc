@@ -9,6 +9,7 @@
 #include "engine/core/base/status_macros.h"
 #include "engine/core/client/hash_scan.h"
 #include "engine/core/client/reply_status.h"
+#include "engine/sale/model/failure.h"
 #include "engine/sale/scripts/payment_scripts.h"
 #include "engine/sale/scripts/waiting_users.h"
 
@@ -54,6 +55,7 @@ absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& key
   const std::string doing = concat("waiting for voucher ", voucher);
   const bool is_list =
       reply.is_aggregate() && !reply.elements().empty() && reply.elements()[0].is_integer();
+  if (has_code(reply, error_code::kOutcomeUnknown)) return in_doubt(to_status(reply, doing));
   if (!is_list) return to_status(reply, doing);
   const auto outcome = outcome_of(reply.elements()[0].integer());
   if (!outcome) return to_status(reply, doing);

@@ -19,7 +19,8 @@
 namespace rushgate {
 
 /// Adds a user. `order` will be its order. Empty if the keyspace lacks the voucher, wholly or in part:
-/// rebuild it, and call again. kUnknownVoucher too may mean that.
+/// rebuild it, and call again. kUnknownVoucher too may mean that. An error is in doubt (failure.h) if the user
+/// may be waiting.
 absl::StatusOr<WaitResult> join_waiting_list(Client& client, const SaleKeys& keys,
                                              VoucherId voucher, const UserId& user, OrderId order);
 

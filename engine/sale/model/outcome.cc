@@ -56,6 +56,8 @@ std::string_view wait_outcome_name(WaitOutcome outcome) {
       return "overloaded";
     case WaitOutcome::kUnavailable:
       return "unavailable";
+    case WaitOutcome::kOutcomeUnknown:
+      return "outcome unknown";
     case WaitOutcome::kFailed:
       return "failed";
   }

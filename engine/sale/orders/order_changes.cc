@@ -77,13 +77,6 @@ ChangeResult failure(const Reply& reply, std::string_view doing) {
   return result;
 }
 
-/// Returns the result of a change that began, and failed before its end.
-ChangeResult half_done(const absl::Status& status) {
-  ChangeResult result = failure(status);
-  result.outcome = ChangeOutcome::kOutcomeUnknown;
-  return result;
-}
-
 /// Returns the outcome in a script's reply; empty if it is not one.
 std::optional<std::int64_t> outcome_in(const Reply& reply) {
   if (!reply.is_aggregate() || reply.elements().empty() || !reply.elements()[0].is_integer()) {
@@ -493,18 +486,26 @@ absl::StatusOr<OrderChanges::Standing> OrderChanges::look_up_dead(OrderId id, St
 
 // ---- Changes that begin in the database ----
 
-/// Stores an event that begins in the database. kAborted: the epoch has ended.
+/// Stores an event that begins in the database. kAborted: the epoch has ended. An error is in doubt if
+/// the event may be stored.
 absl::StatusOr<OrderResult> OrderChanges::store(const OrderEvent& event, const BatchFence& fence) {
-  ASSIGN_OR_RETURN(const auto results, stores_.apply({&event, 1}, fence));
-  ASSIGN_OR_RETURN(const auto batch, owner_.recorded_with(fence));
-  const auto kind = results.front().kind;
+  const auto results = stores_.apply({&event, 1}, fence);
+  // A connection may have broken while the database committed.
+  if (absl::IsUnavailable(results.status())) return in_doubt(results.status());
+  if (!results.ok()) return results.status();
+  const OrderResult& result = results->front();
   const bool is_done =
-      kind == OrderResult::Kind::kStored || kind == OrderResult::Kind::kAlreadyStored;
-  const absl::Status noted = is_done ? note(event, batch) : owner_.tell_recorded(client_, batch);
+      result.kind == OrderResult::Kind::kStored || result.kind == OrderResult::Kind::kAlreadyStored;
+  const auto failed = [is_done](const absl::Status& error) {
+    return is_done ? in_doubt(error) : error;
+  };
+  const auto batch = owner_.recorded_with(fence);
+  if (!batch.ok()) return failed(batch.status());
+  const absl::Status noted = is_done ? note(event, *batch) : owner_.tell_recorded(client_, *batch);
   // Pieces that are given back may be sold again before a database that lost the refund has it again.
   const bool must_be_noted = event.kind == EventKind::kRefundBegun || absl::IsAborted(noted);
-  if (!noted.ok() && must_be_noted) return noted;
-  return results.front();
+  if (!noted.ok() && must_be_noted) return failed(noted);
+  return result;
 }
 
 /// Appends a stored event to the order stream, in case the database loses it. Does nothing for an event without
@@ -529,21 +530,29 @@ absl::Status OrderChanges::note(const OrderEvent& event, const KeyspaceOwner::Re
 }
 
 /// Applies one event in the present epoch, with a checkpoint: a copy of the database that lacks the
-/// event is older.
+/// event is older. An error is in doubt if the event may be stored.
 absl::StatusOr<OrderResult> OrderChanges::apply(const OrderEvent& event) {
-  constexpr int kTries = 10;  // an epoch ends only with a rebuild or a new connection
+  constexpr int kTries = 10;   // an epoch ends only with a rebuild or a new connection
+  bool may_be_stored = false;  // by an earlier try
   for (int i = 1;; ++i) {
-    const auto fence = owner_.draw_fence(client_);
-    if (absl::IsNotFound(fence.status()) && i < kTries) {
-      RETURN_IF_ERROR(owner_.verify(client_));
-      continue;
-    }
-    if (!fence.ok()) return fence.status();
-    RETURN_IF_ERROR(owner_.check_caught_up(client_));
-    auto result = store(event, *fence);
+    auto result = try_to_apply(event);
+    if (result.ok()) return result;
+    may_be_stored = may_be_stored || is_in_doubt(result.status());
     if (absl::IsAborted(result.status()) && i < kTries) continue;
-    return result;
+    return may_be_stored ? in_doubt(result.status()) : result.status();
   }
+}
+
+/// As apply(). kAborted: the epoch has ended, or the keyspace has lost its writes.
+absl::StatusOr<OrderResult> OrderChanges::try_to_apply(const OrderEvent& event) {
+  const auto fence = owner_.draw_fence(client_);
+  if (absl::IsNotFound(fence.status())) {
+    RETURN_IF_ERROR(owner_.verify(client_));
+    return absl::AbortedError(fence.status().message());
+  }
+  if (!fence.ok()) return fence.status();
+  RETURN_IF_ERROR(owner_.check_caught_up(client_));
+  return store(event, *fence);
 }
 
 /// Carries out an event that makes the order `status`. An order that is not stored costs no
@@ -650,7 +659,7 @@ ChangeResult OrderChanges::refund(OrderId order, const std::string& reason,
   ChangeResult begun = change_stored(event, OrderStatus::kRefunded);
   if (begun.outcome != ChangeOutcome::kDone) return begun;
   const absl::Status ended = end_refund(order);
-  return ended.ok() ? begun : half_done(ended);
+  return ended.ok() ? begun : failure(in_doubt(ended));
 }
 
 /// Ends a refund that another call began, which may have ended before it noted that.

@@ -127,6 +127,7 @@ class OrderChanges {
   absl::StatusOr<Standing> look_up_dead(OrderId order, Standing otherwise);
   absl::StatusOr<OrderResult> store(const OrderEvent& event, const BatchFence& fence);
   absl::StatusOr<OrderResult> apply(const OrderEvent& event);
+  absl::StatusOr<OrderResult> try_to_apply(const OrderEvent& event);
   ChangeResult change_stored(const OrderEvent& event, OrderStatus status);
   Verdict judge_stored_change(const OrderEvent& event, OrderStatus status);
   Verdict judge_unpaid(OrderId order, const std::string& reason);

@@ -7,12 +7,14 @@
 // Then the order is unpaid and held again. A repetition of the payment pays it, and its deadline is
 // still the old one. These tests show it: LostPaymentIsPaidByItsRepetition.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/sale/stream/group_progress.h"
 #include "tests/unit/sale/payments_fixture.h"
 
 namespace rushgate {
@@ -395,6 +397,19 @@ class RefundStepsTest : public PaymentLossesTest {
     EXPECT_EQ(buy(1, 6), Outcome::kSoldOut);
     expect_right();
   }
+  /// Returns the changes of a paid order that begin in the database, in their order.
+  std::vector<std::function<ChangeResult()>> changes_from_paid(OrderId order) {
+    return {[this, order] { return sale_->use(order); },
+            [this, order] { return sale_->refund(order, "broken"); },
+            [this] { return sale_->confirm_refund("p1"); }};
+  }
+  /// Expects that each of them was made once.
+  void expect_confirmed(OrderId order) {
+    EXPECT_EQ(states_of(order), "unpaid>paid>used>refunding>refunded");
+    EXPECT_THAT(payments(), ElementsAre("p1 refunded"));
+    EXPECT_EQ(free_stock(), 1);
+    expect_right();
+  }
   void lose_voucher() {
     const SaleKeys keys;
     backend_.client()("DEL", keys.voucher(1), keys.stock(1), keys.buyers(1), keys.refunds(1));
@@ -431,6 +446,60 @@ TEST_P(RefundStepsTest, HalfRefundIsFinishedByRestart) {
   restart();
   EXPECT_EQ(stored(order).status, OrderStatus::kRefunded);
   expect_refunded_once(order);
+}
+
+/// The database lost its connection while it committed.
+TEST_P(RefundStepsTest, ChangeWithLostReplyMayBeDone) {
+  const OrderId order = paid_and_stored();
+  for (const auto& change : changes_from_paid(order)) {
+    backend_.orders().fail_write(1, faults::FaultyOrderStore::Kept::kYes);
+    EXPECT_EQ(change().outcome, ChangeOutcome::kOutcomeUnknown);
+    const ChangeResult again = change();
+    EXPECT_EQ(again.outcome, ChangeOutcome::kDone) << again.detail;
+    EXPECT_TRUE(again.is_repeated);
+  }
+  expect_confirmed(order);
+}
+
+/// The database has each change, and it looks as if it had been caught up meanwhile, again and again.
+TEST_P(RefundStepsTest, ChangeThatIsNotNotedMayBeDone) {
+  const OrderId order = paid_and_stored();
+  const std::string owner = SaleKeys{}.stream_owner();
+  for (const auto& change : changes_from_paid(order)) {
+    backend_.client()("HSET", owner, kCaughtUpField, 1'000'000'000);
+    EXPECT_EQ(change().outcome, ChangeOutcome::kOutcomeUnknown);
+    backend_.client()("HDEL", owner, kCaughtUpField);
+    const ChangeResult again = change();
+    EXPECT_EQ(again.outcome, ChangeOutcome::kDone) << again.detail;
+    EXPECT_TRUE(again.is_repeated);
+  }
+  expect_confirmed(order);
+}
+
+/// The keyspace is told of a refund before anything is given back. Of the other changes, the database
+/// alone decides.
+TEST_P(RefundStepsTest, OnlyRefundNeedsItsNote) {
+  using Point = faults::FaultyOrderStore::Point;
+  const OrderId order = paid_and_stored();
+  ChangeResult result;
+  const auto without_note = [&](const std::function<ChangeResult()>& change) {
+    backend_.orders().at_every_point([&](Point point) {
+      if (point == Point::kAfterWrite) backend_.orders().fail_reads();
+    });
+    result = change();
+    backend_.orders().at_every_point({});
+    backend_.orders().fail_reads(absl::OkStatus());
+    return result.outcome;
+  };
+  const auto changes = changes_from_paid(order);
+  EXPECT_EQ(without_note(changes[0]), ChangeOutcome::kDone) << result.detail;
+  EXPECT_EQ(without_note(changes[1]), ChangeOutcome::kOutcomeUnknown) << result.detail;
+  EXPECT_EQ(stored(order).status, OrderStatus::kRefunding);
+  EXPECT_EQ(free_stock(), 0);
+  expect_audit_passes();
+  EXPECT_TRUE(changes[1]().is_repeated);
+  EXPECT_EQ(without_note(changes[2]), ChangeOutcome::kDone) << result.detail;
+  expect_confirmed(order);
 }
 
 TEST_P(RefundStepsTest, HalfRefundSurvivesRebuild) {

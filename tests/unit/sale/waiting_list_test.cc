@@ -1,4 +1,5 @@
 // Waiting for a piece of a sold-out voucher, on every backend.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -415,6 +416,24 @@ TEST_P(WaitingListTest, RefusalsAreNamed) {
   EXPECT_EQ(outcome(4), WaitOutcome::kFree);
   ASSERT_TRUE(sale_->close(1).ok());
   EXPECT_EQ(outcome(4), WaitOutcome::kNotOnSale);
+}
+
+TEST_P(WaitingListTest, UserMayWaitAfterLostReply) {
+  sell_out();
+  bool is_lost = false;
+  faults::FaultyBackend faulty(backend_.keyspace(), [&](const Request& request) {
+    using Fault = faults::FaultyBackend::Fault;
+    const bool is_its = std::ranges::count(request.views(), SaleKeys{}.waiting(1)) > 0;
+    return is_lost && is_its ? Fault::kReplyLost : Fault::kNone;
+  });
+  const auto sale = open_sale(faulty);
+  ASSERT_EQ(sale->wait_for(1, 3).outcome, WaitOutcome::kWaiting);
+  is_lost = true;
+  const WaitResult lost = sale->wait_for(1, 4);
+  is_lost = false;
+  EXPECT_EQ(lost.outcome, WaitOutcome::kOutcomeUnknown) << lost.detail;
+  EXPECT_THAT(waiting(), ElementsAre(3, 4));
+  EXPECT_EQ(sale->wait_for(1, 4).place, 2);
 }
 
 TEST_P(WaitingListTest, UserMayLeave) {

@@ -206,7 +206,8 @@ class RecordStore;   // in <rushgate/copy_orders.h>
 /// Errors of write() differ by their code. kInvalidArgument: one of the orders is at fault, and the
 /// others may be written without it. kAborted: the epoch or the session is another one. Any other (busy, disk
 /// full, I/O error, no connection, damage, a defect) is no order's fault: the caller writes all of
-/// them again later. An exception counts as such an error.
+/// them again later. An exception counts as such an error. After kUnavailable a change may have been
+/// made nevertheless: a connection may break while the database commits.
 class OrderStore {
  public:
   virtual ~OrderStore() = default;

@@ -151,9 +151,10 @@ enum class WaitOutcome : std::uint8_t {
   kNotOnSale,      // not started, or ended
   kNoWaitingList,  // Voucher::waiting_max is 0
   kUnknownVoucher,
-  kOverloaded,   // nothing was done; trying again may help
-  kUnavailable,  // the keyspace is closed or unreachable
-  kFailed,       // the keyspace refused, and detail gives the reason
+  kOverloaded,      // nothing was done; trying again may help
+  kUnavailable,     // the keyspace is closed or unreachable; nothing was done
+  kOutcomeUnknown,  // the user may be waiting: repeat it
+  kFailed,          // the keyspace refused, and detail gives the reason; nothing was done
 };
 /// Returns "waiting", "free", …
 std::string_view wait_outcome_name(WaitOutcome outcome);
