@@ -28,6 +28,8 @@ const ProblemType& type_of(absl::StatusCode code) {
     case absl::StatusCode::kAborted:
     case absl::StatusCode::kUnavailable:
       return kUnavailable;
+    case absl::StatusCode::kUnknown:
+      return kOutcomeUnknown;
     default:
       return kFailed;
   }

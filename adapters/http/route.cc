@@ -120,7 +120,7 @@ std::span<const Route> routes() {
       {.method = "POST", .path = "/v1/vouchers/{voucher}/stock", .access = kOperator, .lane = kChanges,
        .handler = add_stock, .operation = "addStock",
        .summary = "Publishes `delta` more pieces, fewer if it is negative.",
-       .body = "StockChange", .replies = {{200, "Voucher"}}, .problems = {kUnknownVoucher, kRefused}},
+       .body = "StockChange", .replies = {{200, "Voucher"}}, .problems = {kUnknownVoucher, kRefused, kOutcomeUnknown}},
       {.method = "POST", .path = "/v1/vouchers/{voucher}/close", .access = kOperator, .lane = kChanges,
        .handler = close_voucher, .operation = "closeVoucher",
        .summary = "Ends the sale of a voucher now. Unpaid orders may still be paid.",

@@ -16,6 +16,7 @@
 #include "engine/sale/holds/waiting_list.h"
 #include "engine/sale/keyspace/keyspace_run.h"
 #include "engine/sale/keyspace/lost_requests.h"
+#include "engine/sale/model/failure.h"
 #include "engine/sale/model/voucher_terms.h"
 #include "engine/sale/scripts/voucher_scripts.h"
 #include "engine/sale/stores/archived_vouchers.h"
@@ -199,7 +200,7 @@ absl::Status VoucherBook::check_new_terms(const Voucher& voucher) {
 }
 
 absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
-  return change(voucher, [delta](Voucher& changed) {
+  absl::Status added = change(voucher, [delta](Voucher& changed) {
     std::int64_t stock = 0;
     if (__builtin_add_overflow(changed.stock, delta, &stock)) {
       return absl::InvalidArgumentError(concat(voucher_name(changed.id), ": a stock of ",
@@ -208,6 +209,8 @@ absl::Status VoucherBook::add_stock(VoucherId voucher, std::int64_t delta) {
     changed.stock = stock;
     return absl::OkStatus();
   });
+  // The caller must not simply call again, as after other errors.
+  return is_in_doubt(added) ? absl::UnknownError(added.message()) : added;
 }
 
 absl::Status VoucherBook::close(VoucherId voucher) {
@@ -270,8 +273,12 @@ absl::Status VoucherBook::publish_locked(const Voucher& voucher,
     const absl::Status recorded = stores_.vouchers.record_pending(version);
     if (recorded.ok()) {
       absl::Status applied = apply(version);
-      if (!absl::IsCancelled(applied)) return applied;
+      const bool may_follow =
+          absl::IsUnavailable(applied) || absl::IsAborted(applied) || absl::IsInternal(applied);
+      if (!absl::IsCancelled(applied)) return may_follow ? in_doubt(applied) : applied;
       if (i == kTries) return absl::FailedPreconditionError(applied.message());
+    } else if (absl::IsUnavailable(recorded)) {
+      return in_doubt(recorded);  // a connection may have broken while the database committed
     } else if (!absl::IsFailedPrecondition(recorded) || i == kTries) {
       return recorded;
     }

@@ -290,6 +290,29 @@ TEST_P(RebuiltWhilePublishedTest, NextProcessTakesRefusedVersionBack) {
   expect_sold(9);
 }
 
+TEST_P(RebuildTest, StockAddedDuringRebuildMayFollow) {
+  sell_two_of_three();
+  interrupt_rebuild(0);
+  const absl::Status added = sale_->add_stock(1, 1);
+  EXPECT_TRUE(absl::IsUnknown(added)) << added;
+  interrupt_rebuild(VoucherRebuilder::kAbandonedMs);
+  restart();
+  EXPECT_EQ(sale_->voucher(1).value()->voucher.stock, 4);
+  EXPECT_EQ(buy(1, 3), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 4), Outcome::kAccepted);
+  EXPECT_EQ(buy(1, 5), Outcome::kSoldOut);
+  drain();
+  expect_audit_passes();
+}
+
+TEST_P(RebuildTest, StockWithLostRecordMayFollow) {
+  sell_two_of_three();
+  backend_.orders().fail_voucher_writes();
+  const absl::Status added = sale_->add_stock(1, 1);
+  backend_.orders().fail_voucher_writes(absl::OkStatus());
+  EXPECT_TRUE(absl::IsUnknown(added)) << added;
+}
+
 TEST_P(RebuildTest, PublicationDuringRebuildIsAborted) {
   sell_two_of_three();
   interrupt_rebuild(0);

@@ -124,8 +124,12 @@ class Sale {
   /// - kFailedPrecondition: more is sold than the new stock, too many buyers would have to be
   ///   converted, or the keys belong to another sale or system.
   /// - kAborted: another process is rebuilding the voucher. Call again later.
-  /// - kUnavailable: another change did not end while this one waited. Or the version is in force,
-  ///   but cached copies of the one before may stay (voucher_copies_max). Call again in both cases.
+  /// - kUnavailable: another change did not end while this one waited, or a store is away. Or the
+  ///   version is in force, but cached copies of the one before may stay (voucher_copies_max). Call
+  ///   again in all cases.
+  ///
+  /// After kAborted and kUnavailable, the version may be recorded. Then the next change of the voucher,
+  /// or the next open(), puts it in force.
   absl::Status publish(const Voucher& voucher, std::optional<std::int64_t> expected_version = {});
   /// Publishes `voucher` unless its id was ever published, even if that sale is archived by now.
   /// Use it in a program that reads its vouchers from a file at each start: publish() would take
@@ -134,7 +138,8 @@ class Sale {
   absl::StatusOr<bool> publish_if_new(const Voucher& voucher);
   /// Adds `delta` pieces to the stock of a voucher; removes some if it is negative. Keeps
   /// concurrent changes. kNotFound: the voucher was never on sale. kFailedPrecondition: it is
-  /// archived. Other errors: as publish().
+  /// archived. kUnknown: they may be added, now or later, and a repeated call would add as many more:
+  /// publish the stock that you want instead. Other errors: as publish().
   absl::Status add_stock(VoucherId voucher, std::int64_t delta);
   /// Ends the sale of a voucher now, by the keyspace's time. Errors: as add_stock().
   absl::Status close(VoucherId voucher);

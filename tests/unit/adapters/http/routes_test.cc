@@ -196,6 +196,23 @@ TEST(HttpFailureTest, LostCommitNamesTheOrder) {
   EXPECT_GT(std::stoll(unknown.json()["order"].get<std::string>()), 0) << unknown.body;
 }
 
+TEST(HttpFailureTest, LostRecordOfStockMayFollow) {
+  const FailingSale failing;
+  failing.orders->fail_voucher_writes();
+  const HttpReply unknown = failing.call("POST", "/v1/vouchers/7/stock", R"({"delta": 1})");
+  EXPECT_EQ(unknown.status, 504);
+  EXPECT_EQ(unknown.problem(), "outcome-unknown");
+}
+
+TEST(HttpFailureTest, UserMayWaitAfterLostCommit) {
+  const FailingSale failing;
+  ASSERT_TRUE(failing.sale->publish({.id = 8, .stock = 1, .waiting_max = 5}).ok());
+  ASSERT_EQ(failing.sale->buy(8, 2).outcome, Outcome::kAccepted);
+  failing.keyspace->fail_commit(1, faults::FaultyStore::Kept::kYes);
+  const HttpReply unknown = failing.call("POST", "/v1/vouchers/8/waiting", R"({"user": 1})");
+  EXPECT_EQ(unknown.problem(), "outcome-unknown") << unknown.body;
+}
+
 TEST(HttpFailureTest, UnreadableDatabaseFailsReads) {
   const FailingSale failing;
   failing.orders->fail_reads();
