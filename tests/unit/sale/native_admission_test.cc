@@ -24,11 +24,11 @@ INSTANTIATE_TEST_SUITE_P(Backends, NativeAdmissionTest, each_backend(), backend_
 /// Returns a side that runs the Lua script, on the backend under test.
 Side lua_side() { return lua_side_on(*NativeAdmissionTest::GetParam()); }
 
-constexpr VoucherId kVouchers = 2;
+constexpr VoucherId kNativeVouchers = 2;
 constexpr int kRequestKeys = 10;
 
 constexpr std::int64_t kFirstUser = -1;
-constexpr std::int64_t kUsers = 12;
+constexpr std::int64_t kNativeUsers = 12;
 
 /// Some users have names.
 UserId user_of(std::int64_t number) {
@@ -57,7 +57,7 @@ std::vector<std::string> sorted(const Reply& reply, std::size_t group) {
 std::string everything(Client& client) {
   const SaleKeys keys;
   std::vector<Request> requests;
-  for (VoucherId voucher = 1; voucher <= kVouchers; ++voucher) {
+  for (VoucherId voucher = 1; voucher <= kNativeVouchers; ++voucher) {
     requests.push_back(Request::of("HGETALL", keys.voucher(voucher)));
     requests.push_back(Request::of("HGETALL", keys.days(voucher)));
     requests.push_back(Request::of("HGETALL", keys.buyers(voucher)));   // one of these two
@@ -68,8 +68,8 @@ std::string everything(Client& client) {
     requests.push_back(Request::of("GET", keys.request(idempotency_key(number))));
     requests.push_back(Request::of("PTTL", keys.request(idempotency_key(number))));
   }
-  for (VoucherId voucher = 1; voucher <= kVouchers; ++voucher) {
-    for (std::int64_t number = kFirstUser; number < kFirstUser + kUsers; ++number) {
+  for (VoucherId voucher = 1; voucher <= kNativeVouchers; ++voucher) {
+    for (std::int64_t number = kFirstUser; number < kFirstUser + kNativeUsers; ++number) {
       requests.push_back(Request::of("GET", token_key(voucher, user_of(number))));
       requests.push_back(Request::of("PTTL", token_key(voucher, user_of(number))));
     }
@@ -90,11 +90,11 @@ std::string everything(Client& client) {
 class Implementations {
  public:
   explicit Implementations(std::mt19937_64& random) : random_(random) {
-    for (VoucherId id = 1; id <= kVouchers; ++id) publish(id);
+    for (VoucherId id = 1; id <= kNativeVouchers; ++id) publish(id);
   }
 
   void step() {
-    const VoucherId id = 1 + below(kVouchers);
+    const VoucherId id = 1 + below(kNativeVouchers);
     switch (below(18)) {
       case 0:
         return publish(id);
@@ -131,7 +131,7 @@ class Implementations {
   /// Takes over abandoned rebuilds, which keep admission closed.
   void reopen() {
     for (Side* const side : {&lua_, &native_}) side->keyspace.advance_ms(60'000);
-    for (VoucherId id = 1; id <= kVouchers; ++id) {
+    for (VoucherId id = 1; id <= kNativeVouchers; ++id) {
       for (Side* const side : {&lua_, &native_}) side->sale->buy(id, 100);
     }
   }
@@ -227,7 +227,7 @@ class Implementations {
     }
   }
 
-  UserId pick_user() { return user_of(kFirstUser + below(kUsers)); }
+  UserId pick_user() { return user_of(kFirstUser + below(kNativeUsers)); }
   /// Returns the users' token, another one, or none.
   std::string pick_token() {
     const std::int64_t kind = below(4);
