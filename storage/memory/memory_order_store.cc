@@ -90,12 +90,12 @@ void MemoryOrderStore::count(const Order& order, std::int64_t sign) {
 }
 
 OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fence) const {
+  if (const Order* const same = find_anywhere(order.id)) return {.same_id = *same};
   OrderRivals rivals{.same_key = find_same_key(order)};
-  if (const Order* const same = find_anywhere(order.id)) rivals.same_id = *same;
   rivals.live_of_user = value_or_default(live_of_user_, std::pair(order.user, order.voucher));
   // Only above the limit it matters which of them count.
-  const bool is_limited = order.limit != 0 && order.quantity > 0;
-  if (is_limited && rivals.live_of_user > order.limit - order.quantity) {
+  if (is_limited(order) && order.quantity > 0 &&
+      rivals.live_of_user > order.limit - order.quantity) {
     rivals.live_of_user = 0;
     for (const OrderId id : value_or_default(of_user_, order.user)) {
       rivals.add_of_user(orders_.at(id), order);

@@ -35,9 +35,6 @@ bool is_of_payment(Kind kind) {
 /// Returns true if an archived voucher's orders no longer allow such an event.
 bool is_begun_in_database(Kind kind) { return kind == Kind::kUsed || kind == Kind::kRefundBegun; }
 
-/// Returns true if the limit of its user matters for a new order.
-bool is_limited(const Order& order) { return is_live(order) && order.limit > 0; }
-
 // Indexes of the schema.
 constexpr char kByUser[] = "by_user";
 constexpr char kByKey[] = "by_key";
@@ -325,9 +322,10 @@ OrderRivals Batch::rivals_of(const Order& order) const {
   OrderRivals rivals;
   if (const auto same = orders_.find(order.id); same != orders_.end()) {
     rivals.same_id = same->second.order;
+    return rivals;
   }
   if (const auto of_user = of_user_.find(UserOfVoucher(order.user, order.voucher));
-      of_user != of_user_.end()) {
+      is_limited(order) && of_user != of_user_.end()) {
     for (const OrderId id : of_user->second) rivals.add_of_user(orders_.at(id).order, order);
   }
   if (const auto of_key = of_key_.find(order.idempotency_key); of_key != of_key_.end()) {

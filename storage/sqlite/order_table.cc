@@ -370,7 +370,13 @@ OrderResult OrderWriter::store(const Order& order, const BatchFence& fence) {
   // The usual case comes first; obstacles are examined later.
   if (!is_sound || !has_room(order, remaining) || exceeds_limit(order) ||
       find_same_key(order).has_value() || !insert(order)) {
-    OrderResult result = check_order(order, rivals_of(order, remaining));
+    OrderRivals rivals = rivals_of(order, remaining);
+    OrderResult result = check_order(order, rivals);
+    // Only now it matters how many pieces of the voucher are being refunded.
+    if (result.lacks_pieces) {
+      rivals.refunding_of_voucher = count_refunding(order.voucher);
+      result = check_order(order, rivals);
+    }
     if (result.kind != OrderResult::Kind::kStored) return result;
     // The orders above its limit were admitted later, under a higher one.
     if (!insert(order)) {
@@ -455,18 +461,22 @@ std::optional<Order> OrderWriter::find_same_key(const Order& order) {
 OrderRivals OrderWriter::rivals_of(const Order& order, const Remaining& remaining) {
   std::optional<Order> same_id = find(order.id);
   if (!same_id) same_id = find_order(find_archived_, order.id);
-  OrderRivals rivals{.same_id = std::move(same_id),
-                     .taken_of_voucher = remaining.taken,
+  if (same_id) return {.same_id = std::move(same_id)};
+  OrderRivals rivals{.taken_of_voucher = remaining.taken,
                      .stock = remaining.stock,
                      .same_key = find_same_key(order)};
+  if (!is_limited(order)) return rivals;
   Query of_user(list_of_user_, order.user, order.voucher);
   while (of_user.next()) {
     rivals.add_of_user(to_order(of_user), order);
   }
-  Query refunding(count_refunding_, order.voucher);
-  refunding.next();
-  rivals.refunding_of_voucher = refunding.integer(0);
   return rivals;
+}
+
+std::int64_t OrderWriter::count_refunding(VoucherId voucher) {
+  Query refunding(count_refunding_, voucher);
+  refunding.next();
+  return refunding.integer(0);
 }
 
 }  // namespace rushgate

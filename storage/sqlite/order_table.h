@@ -115,7 +115,9 @@ class OrderWriter {
   bool insert(const Order& order);  // false if a unique index forbids it
   /// Returns an order with which `order` shares_key().
   std::optional<Order> find_same_key(const Order& order);
+  /// Leaves out count_refunding().
   OrderRivals rivals_of(const Order& order, const Remaining& remaining);
+  std::int64_t count_refunding(VoucherId voucher);
 
   absl::flat_hash_map<VoucherId, Remaining> rooms_;  // of this batch
   SQLite::Statement read_remaining_;

@@ -71,12 +71,15 @@ VoucherVersion on_lane(VoucherVersion version, int lane, std::span<const Voucher
 /// The contents of a database as far as they decide on one order, earlier orders of its batch
 /// included. A piece whose order is in OrderStatus::kRefunding may be given back already, and sold
 /// again: the keyspace does that before the database records it.
+///
+/// A store may leave out what does not matter: everything else if there is a same_id. Orders are
+/// delivered again in thousands after a restore, and each would read all orders of its user.
 struct OrderRivals {
   std::optional<Order> same_id = {};       // the order that is stored under the same id
-  std::int64_t live_of_user = 0;           // pieces of the orders that count against its limit
+  std::int64_t live_of_user = 0;           // pieces that count against its limit, if is_limited()
   std::int64_t refunding_of_user = 0;      // of these: in OrderStatus::kRefunding
   std::int64_t taken_of_voucher = 0;       // pieces that orders take from its voucher's stock
-  std::int64_t refunding_of_voucher = 0;   // of these: in OrderStatus::kRefunding
+  std::int64_t refunding_of_voucher = 0;   // of these: in kRefunding; matters if pieces are lacking
   std::optional<std::int64_t> stock = {};  // of its voucher; empty: never published
   std::optional<Order> same_key = {};      // an order, perhaps archived, with which it shares_key()
 
@@ -86,6 +89,8 @@ struct OrderRivals {
 /// Returns true if two orders were admitted under one idempotency key, while it was the other's. No
 /// order shares it with itself, or with one of another lane.
 bool shares_key(const Order& a, const Order& b);
+/// Returns true if the other orders of its user matter for a new order.
+inline bool is_limited(const Order& order) { return is_live(order) && order.limit > 0; }
 /// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
 /// order of the same user and voucher. An order that was admitted later under a higher limit does
 /// not count. The limit was raised between the two, and several workers may write them in the wrong
