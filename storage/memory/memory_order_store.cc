@@ -93,9 +93,7 @@ OrderRivals MemoryOrderStore::rivals_of(const Order& order, const BatchFence& fe
   if (const Order* const same = find_anywhere(order.id)) return {.same_id = *same};
   OrderRivals rivals{.same_key = find_same_key(order)};
   rivals.live_of_user = value_or_default(live_of_user_, std::pair(order.user, order.voucher));
-  // Only above the limit it matters which of them count.
-  if (is_limited(order) && order.quantity > 0 &&
-      rivals.live_of_user > order.limit - order.quantity) {
+  if (may_exceed_limit(order, rivals.live_of_user)) {
     rivals.live_of_user = 0;
     for (const OrderId id : value_or_default(of_user_, order.user)) {
       rivals.add_of_user(orders_.at(id), order);

@@ -169,7 +169,11 @@ void Batch::take_order(Order order, bool is_archived) {
       id, KnownOrder{.order = std::move(order), .is_stored = true, .is_archived = is_archived});
   if (!is_new) return;
   const Order& taken = known->second.order;
-  if (!is_archived) of_user_[{taken.user, taken.voucher}].push_back(id);
+  if (!is_archived) {
+    OrdersOfUser& of_user = of_user_[{taken.user, taken.voucher}];
+    of_user.ids.push_back(id);
+    if (is_live(taken)) of_user.live += taken.quantity;
+  }
   if (!taken.idempotency_key.empty()) of_key_[taken.idempotency_key].push_back(id);
 }
 
@@ -310,7 +314,7 @@ absl::StatusOr<OrderResult> Batch::store(Transaction& transaction, const OrderEv
   }
   if (result.kind != OrderResult::Kind::kStored) return result;
   orders_.emplace(order.id, KnownOrder{.order = order});
-  of_user_[{order.user, order.voucher}].push_back(order.id);
+  of_user_[{order.user, order.voucher}].ids.push_back(order.id);
   if (!order.idempotency_key.empty()) of_key_[order.idempotency_key].push_back(order.id);
   count(order, 1);
   const auto change = change_before(event);
@@ -325,8 +329,12 @@ OrderRivals Batch::rivals_of(const Order& order) const {
     return rivals;
   }
   if (const auto of_user = of_user_.find(UserOfVoucher(order.user, order.voucher));
-      is_limited(order) && of_user != of_user_.end()) {
-    for (const OrderId id : of_user->second) rivals.add_of_user(orders_.at(id).order, order);
+      of_user != of_user_.end()) {
+    rivals.live_of_user = of_user->second.live;
+    if (may_exceed_limit(order, rivals.live_of_user)) {
+      rivals.live_of_user = 0;
+      for (const OrderId id : of_user->second.ids) rivals.add_of_user(orders_.at(id).order, order);
+    }
   }
   if (const auto of_key = of_key_.find(order.idempotency_key); of_key != of_key_.end()) {
     for (const OrderId id : of_key->second) {
@@ -409,6 +417,7 @@ void Batch::count(const Order& order, std::int64_t sign) {
   Delta& delta = deltas_[order.voucher];
   delta.taken += sign * pieces_taken(order);
   if (order.status == OrderStatus::kRefunding) delta.refunding += sign * order.quantity;
+  if (is_live(order)) of_user_[{order.user, order.voucher}].live += sign * order.quantity;
   if (const auto voucher = vouchers_.find(order.voucher); voucher != vouchers_.end()) {
     voucher->second.taken += sign * pieces_taken(order);
   }

@@ -59,6 +59,10 @@ class Batch {
     std::optional<std::int64_t> stock = {};      // as OrderRivals::stock
     std::optional<std::int64_t> refunding = {};  // pieces in the database before this batch
   };
+  struct OrdersOfUser {
+    std::vector<OrderId> ids = {};
+    std::int64_t live = 0;  // pieces
+  };
   /// What the batch changes in the counts of a voucher.
   struct Delta {
     std::int64_t taken = 0;
@@ -122,7 +126,7 @@ class Batch {
   // Ordered, so that rows are written in the order of their keys.
   std::map<OrderId, KnownOrder> orders_;
   std::map<std::string, KnownPayment> payments_;
-  absl::flat_hash_map<UserOfVoucher, std::vector<OrderId>> of_user_;
+  absl::flat_hash_map<UserOfVoucher, OrdersOfUser> of_user_;
   absl::flat_hash_map<std::string, std::vector<OrderId>> of_key_;
   absl::flat_hash_map<VoucherId, KnownVoucher> vouchers_;
   absl::flat_hash_set<OrderId> of_archived_vouchers_;

@@ -325,10 +325,10 @@ OrderWriter::OrderWriter(const SQLite::Database& database)
                                    kLive, " AND ", kOther, " LIMIT 1")),
       count_pieces_(
           database,
-          concat("SELECT (SELECT coalesce(sum(quantity), 0) FROM (SELECT quantity FROM "
-                 "orders INDEXED BY orders_other WHERE user_id = ?1 AND voucher_id = ?2 AND ",
+          concat("SELECT (SELECT coalesce(sum(quantity), 0) FROM orders INDEXED BY orders_other "
+                 "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
                  kLive, " AND ", kOther,
-                 " LIMIT ?3)) + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
+                 ") + EXISTS (SELECT 1 FROM orders INDEXED BY orders_once "
                  "WHERE user_id = ?1 AND voucher_id = ?2 AND ",
                  kOnce, ")")),
       list_of_user_(database, concat(kSelectOrders,
@@ -357,6 +357,7 @@ std::vector<OrderResult> OrderWriter::store_all(std::span<const Order> orders,
 void OrderWriter::begin_batch() {
   has_other_orders_ = Query(find_any_other_).next();
   rooms_.clear();
+  live_of_user_.clear();
 }
 
 bool OrderWriter::has_room(const Order& order, const Remaining& remaining) {
@@ -398,6 +399,8 @@ void OrderWriter::change(const Order& before, const Order& after, const BatchFen
          before.quantity == after.quantity);
   Query(change_, after.id, number_of(after.status), keeps_of(after)).next();
   remaining_of(after.voucher, fence).add(pieces_taken(after) - pieces_taken(before));
+  add_live(before, -1);
+  add_live(after, 1);
 }
 
 OrderWriter::Remaining& OrderWriter::remaining_of(VoucherId voucher, const BatchFence& fence) {
@@ -424,18 +427,28 @@ void OrderWriter::end_batch() {
 // With limit 1, the unique index checks the other orders under limit 1, which saves a search. If no
 // sale had another limit, no search is needed.
 bool OrderWriter::exceeds_limit(const Order& order) {
-  if (!is_live(order) || order.limit == 0) return false;
+  if (!is_limited(order)) return false;
   if (order.quantity > order.limit) return true;
   if (order.limit == 1 && !has_other_orders_) return false;
   if (order.limit == 1) return Query(find_other_, order.user, order.voucher).next();
-  // Each order has at least one piece.
-  return count_pieces(order, order.limit) > order.limit - order.quantity;
+  return may_exceed_limit(order, live_of_user(order));
 }
 
-std::int64_t OrderWriter::count_pieces(const Order& order, std::int64_t orders_max) {
-  Query query(count_pieces_, order.user, order.voucher, orders_max);
-  query.next();
-  return query.integer(0);
+/// Counts them once in a batch: one user may have bought all of it.
+std::int64_t OrderWriter::live_of_user(const Order& order) {
+  const auto [found, is_new] = live_of_user_.try_emplace({order.user, order.voucher});
+  if (is_new) {
+    Query query(count_pieces_, order.user, order.voucher);
+    query.next();
+    found->second = query.integer(0);
+  }
+  return found->second;
+}
+
+void OrderWriter::add_live(const Order& order, std::int64_t sign) {
+  if (!is_live(order) || live_of_user_.empty()) return;
+  const auto counted = live_of_user_.find(std::pair(order.user, order.voucher));
+  if (counted != live_of_user_.end()) counted->second += sign * order.quantity;
 }
 
 bool OrderWriter::insert(const Order& order) {
@@ -444,6 +457,7 @@ bool OrderWriter::insert(const Order& order) {
   query.next();
   if (insert_.getChanges() == 0) return false;
   has_other_orders_ = has_other_orders_ || (is_live(order) && order.limit != 1);
+  add_live(order, 1);
   return true;
 }
 

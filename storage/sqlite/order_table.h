@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <SQLiteCpp/Database.h>
@@ -109,9 +110,9 @@ class OrderWriter {
   Remaining& remaining_of(VoucherId voucher, const BatchFence& fence);
   static bool has_room(const Order& order, const Remaining& remaining);
   bool exceeds_limit(const Order& order);
-  /// Returns the pieces of the first `orders_max` live orders of the order's user and voucher, and
-  /// of that under limit 1.
-  std::int64_t count_pieces(const Order& order, std::int64_t orders_max);
+  /// Returns the pieces of the live orders of the order's user and voucher.
+  std::int64_t live_of_user(const Order& order);
+  void add_live(const Order& order, std::int64_t sign);
   bool insert(const Order& order);  // false if a unique index forbids it
   /// Returns an order with which `order` shares_key().
   std::optional<Order> find_same_key(const Order& order);
@@ -119,7 +120,9 @@ class OrderWriter {
   OrderRivals rivals_of(const Order& order, const Remaining& remaining);
   std::int64_t count_refunding(VoucherId voucher);
 
-  absl::flat_hash_map<VoucherId, Remaining> rooms_;  // of this batch
+  // Of this batch:
+  absl::flat_hash_map<VoucherId, Remaining> rooms_;
+  absl::flat_hash_map<std::pair<UserId, VoucherId>, std::int64_t> live_of_user_;  // once counted
   SQLite::Statement read_remaining_;
   SQLite::Statement write_taken_;
   SQLite::Statement insert_;
@@ -128,7 +131,7 @@ class OrderWriter {
   SQLite::Statement find_archived_;
   SQLite::Statement find_any_other_;   // any order in orders_other
   SQLite::Statement find_other_;       // a live order of the user under a limit other than 1
-  SQLite::Statement count_pieces_;     // count_pieces()
+  SQLite::Statement count_pieces_;     // live_of_user()
   SQLite::Statement list_of_user_;     // the live orders of a user and voucher
   SQLite::Statement list_of_key_;      // the orders of an idempotency key, archived ones too
   SQLite::Statement count_refunding_;  // pieces of a voucher that are being refunded

@@ -91,6 +91,11 @@ struct OrderRivals {
 bool shares_key(const Order& a, const Order& b);
 /// Returns true if the other orders of its user matter for a new order.
 inline bool is_limited(const Order& order) { return is_live(order) && order.limit > 0; }
+/// Returns true if an order may exceed its limit, when the live orders of its user and voucher have
+/// so many pieces. Only then it matters which of them count, and a store has to read each of them.
+inline bool may_exceed_limit(const Order& order, std::int64_t live_of_user) {
+  return is_limited(order) && order.quantity > 0 && live_of_user > order.limit - order.quantity;
+}
 /// Returns true if the pieces of `other` count against the limit per user of `order`: it is a live
 /// order of the same user and voucher. An order that was admitted later under a higher limit does
 /// not count. The limit was raised between the two, and several workers may write them in the wrong
