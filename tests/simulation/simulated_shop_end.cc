@@ -312,7 +312,8 @@ void SimulatedShop::archive(Process& process, VoucherId voucher) {
 
 /// Checks that an archived voucher was not oversold, and the limits of its users.
 void SimulatedShop::check_archived_orders(VoucherId voucher) {
-  for (const ArchivedVoucher& archived : orders_.archive()->archived_vouchers().value()) {
+  const auto all_archived = orders_.archive()->archived_vouchers();
+  for (const ArchivedVoucher& archived : all_archived.value()) {
     const Voucher& terms = archived.last.voucher;
     if (terms.id != voucher) continue;
     std::int64_t taken = 0;
