@@ -81,12 +81,15 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
   }
 
   void remove_segment(std::uint64_t stream, StreamId first) override {
-    std::string memory = PackedSegments::memory_for_remove();
-    if (!is_dropped(stream)) {
-      steps_.emplace_back(RemoveSegment{stream, first, std::move(memory)});
-    } else if (const auto made = made_.find(stream); made != made_.end()) {
-      made->second.remove(first, std::move(memory));
+    if (is_dropped(stream)) {
+      const auto made = made_.find(stream);
+      if (made != made_.end()) made->second.remove(first, PackedSegments::memory_for_remove());
+      return;
     }
+    const auto found = store_.data_->streams.find(stream);
+    if (found == store_.data_->streams.end() || found->second.empty()) return;
+    if (first > found->second.last()) return;  // a later append may have this id
+    steps_.emplace_back(RemoveSegment{stream, first, PackedSegments::memory_for_remove()});
   }
 
   void drop_streams(std::uint64_t first, std::uint64_t last) override {

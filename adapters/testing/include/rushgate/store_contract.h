@@ -461,6 +461,19 @@ TEST_P(StoreTest, DropAndAppendShareOneBatch) {
   EXPECT_EQ(read(1), segments({6, 7}));
 }
 
+TEST_P(StoreTest, RemovalLeavesLaterAppendOfSameId) {
+  load();
+  commit([](StoreBatch& batch) { batch.append_segment(1, {5, 0}, "5"); });
+  commit([](StoreBatch& batch) {
+    for (const std::uint64_t stream : {1U, 2U}) {  // the second one does not exist yet
+      batch.remove_segment(stream, {6, 0});
+      batch.append_segment(stream, {6, 0}, "6");
+    }
+  });
+  EXPECT_EQ(read(1), segments({5, 6}));
+  EXPECT_EQ(read(2), segments({6}));
+}
+
 // The simplest possible store.
 class Model final : public StoreBatch::Visitor {
  public:
