@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -74,10 +75,10 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
       if (const auto made = made_.find(stream); made != made_.end()) made->second.trim(before);
       return;
     }
-    const auto found = store_.data_->streams.find(stream);
-    if (found == store_.data_->streams.end() || found->second.empty()) return;
     // Later appends do not extend the trim.
-    steps_.emplace_back(Trim{stream, std::min(before, found->second.last())});
+    if (const auto last = last_segment(stream)) {
+      steps_.emplace_back(Trim{stream, std::min(before, *last)});
+    }
   }
 
   void remove_segment(std::uint64_t stream, StreamId first) override {
@@ -86,9 +87,8 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
       if (made != made_.end()) made->second.remove(first, PackedSegments::memory_for_remove());
       return;
     }
-    const auto found = store_.data_->streams.find(stream);
-    if (found == store_.data_->streams.end() || found->second.empty()) return;
-    if (first > found->second.last()) return;  // a later append may have this id
+    const auto last = last_segment(stream);
+    if (!last || first > *last) return;  // a later append may have this id
     steps_.emplace_back(RemoveSegment{stream, first, PackedSegments::memory_for_remove()});
   }
 
@@ -156,6 +156,13 @@ class MemoryStore::Writer final : public StoreBatch::Visitor {
     return dropped_.contains(stream) ||
            std::ranges::any_of(dropped_ranges_,
                                [=](const Drop& range) { return range.contains(stream); });
+  }
+
+  /// Returns the first id of the stream's last segment, of those appended so far; empty if it has none.
+  [[nodiscard]] std::optional<StreamId> last_segment(std::uint64_t stream) const {
+    const auto found = store_.data_->streams.find(stream);
+    if (found == store_.data_->streams.end() || found->second.empty()) return std::nullopt;
+    return found->second.last();
   }
 
   void apply(Put& put) {
