@@ -168,6 +168,16 @@ class SaleFixture : public ::testing::Test {
     const Reply set = backend_.client()("XSETID", SaleKeys{}.order_stream, id.to_string());
     EXPECT_EQ(set, Reply::ok());
   }
+  /// The worker reads an entry and cannot store it yet. The keyspace is lost, and its next entry comes
+  /// behind `last` again.
+  void lose_entry_after_reading(const StreamId& last) {
+    backend_.orders().poison([](const Order& /*order*/) { return true; });
+    EXPECT_EQ(worker_->step().faulted, 1U);
+    backend_.orders().poison(nullptr);
+    backend_.client()("FLUSHALL");
+    make_worker("c2")->step();
+    set_last_entry(last);
+  }
 
   void open() {
     worker_.reset();
