@@ -6,6 +6,7 @@
 -- Returns one of voucher_codes.lua.
 -- A second rebuild does no harm: its token makes the first one fail. The claim's age only decides
 -- how soon the sale goes on, and keeps two rebuilds from disturbing each other.
+-- #include "rebuild_claim.lua"
 -- #include "voucher_codes.lua"
 
 local voucher, token, run, abandoned_ms = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -18,7 +19,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function is_alive(closed, its_run, since)
-  if closed == 'failed:' then return false end
+  if closed == GIVEN_BACK then return false end
   if string.match(closed, '^[^:]*') == string.match(token, '^[^:]*') then return false end
   if run ~= '' and its_run and its_run ~= '' and its_run ~= run then return false end
   local age = now - (since or 0)

@@ -24,11 +24,11 @@ absl::StatusOr<bool> restore_letter(Client& client, const SaleKeys& keys, Vouche
   if (stock.is_error()) return to_status(stock, "retrying a dead letter");
   if (stock == Reply::bulk("0")) return false;
   const LostOrder lost{.order = *order, .entry = std::move(entry), .letter = letter};
-  RestoredOrders restored;
-  const absl::Status rebuilt = vouchers.restore(order->voucher, {&lost, 1}, restored);
+  LostOrders orders{.lost = {&lost, 1}};
+  const absl::Status rebuilt = vouchers.restore(order->voucher, orders);
   if (absl::IsNotFound(rebuilt)) return false;
   RETURN_IF_ERROR(rebuilt);
-  return restored.appended == 1;
+  return orders.restored.appended == 1;
 }
 
 }  // namespace

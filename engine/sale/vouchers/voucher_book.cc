@@ -615,19 +615,16 @@ absl::StatusOr<VoucherVersion> VoucherBook::find_in_force(VoucherId voucher) {
 }
 
 absl::Status VoucherBook::rebuild_holds(VoucherId voucher) {
-  RestoredOrders none;
-  return restore(voucher, {}, none);
+  LostOrders none;
+  return restore(voucher, none);
 }
 
-absl::Status VoucherBook::restore(VoucherId voucher, std::span<const LostOrder> lost,
-                                  RestoredOrders& restored) {
+absl::Status VoucherBook::restore(VoucherId voucher, LostOrders& orders) {
   const VoucherChange change(changing_);
   if (!change.is_ours()) return being_rebuilt(voucher);
   RETURN_IF_ERROR(find_in_force(voucher).status());
-  LostOrders orders{.lost = lost};
-  const absl::Status rebuilt = rebuilder_.rebuild_whole(voucher, &orders);
-  restored += orders.restored;
-  return rebuilt.ok() ? follow(voucher) : rebuilt;
+  RETURN_IF_ERROR(rebuilder_.rebuild_whole(voucher, &orders));
+  return follow(voucher);
 }
 
 }  // namespace rushgate

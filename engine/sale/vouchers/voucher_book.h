@@ -108,10 +108,9 @@ class VoucherBook {
 
   /// Restores orders of one voucher that the keyspace lost. Rebuilds the voucher with the orders
   /// that are in no store, as far as its stock and limits allow. A dead letter without stock stays
-  /// one if no stock is free. Adds what it did to `restored`, also before an error. May be repeated. Errors: as
-  /// rebuild().
-  absl::Status restore(VoucherId voucher, std::span<const LostOrder> lost,
-                       RestoredOrders& restored);
+  /// one if no stock is free. `orders.restored` has what it did, also before an error. May be repeated.
+  /// Errors: as rebuild().
+  absl::Status restore(VoucherId voucher, LostOrders& orders);
 
  private:
   using ScriptResult = std::vector<std::int64_t>;  // of a script: an outcome and its numbers

@@ -50,7 +50,7 @@ struct LostOrders {
     return pieces;
   }
 
-  std::span<const LostOrder> lost;
+  std::span<const LostOrder> lost = {};
   absl::btree_map<OrderId, const LostOrder*> left = {};  // that no store was found to have yet
   RestoredOrders restored = {};
 };
@@ -61,8 +61,9 @@ struct LostOrders {
 class VoucherRebuilder {
  public:
   /// A rebuild that ends with an error gives its claim back. One whose claim was not renewed for longer
-  /// than this, by the keyspace's time, counts as interrupted. Another process may then begin one. On the embedded engine, a rebuild that
-  /// began before the engine was opened counts as interrupted at once.
+  /// than this, by the keyspace's time, counts as interrupted. Another process may then begin one. On
+  /// the embedded engine, a rebuild that began before the engine was opened counts as interrupted at
+  /// once.
   static constexpr std::int64_t kAbandonedMs = 10'000;
 
   VoucherRebuilder(Client& client, const SaleStores& stores, KeyspaceOwner& owner,

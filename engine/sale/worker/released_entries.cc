@@ -56,15 +56,16 @@ absl::StatusOr<bool> ReleasedEntries::restore() {
   ASSIGN_OR_RETURN(const auto lost, find_lost_orders(client_, stores_.orders, keys_, sought));
   absl::btree_map<VoucherId, std::vector<LostOrder>> of_voucher;
   for (const LostOrder& order : lost) of_voucher[order.order.voucher].push_back(order);
-  for (const auto& [voucher, orders] : of_voucher) {
-    RestoredOrders restored;
-    const absl::Status rebuilt = vouchers_.restore(voucher, orders, restored);
+  for (const auto& [voucher, lost_of_voucher] : of_voucher) {
+    LostOrders orders{.lost = lost_of_voucher};
+    const absl::Status rebuilt = vouchers_.restore(voucher, orders);
+    const RestoredOrders& restored = orders.restored;
     restored_ += restored;
     // After an error, what is restored already is not met again.
     const bool is_news = rebuilt.ok() || restored.appended + restored.buried > 0;
     if (logger_ && is_news) {
       log_error(*logger_,
-                concat("the keyspace lost ", orders.size(), " orders of voucher ", voucher,
+                concat("the keyspace lost ", lost_of_voucher.size(), " orders of voucher ", voucher,
                        " before they were stored: ", restored.appended, " are queued again, ",
                        restored.buried, " are dead letters without stock"));
     }
